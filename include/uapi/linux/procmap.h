@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: GPL-2.0 WITH Linux-syscall-note */
+#ifndef _UAPI_LINUX_PROCMAP_H
+#define _UAPI_LINUX_PROCMAP_H
+
+#include <linux/ioctl.h>
+#include <linux/types.h>
+
+/*
+ * PROCMAP_QUERY: ask for one VMA of the address space that an open descriptor
+ * of /proc/<pid>/maps or /proc/<pid>/task/<tid>/maps names.
+ *
+ * Returns 0, or -1 with errno; on an error nothing is written to the struct:
+ *
+ * EFAULT	the struct or one of the buffers cannot be read or written
+ * EINVAL	size below PROCMAP_QUERY_SIZE_MIN; unknown bit in query_flags;
+ *		a buffer size without its address, or the reverse
+ * E2BIG	size above the page size; or a struct larger than the kernel
+ *		knows, and not zero in what the kernel does not know
+ * ENOENT	no VMA matches
+ * ESRCH	the address space is gone (its processes exited or called exec)
+ * ENAMETOOLONG	the name or the build ID does not fit its buffer
+ * ENOMEM	no memory for the name
+ * EINTR	killed while waiting
+ * ENOTTY	this kernel has no PROCMAP_QUERY
+ *
+ * All values of one answer belong to one state that the VMA had during the
+ * call. Nothing is promised between calls.
+ */
+#define PROCMAP_QUERY	_IOWR('f', 17, struct procmap_query)
+
+/**
+ * enum procmap_query_flags - bits of procmap_query.query_flags
+ * @PROCMAP_QUERY_VMA_READABLE: only VMAs that can be read
+ * @PROCMAP_QUERY_VMA_WRITABLE: only VMAs that can be written
+ * @PROCMAP_QUERY_VMA_EXECUTABLE: only VMAs that can be executed
+ * @PROCMAP_QUERY_VMA_SHARED: only VMAs that the text of maps shows as shared
+ * @PROCMAP_QUERY_COVERING_OR_NEXT_VMA: the VMA that matches and covers the
+ *	address; without one, the first that matches above the address.
+ *	When not set, the VMA must match and cover the address.
+ * @PROCMAP_QUERY_FILE_BACKED_VMA: only VMAs with a file
+ *
+ * A VMA matches when it has every property that is asked for. The first four
+ * are also the bits of procmap_query.vma_flags.
+ */
+enum procmap_query_flags {
+	PROCMAP_QUERY_VMA_READABLE		= 0x01,
+	PROCMAP_QUERY_VMA_WRITABLE		= 0x02,
+	PROCMAP_QUERY_VMA_EXECUTABLE		= 0x04,
+	PROCMAP_QUERY_VMA_SHARED		= 0x08,
+	PROCMAP_QUERY_COVERING_OR_NEXT_VMA	= 0x10,
+	PROCMAP_QUERY_FILE_BACKED_VMA		= 0x20,
+};
+
+/* Sizes of struct procmap_query: the least accepted, and the first published. */
+#define PROCMAP_QUERY_SIZE_MIN	24
+#define PROCMAP_QUERY_SIZE_VER0	104
+
+/**
+ * struct procmap_query - argument of PROCMAP_QUERY
+ * @size: in: size of the struct as the caller knows it, in bytes. A smaller
+ *	struct gets only the fields that it has.
+ * @query_flags: in: PROCMAP_QUERY_* bits; 0: the VMA that covers the address
+ * @query_addr: in: address asked for
+ * @vma_start: out: first address of the VMA
+ * @vma_end: out: first address behind the VMA
+ * @vma_flags: out: PROCMAP_QUERY_VMA_* bits of the VMA
+ * @vma_page_size: out: size in bytes of the pages that the kernel manages the
+ *	VMA in (hugetlb: of the huge page)
+ * @vma_offset: out: offset of @vma_start in the file, in bytes; 0 without one
+ * @inode: out: inode number of the file; 0 without one
+ * @dev_major: out: major device number of the file's super block; 0 without one
+ * @dev_minor: out: minor device number of the file's super block; 0 without one
+ * @vma_name_size: in: size of the name buffer in bytes, 0: no name wanted;
+ *	out: bytes written to it with the terminating NUL, 0: no name
+ * @build_id_size: in: size of the build ID buffer in bytes, 0: not wanted;
+ *	out: bytes written to it, 0: the file has no build ID
+ * @vma_name_addr: in: address of the name buffer; 0 if and only if its size is.
+ *	The name is the one in the text of maps, without escapes.
+ * @build_id_addr: in: address of the build ID buffer; 0 if and only if its
+ *	size is. 20 bytes hold every build ID that the kernel reports.
+ */
+struct procmap_query {
+	__u64 size;
+	__u64 query_flags;
+	__u64 query_addr;
+	__u64 vma_start;
+	__u64 vma_end;
+	__u64 vma_flags;
+	__u64 vma_page_size;
+	__u64 vma_offset;
+	__u64 inode;
+	__u32 dev_major;
+	__u32 dev_minor;
+	__u32 vma_name_size;
+	__u32 build_id_size;
+	__u64 vma_name_addr;
+	__u64 build_id_addr;
+};
+
+#endif /* _UAPI_LINUX_PROCMAP_H */
