@@ -48,7 +48,7 @@ enum procmap_query_flags {
 	PROCMAP_QUERY_VMA_EXECUTABLE		= 0x04,
 	PROCMAP_QUERY_VMA_SHARED		= 0x08,
 	PROCMAP_QUERY_COVERING_OR_NEXT_VMA	= 0x10,
-	PROCMAP_QUERY_FILE_BACKED_VMA		= 0x20,
+	PROCMAP_QUERY_FILE_BACKED_VMA		= 0x20
 };
 
 /* Sizes of struct procmap_query: the least accepted, and the first published. */
