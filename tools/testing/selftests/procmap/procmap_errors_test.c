@@ -1,0 +1,417 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The error table of PROCMAP_QUERY, row by row. procmap_call() also checks in
+ * every case that the struct and the bytes around the buffers stay unchanged.
+ */
+#include <fcntl.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+
+#include "procmap_harness.h"
+
+/* Three pages: one of a file, one that can only be read, and a hole. Queries ask for the first. */
+#define AREA_NAME	"/memfd:errors (deleted)"
+
+FIXTURE(errors) {
+	int fd;
+	long page;
+	char *rw;
+	char *ro;
+	char *hole;
+	struct procmap_call call;
+};
+
+FIXTURE_SETUP(errors)
+{
+	int memfd;
+
+	self->fd = procmap_open(0);
+	ASSERT_LE(0, self->fd);
+	self->page = sysconf(_SC_PAGESIZE);
+	self->rw = mmap(NULL, 3 * self->page, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	ASSERT_NE((long)MAP_FAILED, (long)self->rw);
+	self->ro = self->rw + self->page;
+	self->hole = self->ro + self->page;
+	ASSERT_EQ(0, munmap(self->hole, self->page));
+	memfd = memfd_create("errors", 0);
+	ASSERT_LE(0, memfd);
+	ASSERT_EQ(0, ftruncate(memfd, self->page));
+	ASSERT_NE((long)MAP_FAILED, (long)mmap(self->rw, self->page, PROT_READ | PROT_WRITE,
+					       MAP_PRIVATE | MAP_FIXED, memfd, 0));
+	ASSERT_EQ(0, close(memfd));
+	procmap_call_init(&self->call, (unsigned long)self->rw, 0);
+}
+
+FIXTURE_TEARDOWN(errors)
+{
+	close(self->fd);
+}
+
+/* Without an error the queries of this file succeed: no case passes for a wrong reason. */
+TEST_F(errors, none)
+{
+	ASSERT_EQ(0, procmap_call(self->fd, &self->call));
+	EXPECT_STREQ(AREA_NAME, self->call.name);
+	EXPECT_EQ(sizeof(AREA_NAME), self->call.q.vma_name_size);
+	EXPECT_EQ((unsigned long)self->rw, self->call.q.vma_start);
+	EXPECT_EQ((unsigned long)self->ro, self->call.q.vma_end);
+}
+
+/* The code of this program: a VMA that has a build ID. */
+static void ask_for_code(struct procmap_call *call)
+{
+	procmap_call_init(call, (unsigned long)procmap_call, 0);
+}
+
+TEST_F(errors, efault_argument_null)
+{
+	EXPECT_EQ(-EFAULT, procmap_ioctl(self->fd, NULL));
+}
+
+TEST_F(errors, efault_argument_unmapped)
+{
+	EXPECT_EQ(-EFAULT, procmap_ioctl(self->fd, self->hole));
+}
+
+TEST_F(errors, efault_argument_kernel_address)
+{
+	EXPECT_EQ(-EFAULT, procmap_ioctl(self->fd, (void *)-self->page));
+}
+
+TEST_F(errors, efault_argument_read_only)
+{
+	char *arg = self->rw;
+
+	memcpy(arg, &self->call.q, sizeof(self->call.q));
+	ASSERT_EQ(0, mprotect(arg, self->page, PROT_READ));
+	EXPECT_EQ(-EFAULT, procmap_ioctl(self->fd, arg));
+	EXPECT_EQ(0, memcmp(arg, &self->call.q, sizeof(self->call.q)));
+}
+
+/* Every length of the argument that still fits before the hole. */
+TEST_F(errors, efault_argument_straddles)
+{
+	size_t fits;
+
+	ASSERT_EQ(0, mprotect(self->ro, self->page, PROT_READ | PROT_WRITE));
+	for (fits = 1; fits < sizeof(self->call.q); fits++) {
+		char *arg = self->hole - fits;
+
+		memcpy(arg, &self->call.q, fits);
+		EXPECT_EQ(-EFAULT, procmap_ioctl(self->fd, arg))
+			TH_LOG("argument with %zu bytes before the hole", fits);
+		EXPECT_EQ(0, memcmp(arg, &self->call.q, fits));
+	}
+	memcpy(self->hole - fits, &self->call.q, fits);
+	EXPECT_EQ(0, procmap_ioctl(self->fd, self->hole - fits));
+}
+
+TEST_F(errors, efault_name_buffer_unmapped)
+{
+	self->call.q.vma_name_addr = (unsigned long)self->hole;
+	EXPECT_EQ(-EFAULT, procmap_call(self->fd, &self->call));
+}
+
+TEST_F(errors, efault_name_buffer_kernel_address)
+{
+	self->call.q.vma_name_addr = 0 - (__u64)self->page;
+	EXPECT_EQ(-EFAULT, procmap_call(self->fd, &self->call));
+}
+
+TEST_F(errors, efault_name_buffer_read_only)
+{
+	self->call.q.vma_name_addr = (unsigned long)self->ro;
+	EXPECT_EQ(-EFAULT, procmap_call(self->fd, &self->call));
+	EXPECT_EQ(0, self->ro[0]);
+}
+
+TEST_F(errors, efault_name_buffer_straddles)
+{
+	size_t fits;
+
+	for (fits = 1; fits < sizeof(AREA_NAME); fits++) {
+		procmap_call_init(&self->call, (unsigned long)self->rw, 0);
+		self->call.q.vma_name_addr = (unsigned long)self->ro - fits;
+		self->call.q.vma_name_size = self->page;
+		EXPECT_EQ(-EFAULT, procmap_call(self->fd, &self->call))
+			TH_LOG("name buffer with %zu bytes before a read-only page", fits);
+	}
+	EXPECT_EQ(0, self->ro[0]);
+}
+
+/* What the name does not need of the buffer is not touched, so it may be missing. */
+TEST_F(errors, none_name_fits_before_a_hole)
+{
+	char *name = self->ro - sizeof(AREA_NAME);
+
+	self->call.q.vma_name_addr = (unsigned long)name;
+	self->call.q.vma_name_size = self->page;
+	ASSERT_EQ(0, procmap_call(self->fd, &self->call));
+	EXPECT_EQ(sizeof(AREA_NAME), self->call.q.vma_name_size);
+	EXPECT_STREQ(AREA_NAME, name);
+	EXPECT_EQ(0, name[-1]);
+	EXPECT_EQ(0, self->ro[0]);
+}
+
+/* A VMA without a name writes no name, so the buffer does not matter. */
+TEST_F(errors, none_no_name_for_a_bad_buffer)
+{
+	self->call.q.query_addr = (unsigned long)self->ro;
+	self->call.q.vma_name_addr = (unsigned long)self->hole;
+	ASSERT_EQ(0, procmap_call(self->fd, &self->call));
+	EXPECT_EQ(0, self->call.q.vma_name_size);
+}
+
+TEST_F(errors, efault_build_id_buffer_unmapped)
+{
+	ask_for_code(&self->call);
+	self->call.q.build_id_addr = (unsigned long)self->hole;
+	EXPECT_EQ(-EFAULT, procmap_call(self->fd, &self->call));
+}
+
+TEST_F(errors, efault_build_id_buffer_kernel_address)
+{
+	ask_for_code(&self->call);
+	self->call.q.build_id_addr = 0 - (__u64)self->page;
+	EXPECT_EQ(-EFAULT, procmap_call(self->fd, &self->call));
+}
+
+TEST_F(errors, efault_build_id_buffer_read_only)
+{
+	ask_for_code(&self->call);
+	self->call.q.build_id_addr = (unsigned long)self->ro;
+	EXPECT_EQ(-EFAULT, procmap_call(self->fd, &self->call));
+	EXPECT_EQ(0, self->ro[0]);
+}
+
+TEST_F(errors, efault_build_id_buffer_straddles)
+{
+	size_t fits;
+
+	for (fits = 1; fits < 20; fits++) {
+		ask_for_code(&self->call);
+		self->call.q.build_id_addr = (unsigned long)self->ro - fits;
+		EXPECT_EQ(-EFAULT, procmap_call(self->fd, &self->call))
+			TH_LOG("ID buffer with %zu bytes before a read-only page", fits);
+	}
+	EXPECT_EQ(0, self->ro[0]);
+}
+
+TEST_F(errors, einval_size_too_small)
+{
+	__u64 size;
+
+	for (size = 0; size < PROCMAP_QUERY_SIZE_MIN; size++) {
+		self->call.q.size = size;
+		EXPECT_EQ(-EINVAL, procmap_call(self->fd, &self->call))
+			TH_LOG("size %llu", size);
+	}
+}
+
+TEST_F(errors, einval_unknown_flag)
+{
+	__u64 bit;
+
+	for (bit = 1; bit; bit <<= 1) {
+		if (bit & PROCMAP_FLAGS)
+			continue;
+		self->call.q.query_flags = bit;
+		EXPECT_EQ(-EINVAL, procmap_call(self->fd, &self->call))
+			TH_LOG("flag 0x%llx", bit);
+		self->call.q.query_flags = bit | PROCMAP_FLAGS;
+		EXPECT_EQ(-EINVAL, procmap_call(self->fd, &self->call))
+			TH_LOG("flag 0x%llx with all known ones", bit);
+	}
+}
+
+TEST_F(errors, einval_name_size_without_address)
+{
+	self->call.q.vma_name_addr = 0;
+	EXPECT_EQ(-EINVAL, procmap_call(self->fd, &self->call));
+}
+
+TEST_F(errors, einval_name_address_without_size)
+{
+	self->call.q.vma_name_size = 0;
+	EXPECT_EQ(-EINVAL, procmap_call(self->fd, &self->call));
+}
+
+TEST_F(errors, einval_build_id_size_without_address)
+{
+	self->call.q.build_id_addr = 0;
+	EXPECT_EQ(-EINVAL, procmap_call(self->fd, &self->call));
+}
+
+TEST_F(errors, einval_build_id_address_without_size)
+{
+	self->call.q.build_id_size = 0;
+	EXPECT_EQ(-EINVAL, procmap_call(self->fd, &self->call));
+}
+
+/* An address of which only the upper half is set is an address. */
+TEST_F(errors, einval_address_without_size_upper_half)
+{
+	self->call.q.vma_name_size = 0;
+	self->call.q.vma_name_addr = 1ULL << 32;
+	EXPECT_EQ(-EINVAL, procmap_call(self->fd, &self->call));
+
+	procmap_call_init(&self->call, (unsigned long)self->rw, 0);
+	self->call.q.build_id_size = 0;
+	self->call.q.build_id_addr = 1ULL << 32;
+	EXPECT_EQ(-EINVAL, procmap_call(self->fd, &self->call));
+}
+
+/* Bad arguments are found before the address space is looked at. */
+TEST_F(errors, einval_before_enoent)
+{
+	self->call.q.query_addr = (unsigned long)self->hole;
+	self->call.q.query_flags = 1ULL << 63;
+	EXPECT_EQ(-EINVAL, procmap_call(self->fd, &self->call));
+}
+
+TEST_F(errors, none_without_buffers)
+{
+	self->call.q.vma_name_size = 0;
+	self->call.q.vma_name_addr = 0;
+	self->call.q.build_id_size = 0;
+	self->call.q.build_id_addr = 0;
+	ASSERT_EQ(0, procmap_call(self->fd, &self->call));
+	EXPECT_EQ((unsigned long)self->rw, self->call.q.vma_start);
+	EXPECT_EQ(0, self->call.q.vma_name_size);
+	EXPECT_EQ(0, self->call.q.build_id_size);
+}
+
+TEST_F(errors, e2big_size_above_page_size)
+{
+	const __u64 size[] = { self->page + 1, 1ULL << 31, 1ULL << 32,
+			       (1ULL << 32) + sizeof(struct procmap_query), 1ULL << 63, ~0ULL };
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(size); i++) {
+		self->call.q.size = size[i];
+		EXPECT_EQ(-E2BIG, procmap_call(self->fd, &self->call))
+			TH_LOG("size 0x%llx", size[i]);
+	}
+}
+
+TEST_F(errors, enoent_hole)
+{
+	self->call.q.query_addr = (unsigned long)self->hole;
+	EXPECT_EQ(-ENOENT, procmap_call(self->fd, &self->call));
+}
+
+TEST_F(errors, enoent_filter)
+{
+	self->call.q.query_flags = PROCMAP_QUERY_VMA_EXECUTABLE;
+	EXPECT_EQ(-ENOENT, procmap_call(self->fd, &self->call));
+	self->call.q.query_flags = PROCMAP_QUERY_VMA_SHARED;
+	EXPECT_EQ(-ENOENT, procmap_call(self->fd, &self->call));
+}
+
+TEST_F(errors, enoent_nothing_above)
+{
+	self->call.q.query_addr = ~0ULL;
+	self->call.q.query_flags = PROCMAP_QUERY_COVERING_OR_NEXT_VMA;
+	EXPECT_EQ(-ENOENT, procmap_call(self->fd, &self->call));
+}
+
+static int child_waits(struct procmap_child *child, void *arg)
+{
+	(void)arg;
+	return procmap_sync(child) ? 1 : 0;
+}
+
+TEST_F(errors, esrch_process_gone)
+{
+	struct procmap_child child;
+	int fd;
+
+	ASSERT_EQ(0, procmap_child_start(&child, child_waits, NULL));
+	fd = procmap_open(child.pid);
+	ASSERT_LE(0, fd);
+	EXPECT_EQ(0, procmap_call(fd, &self->call));
+	ASSERT_EQ(0, procmap_child_finish(&child));
+	procmap_call_init(&self->call, (unsigned long)self->rw, 0);
+	EXPECT_EQ(-ESRCH, procmap_call(fd, &self->call));
+	close(fd);
+}
+
+TEST_F(errors, enametoolong_name_one_short)
+{
+	__u32 size;
+
+	for (size = 1; size < sizeof(AREA_NAME); size++) {
+		self->call.q.vma_name_size = size;
+		EXPECT_EQ(-ENAMETOOLONG, procmap_call(self->fd, &self->call))
+			TH_LOG("name buffer of %u bytes", size);
+	}
+	self->call.q.vma_name_size = size;
+	EXPECT_EQ(0, procmap_call(self->fd, &self->call));
+}
+
+TEST_F(errors, enametoolong_build_id_one_short)
+{
+	__u32 size;
+
+	for (size = 1; size < 20; size++) {
+		ask_for_code(&self->call);
+		self->call.q.build_id_size = size;
+		EXPECT_EQ(-ENAMETOOLONG, procmap_call(self->fd, &self->call))
+			TH_LOG("ID buffer of %u bytes", size);
+	}
+	ask_for_code(&self->call);
+	self->call.q.build_id_size = size;
+	EXPECT_EQ(0, procmap_call(self->fd, &self->call));
+	EXPECT_EQ(20, self->call.q.build_id_size);
+}
+
+TEST_F(errors, enotty_unknown_command)
+{
+	const unsigned long command[] = {
+		_IOWR('f', 16, struct procmap_query), _IOWR('f', 18, struct procmap_query),
+		_IOWR('F', 17, struct procmap_query), _IOWR('f', 17, char[96]),
+		_IOWR('f', 17, char[112]), _IOR('f', 17, struct procmap_query),
+		_IOW('f', 17, struct procmap_query), _IO('f', 17), 0, 0xffffffff,
+	};
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(command); i++) {
+		errno = 0;
+		EXPECT_EQ(-1, ioctl(self->fd, command[i], &self->call.q));
+		EXPECT_EQ(ENOTTY, errno)
+			TH_LOG("command 0x%lx", command[i]);
+	}
+}
+
+TEST_F(errors, enotty_other_files)
+{
+	const char *const name[] = { "mem", "auxv", "limits", "stat" };
+	char path[64];
+	size_t i;
+	int fd;
+
+	for (i = 0; i < ARRAY_SIZE(name); i++) {
+		snprintf(path, sizeof(path), "/proc/self/%s", name[i]);
+		fd = open(path, O_RDONLY);
+		ASSERT_LE(0, fd);
+		EXPECT_EQ(-ENOTTY, procmap_call(fd, &self->call))
+			TH_LOG("%s", path);
+		close(fd);
+	}
+}
+
+TEST_F(errors, none_after_errors)
+{
+	self->call.q.query_flags = 1ULL << 6;
+	EXPECT_EQ(-EINVAL, procmap_call(self->fd, &self->call));
+	self->call.q.query_flags = 0;
+	EXPECT_EQ(0, procmap_call(self->fd, &self->call));
+}
+
+TEST(command_has_the_published_number)
+{
+	EXPECT_EQ(0xC0686611UL, (unsigned long)PROCMAP_QUERY);
+	EXPECT_EQ(104, sizeof(struct procmap_query));
+}
+
+TEST_HARNESS_MAIN

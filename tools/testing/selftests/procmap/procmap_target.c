@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * An address space to be looked at: says on the socket at descriptor 0 that it
+ * is there, and ends when it is told to, or when nobody is left to tell.
+ */
+#include <unistd.h>
+
+#include "procmap_util.h"
+
+int main(void)
+{
+	struct procmap_child self = { .sock = 0 };
+
+	if (procmap_send(&self, getpid()))
+		return 1;
+	return procmap_sync(&self) ? 1 : 0;
+}
