@@ -6,12 +6,14 @@
 #include <unistd.h>
 
 #include "procmap_util.h"
+#include "procmap_zoo.h"
 
 int main(void)
 {
 	struct procmap_child self = { .sock = 0 };
+	struct procmap_zoo zoo;
 
-	if (procmap_send(&self, getpid()))
+	if (procmap_zoo_map(&zoo) || procmap_send(&self, getpid()))
 		return 1;
 	return procmap_sync(&self) ? 1 : 0;
 }

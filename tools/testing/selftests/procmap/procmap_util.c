@@ -293,6 +293,15 @@ static int text_room(struct procmap_text *text, size_t size)
 	return -ENOMEM;
 }
 
+/* A stack that grows after the text was read would be another VMA than the text shows. */
+static void grow_stack(void)
+{
+	volatile char room[128 * 1024];
+
+	room[0] = 0;
+	(void)room[0];
+}
+
 /**
  * procmap_text_read() - read and parse the whole text, from its start
  * @fd: descriptor of a maps file; its offset is at the end afterwards
@@ -310,6 +319,7 @@ int procmap_text_read(int fd, struct procmap_text *text)
 	int ret;
 
 	huge_page_size();
+	grow_stack();
 	for (;;) {
 		ret = text_room(text, size);
 		if (ret)

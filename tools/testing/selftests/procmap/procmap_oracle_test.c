@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Whole address spaces: every line of the text is what a query finds there,
+ * and every hole is a hole, with all combinations of flags.
+ */
+#include <sys/mman.h>
+#include <sys/resource.h>
+
+#include "procmap_harness.h"
+#include "procmap_zoo.h"
+
+#define NR_MANY		5000
+
+/* Which address space: that of the test itself, of a forked child, or of a program. */
+FIXTURE(oracle) {
+	struct procmap_child child;
+	int fd;
+	struct procmap_text text;
+};
+
+FIXTURE_VARIANT(oracle) {
+	bool fork;
+	const char *program;
+};
+
+FIXTURE_VARIANT_ADD(oracle, self) {
+};
+
+FIXTURE_VARIANT_ADD(oracle, forked_child) {
+	.fork = true,
+};
+
+FIXTURE_VARIANT_ADD(oracle, program) {
+	.program = "procmap_target",
+};
+
+#ifdef PROCMAP_BOTH_SIZES
+FIXTURE_VARIANT_ADD(oracle, program_of_32_bit) {
+	.program = "procmap_target_32",
+};
+#endif
+
+static int child_waits(struct procmap_child *child, void *arg)
+{
+	struct procmap_zoo zoo;
+
+	(void)arg;
+	if (!HOLDS(!procmap_zoo_map(&zoo)) || !HOLDS(!procmap_send(child, 0)))
+		return 1;
+	return HOLDS(!procmap_sync(child)) ? 0 : 1;
+}
+
+FIXTURE_SETUP(oracle)
+{
+	struct procmap_zoo zoo;
+	int ret;
+
+	if (variant->program)
+		ret = procmap_child_exec(&self->child, variant->program);
+	else if (variant->fork)
+		ret = procmap_child_start(&self->child, child_waits, NULL);
+	else
+		ret = procmap_zoo_map(&zoo);
+	ASSERT_EQ(0, ret);
+	if (self->child.pid)
+		ASSERT_EQ(0, procmap_sync(&self->child));
+	self->fd = procmap_open(self->child.pid);
+	ASSERT_LE(0, self->fd);
+	ASSERT_EQ(0, procmap_text_read(self->fd, &self->text));
+	ASSERT_LT(48, self->text.nr);
+}
+
+FIXTURE_TEARDOWN(oracle)
+{
+	procmap_text_free(&self->text);
+	close(self->fd);
+	if (self->child.pid)
+		EXPECT_EQ(0, procmap_child_finish(&self->child));
+}
+
+/* First, middle and last byte of a range of addresses, with all flags in turn. */
+static size_t check_range(const struct _test_data_oracle *self, __u64 from, __u64 last,
+			  __u64 max_flags)
+{
+	const __u64 addr[] = { from, from + (last - from) / 2, last };
+	size_t i, wrong = 0;
+	__u64 flags;
+
+	for (i = 0; i < ARRAY_SIZE(addr); i++) {
+		for (flags = 0; flags <= max_flags; flags++)
+			wrong += !!procmap_check(self->fd, &self->text, addr[i], flags);
+	}
+	return wrong;
+}
+
+static size_t check_vma(const struct _test_data_oracle *self, size_t i, __u64 max_flags)
+{
+	const struct procmap_vma *vma = &self->text.vma[i];
+
+	return check_range(self, vma->start, vma->end - 1, max_flags);
+}
+
+/* The hole below VMA @i; @i may be the number of VMAs: what is above the last. */
+static size_t check_hole(const struct _test_data_oracle *self, size_t i, __u64 max_flags)
+{
+	__u64 from = i ? self->text.vma[i - 1].end : 0;
+	__u64 last = (i < self->text.nr ? self->text.vma[i].start : 0) - 1;
+
+	if (i < self->text.nr && self->text.vma[i].start == from)
+		return 0;
+	return check_range(self, from, last, max_flags);
+}
+
+TEST_F(oracle, every_line_equals_a_query)
+{
+	size_t i;
+
+	for (i = 0; i < self->text.nr; i++)
+		ASSERT_EQ(0, check_vma(self, i, PROCMAP_FLAGS));
+}
+
+TEST_F(oracle, every_hole_is_a_hole)
+{
+	size_t i;
+
+	for (i = 0; i <= self->text.nr; i++)
+		ASSERT_EQ(0, check_hole(self, i, PROCMAP_FLAGS));
+}
+
+/* The text shows it for programs that have it, but it belongs to the kernel. */
+TEST_F(oracle, vsyscall_is_not_found)
+{
+	const __u64 next = PROCMAP_QUERY_COVERING_OR_NEXT_VMA;
+	__u64 addr = self->text.gate.end ? self->text.gate.start : 0xffffffffff600000;
+	struct procmap_call call;
+
+	EXPECT_EQ(-ENOENT, procmap_ask(self->fd, addr, 0, &call));
+	EXPECT_EQ(-ENOENT, procmap_ask(self->fd, addr, next, &call));
+	EXPECT_EQ(-ENOENT, procmap_ask(self->fd, addr, PROCMAP_QUERY_VMA_EXECUTABLE, &call));
+	EXPECT_EQ(-ENOENT, procmap_ask(self->fd, self->text.vma[self->text.nr - 1].end, next,
+				       &call));
+}
+
+/* Addresses that no VMA can have, around the limits that processors and kernels set. */
+TEST_F(oracle, addresses_out_of_range)
+{
+	const __u64 addr[] = {
+		0, 1, 0xfff, 0xffffe000, 0xfffff000, 0xffffffff, 1ULL << 32, (1ULL << 32) + 0x1000,
+		(1ULL << 47) - 0x1000, (1ULL << 47) - 1, 1ULL << 47, (1ULL << 56) - 1, 1ULL << 56,
+		1ULL << 62, (1ULL << 63) - 1, 1ULL << 63, 0xffff800000000000, 0xffffffff80000000,
+		~0ULL - 0xfff, ~0ULL - 1, ~0ULL,
+	};
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(addr); i++)
+		EXPECT_EQ(0, check_range(self, addr[i], addr[i], PROCMAP_FLAGS));
+}
+
+/* Some thousand VMAs: each by its address, and some with all flags, which is a long walk. */
+FIXTURE(many) {
+	struct _test_data_oracle oracle;
+	struct procmap_zoo zoo;
+};
+
+FIXTURE_SETUP(many)
+{
+	ASSERT_EQ(0, procmap_zoo_map_many(&self->zoo, NR_MANY));
+	self->oracle.fd = procmap_open(0);
+	ASSERT_LE(0, self->oracle.fd);
+	ASSERT_EQ(0, procmap_text_read(self->oracle.fd, &self->oracle.text));
+	ASSERT_LT(NR_MANY, self->oracle.text.nr);
+}
+
+FIXTURE_TEARDOWN(many)
+{
+	procmap_text_free(&self->oracle.text);
+	close(self->oracle.fd);
+}
+
+TEST_F_TIMEOUT(many, each_by_address, 120)
+{
+	size_t i;
+
+	for (i = 0; i < self->oracle.text.nr; i++) {
+		ASSERT_EQ(0, check_vma(&self->oracle, i, 0));
+		ASSERT_EQ(0, check_hole(&self->oracle, i, 0));
+	}
+}
+
+TEST_F_TIMEOUT(many, long_walks_with_filters, 120)
+{
+	size_t i;
+
+	for (i = 0; i < self->oracle.text.nr; i += 251) {
+		ASSERT_EQ(0, check_vma(&self->oracle, i, PROCMAP_FLAGS));
+		ASSERT_EQ(0, check_hole(&self->oracle, i, PROCMAP_FLAGS));
+	}
+}
+
+TEST_F_TIMEOUT(many, walk_sees_each_once, 120)
+{
+	const __u64 next = PROCMAP_QUERY_COVERING_OR_NEXT_VMA;
+	struct procmap_call call;
+	__u64 addr = 0;
+	size_t i;
+
+	for (i = 0; i < self->oracle.text.nr; i++) {
+		ASSERT_EQ(0, procmap_ask(self->oracle.fd, addr, next, &call));
+		ASSERT_NULL(procmap_differs(&self->oracle.text.vma[i], &call));
+		addr = call.q.vma_end;
+	}
+	EXPECT_EQ(-ENOENT, procmap_ask(self->oracle.fd, addr, next, &call));
+}
+
+TEST_HARNESS_MAIN
