@@ -151,15 +151,19 @@ static int ask(struct _test_data_single *self, size_t at, __u64 flags)
 	return procmap_ask(self->fd, (unsigned long)self->area + at, flags, &self->call);
 }
 
-#define START(self)	((__u64)((self)->call.q.vma_start - (unsigned long)(self)->area))
+/* Where in the area the VMA starts that was found. */
+static size_t start(const struct _test_data_single *self)
+{
+	return self->call.q.vma_start - (unsigned long)self->area;
+}
 
 TEST_F(single, no_flag_needs_a_vma_that_covers)
 {
 	ASSERT_EQ(0, ask(self, self->page, 0));
-	EXPECT_EQ(0, START(self));
+	EXPECT_EQ(0, start(self));
 	EXPECT_EQ(-ENOENT, ask(self, 2 * self->page, 0));
 	ASSERT_EQ(0, ask(self, 3 * self->page, 0));
-	EXPECT_EQ(3 * self->page, START(self));
+	EXPECT_EQ(3 * self->page, start(self));
 }
 
 TEST_F(single, covering_or_next)
@@ -167,11 +171,11 @@ TEST_F(single, covering_or_next)
 	const __u64 next = PROCMAP_QUERY_COVERING_OR_NEXT_VMA;
 
 	ASSERT_EQ(0, ask(self, 2 * self->page - 1, next));
-	EXPECT_EQ(0, START(self));
+	EXPECT_EQ(0, start(self));
 	ASSERT_EQ(0, ask(self, 2 * self->page, next));
-	EXPECT_EQ(3 * self->page, START(self));
+	EXPECT_EQ(3 * self->page, start(self));
 	ASSERT_EQ(0, ask(self, 3 * self->page, next));
-	EXPECT_EQ(3 * self->page, START(self));
+	EXPECT_EQ(3 * self->page, start(self));
 }
 
 /* Pages 0 and 1 become two VMAs, of which only the second has @flag. */
@@ -183,10 +187,10 @@ static void check_filter(struct __test_metadata *_metadata, struct _test_data_si
 	ASSERT_EQ(0, mprotect(self->area + self->page, self->page, prot));
 	EXPECT_EQ(-ENOENT, ask(self, 0, flag));
 	ASSERT_EQ(0, ask(self, self->page, flag));
-	EXPECT_EQ(self->page, START(self));
+	EXPECT_EQ(self->page, start(self));
 	EXPECT_EQ(flag, self->call.q.vma_flags & flag);
 	ASSERT_EQ(0, ask(self, 0, flag | next));
-	EXPECT_EQ(self->page, START(self));
+	EXPECT_EQ(self->page, start(self));
 	EXPECT_EQ(-ENOENT, ask(self, 2 * self->page, flag));
 }
 
@@ -239,7 +243,7 @@ TEST_F(single, two_flags_need_both)
 	EXPECT_EQ(-ENOENT, ask(self, 0, both));
 	ASSERT_EQ(0, mprotect(self->area + 3 * self->page, self->page, PROT_READ | PROT_EXEC));
 	ASSERT_EQ(0, ask(self, 0, both | PROCMAP_QUERY_COVERING_OR_NEXT_VMA));
-	EXPECT_EQ(3 * self->page, START(self));
+	EXPECT_EQ(3 * self->page, start(self));
 }
 
 TEST_HARNESS_MAIN

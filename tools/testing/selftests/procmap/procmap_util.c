@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Queries, text oracle and children: see procmap_util.h. */
 #include <fcntl.h>
+#include <grp.h>
 #include <inttypes.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -13,6 +14,8 @@
 #include <unistd.h>
 
 #include "procmap_util.h"
+
+#define NOBODY	65534
 
 /**
  * procmap_open() - open /proc/<pid>/maps
@@ -296,10 +299,10 @@ static int text_room(struct procmap_text *text, size_t size)
 /* A stack that grows after the text was read would be another VMA than the text shows. */
 static void grow_stack(void)
 {
-	volatile char room[128 * 1024];
+	char room[128 * 1024];
 
 	room[0] = 0;
-	(void)room[0];
+	asm volatile("" : : "r" (room) : "memory");
 }
 
 /**
@@ -494,15 +497,23 @@ int procmap_check(int fd, const struct procmap_text *text, __u64 addr, __u64 fla
 		fprintf(stderr, " 0x%llx-0x%llx flags 0x%llx;", call.q.vma_start,
 			call.q.vma_end, call.q.vma_flags);
 	if (vma)
-		fprintf(stderr, " text has 0x%llx-0x%llx flags 0x%llx %s\n", vma->start,
+		fprintf(stderr, " text has 0x%llx-0x%llx flags 0x%llx %.200s\n", vma->start,
 			vma->end, vma->flags, vma->name);
 	else
 		fprintf(stderr, " text has nothing\n");
 	return -EUCLEAN;
 }
 
-/* Returns in both processes: the child has @child->pid 0. */
-static int child_fork(struct procmap_child *child)
+/**
+ * procmap_child_start() - run a function in a child
+ * @child: gets the child
+ * @fn: what to run; its return value is the exit status
+ * @arg: handed to @fn
+ *
+ * Return: 0 or -errno.
+ */
+int procmap_child_start(struct procmap_child *child,
+			int (*fn)(struct procmap_child *child, void *arg), void *arg)
 {
 	pid_t parent = getpid();
 	int sock[2], ret;
@@ -519,28 +530,47 @@ static int child_fork(struct procmap_child *child)
 	}
 	child->sock = sock[!child->pid];
 	close(sock[!!child->pid]);
-	/* A test that dies takes its children along, whatever user they became. */
-	if (!child->pid && (prctl(PR_SET_PDEATHSIG, SIGKILL) || getppid() != parent))
-		_exit(1);
-	return 0;
+	if (child->pid)
+		return 0;
+	/* A test that dies takes its children along. */
+	if (prctl(PR_SET_PDEATHSIG, SIGKILL) || getppid() != parent)
+		_exit(126);
+	_exit(fn(child, arg));
 }
 
 /**
- * procmap_child_start() - run a function in a child
- * @child: gets the child
- * @fn: what to run; its return value is the exit status
- * @arg: handed to @fn
+ * procmap_exec() - in a child: become a program of the test directory
+ * @child: what the function of the child got; the program has its socket as
+ *	descriptor 0
+ * @program: file name, without directory
  *
- * Return: 0 or -errno.
+ * Return: only on failure: -errno.
  */
-int procmap_child_start(struct procmap_child *child,
-			int (*fn)(struct procmap_child *child, void *arg), void *arg)
+int procmap_exec(struct procmap_child *child, const char *program)
 {
-	int ret = child_fork(child);
+	char path[4096];
+	ssize_t len = readlink("/proc/self/exe", path, sizeof(path) - 1);
+	char *slash;
 
-	if (!ret && !child->pid)
-		_exit(fn(child, arg));
-	return ret;
+	if (len < 0)
+		return -errno;
+	path[len] = '\0';
+	slash = strrchr(path, '/');
+	if (!slash || slash + strlen(program) + 2 > path + sizeof(path))
+		return -ENAMETOOLONG;
+	strcpy(slash + 1, program);
+	if (dup2(child->sock, 0))
+		return -errno;
+	execl(path, program, NULL);
+	return -errno;
+}
+
+static int runs_program(struct procmap_child *child, void *arg)
+{
+	int ret = procmap_exec(child, arg);
+
+	fprintf(stderr, "# cannot run %s: %s\n", (char *)arg, strerror(-ret));
+	return 127;
 }
 
 /**
@@ -552,25 +582,7 @@ int procmap_child_start(struct procmap_child *child,
  */
 int procmap_child_exec(struct procmap_child *child, const char *program)
 {
-	char path[4096];
-	ssize_t len = readlink("/proc/self/exe", path, sizeof(path) - 1);
-	char *slash;
-	int ret;
-
-	if (len < 0)
-		return -errno;
-	path[len] = '\0';
-	slash = strrchr(path, '/');
-	if (!slash || slash + strlen(program) + 2 > path + sizeof(path))
-		return -ENAMETOOLONG;
-	strcpy(slash + 1, program);
-	ret = child_fork(child);
-	if (ret || child->pid)
-		return ret;
-	if (dup2(child->sock, 0))
-		_exit(126);
-	execl(path, program, NULL);
-	_exit(127);
+	return procmap_child_start(child, runs_program, (void *)program);
 }
 
 /**
@@ -735,4 +747,16 @@ bool procmap_holds(bool cond, const char *text, const char *file, int line)
 		fprintf(stderr, "# %s:%d: in a child: not %s (errno %d)\n", file, line, text,
 			errno);
 	return cond;
+}
+
+/**
+ * procmap_drop_root() - root becomes nobody, everybody else stays who he is
+ *
+ * Return: 0 or -errno.
+ */
+int procmap_drop_root(void)
+{
+	if (geteuid())
+		return 0;
+	return setgroups(0, NULL) || setgid(NOBODY) || setuid(NOBODY) ? -errno : 0;
 }

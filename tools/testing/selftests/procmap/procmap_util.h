@@ -107,6 +107,7 @@ struct procmap_child {
 
 int procmap_child_start(struct procmap_child *child,
 			int (*fn)(struct procmap_child *child, void *arg), void *arg);
+int procmap_exec(struct procmap_child *child, const char *program);
 int procmap_child_exec(struct procmap_child *child, const char *program);
 int procmap_child_finish(struct procmap_child *child);
 int procmap_child_kill(struct procmap_child *child);
@@ -117,6 +118,8 @@ int procmap_recv(struct procmap_child *child, __u64 *value);
 int procmap_sync(struct procmap_child *child);
 int procmap_send_fd(struct procmap_child *child, int fd);
 int procmap_recv_fd(struct procmap_child *child);
+
+int procmap_drop_root(void);
 
 bool procmap_holds(bool cond, const char *text, const char *file, int line);
 

@@ -70,7 +70,8 @@ static int deleted_file(size_t pages)
 /* Addresses that are free, for fixed mappings of a caller that maps nothing else meanwhile. */
 static char *find_room(size_t size)
 {
-	char *room = mmap(NULL, size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	char *room = mmap(NULL, size, PROT_NONE,
+			  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 
 	if (room == MAP_FAILED || munmap(room, size))
 		return NULL;

@@ -1,0 +1,545 @@
+// SPDX-License-Identifier: GPL-2.0
+/* The names that PROCMAP_QUERY reports: those of the text, without its escapes. */
+#include <fcntl.h>
+#include <limits.h>
+#include <sched.h>
+#include <sys/auxv.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/shm.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+
+#include "procmap_harness.h"
+#include "procmap_zoo.h"
+
+/* A file of two pages in a directory of its own, whose first page is mapped. */
+FIXTURE(file) {
+	char dir[PATH_MAX / 2];
+	char path[PATH_MAX];
+	int fd;
+	char *map;
+	size_t page;
+	struct procmap_call call;
+};
+
+FIXTURE_VARIANT(file) {
+	const char *name;
+};
+
+FIXTURE_VARIANT_ADD(file, plain) { .name = "file" };
+FIXTURE_VARIANT_ADD(file, space) { .name = " a  file with spaces " };
+FIXTURE_VARIANT_ADD(file, newline) { .name = "a\nfile\n\nof lines\n" };
+FIXTURE_VARIANT_ADD(file, backslash) { .name = "a\\file\\" };
+FIXTURE_VARIANT_ADD(file, looks_escaped) { .name = "a\\012file" };
+FIXTURE_VARIANT_ADD(file, control_bytes) { .name = "\x01\x02\t\r\x1b\x7f" };
+FIXTURE_VARIANT_ADD(file, no_utf8) { .name = "\xff\xfe\x80\xc3\x28" };
+FIXTURE_VARIANT_ADD(file, looks_deleted) { .name = "file (deleted)" };
+FIXTURE_VARIANT_ADD(file, looks_special) { .name = "[heap]" };
+
+FIXTURE_SETUP(file)
+{
+	ASSERT_EQ(0, procmap_tmp_dir(self->dir, sizeof(self->dir)));
+	snprintf(self->path, sizeof(self->path), "%s/%s", self->dir, variant->name);
+	self->page = sysconf(_SC_PAGESIZE);
+	self->fd = procmap_tmp_file(self->path, 2);
+	ASSERT_LE(0, self->fd);
+	self->map = mmap(NULL, self->page, PROT_READ, MAP_PRIVATE, self->fd, 0);
+	ASSERT_NE((long)MAP_FAILED, (long)self->map);
+}
+
+FIXTURE_TEARDOWN(file)
+{
+	close(self->fd);
+	unlink(self->path);
+	rmdir(self->dir);
+}
+
+/* @addr has the name @want, and the line of the text says the same. */
+static bool has_name(const void *addr, const char *want)
+{
+	struct procmap_text text;
+	struct procmap_call call;
+	int fd = procmap_open(0);
+	bool ret = false;
+
+	if (fd < 0 || procmap_text_read(fd, &text))
+		return false;
+	if (!procmap_check(fd, &text, (unsigned long)addr, 0) &&
+	    !procmap_ask(fd, (unsigned long)addr, 0, &call)) {
+		const char *name = call.q.vma_name_size ? call.name : "";
+
+		ret = !strcmp(name, want);
+		if (!ret)
+			fprintf(stderr, "# name is '%.200s', not '%.200s'\n", name, want);
+	}
+	procmap_text_free(&text);
+	close(fd);
+	return ret;
+}
+
+TEST_F(file, path)
+{
+	EXPECT_TRUE(has_name(self->map, self->path));
+}
+
+TEST_F(file, renamed)
+{
+	char path[PATH_MAX];
+
+	snprintf(path, sizeof(path), "%s/renamed", self->dir);
+	ASSERT_EQ(0, rename(self->path, path));
+	EXPECT_TRUE(has_name(self->map, path));
+	ASSERT_EQ(0, rename(path, self->path));
+}
+
+TEST_F(file, deleted)
+{
+	ASSERT_EQ(0, unlink(self->path));
+	strcat(self->path, " (deleted)");
+	EXPECT_TRUE(has_name(self->map, self->path));
+}
+
+TEST_F(file, deleted_and_replaced)
+{
+	char want[PATH_MAX];
+
+	ASSERT_EQ(0, unlink(self->path));
+	close(self->fd);
+	self->fd = procmap_tmp_file(self->path, 2);
+	ASSERT_LE(0, self->fd);
+	snprintf(want, sizeof(want), "%.2048s (deleted)", self->path);
+	EXPECT_TRUE(has_name(self->map, want));
+}
+
+/* Linked under another name: the one that was opened counts. */
+TEST_F(file, hard_link)
+{
+	char path[PATH_MAX];
+
+	snprintf(path, sizeof(path), "%s/link", self->dir);
+	ASSERT_EQ(0, link(self->path, path));
+	EXPECT_TRUE(has_name(self->map, self->path));
+	ASSERT_EQ(0, unlink(path));
+}
+
+TEST_F(file, name_of_every_size_of_buffer)
+{
+	size_t need = strlen(self->path) + 1;
+	int fd = procmap_open(0);
+	size_t size;
+
+	ASSERT_LE(0, fd);
+	for (size = 1; size < need + 10; size++) {
+		procmap_call_init(&self->call, (unsigned long)self->map, 0);
+		self->call.q.vma_name_size = size;
+		EXPECT_EQ(size < need ? -ENAMETOOLONG : 0, procmap_call(fd, &self->call))
+			TH_LOG("buffer of %zu bytes for a name of %zu", size, need);
+		if (size < need)
+			continue;
+		EXPECT_EQ(need, self->call.q.vma_name_size);
+		EXPECT_STREQ(self->path, self->call.name);
+	}
+	close(fd);
+}
+
+/* Without a buffer for it, the name is not written, and not missed. */
+TEST_F(file, no_buffer)
+{
+	int fd = procmap_open(0);
+
+	ASSERT_LE(0, fd);
+	procmap_call_init(&self->call, (unsigned long)self->map, 0);
+	self->call.q.vma_name_size = 0;
+	self->call.q.vma_name_addr = 0;
+	ASSERT_EQ(0, procmap_call(fd, &self->call));
+	EXPECT_EQ(0, self->call.q.vma_name_size);
+	EXPECT_EQ(self->page, self->call.q.vma_end - self->call.q.vma_start);
+	close(fd);
+}
+
+struct rooted {
+	const char *root;
+	const void *addr;
+	const char *want;
+	const void *outside;
+};
+
+/* Root may call chroot(), anybody else becomes root of a user namespace for it. */
+static int enter_root(const char *root)
+{
+	if (geteuid() && unshare(CLONE_NEWUSER))
+		return -errno;
+	return chroot(root) ? -errno : 0;
+}
+
+#define ROOT_REFUSED	2
+
+/* The name is made when it is asked for, and for the one who asks; the text does the same. */
+static int reads_from_root(struct procmap_child *child, void *arg)
+{
+	const struct rooted *rooted = arg;
+	struct procmap_text text;
+	struct procmap_call call;
+	int fd = procmap_open(0);
+
+	(void)child;
+	if (enter_root(rooted->root))
+		return ROOT_REFUSED;
+	if (!HOLDS(!procmap_ask(fd, (unsigned long)rooted->addr, 0, &call)) ||
+	    !HOLDS(!strcmp(call.name, rooted->want)) ||
+	    !HOLDS(!procmap_text_read(fd, &text)) ||
+	    !HOLDS(!procmap_check(fd, &text, (unsigned long)rooted->addr, 0)) ||
+	    !HOLDS(!procmap_check(fd, &text, (unsigned long)rooted->outside, 0)))
+		return 1;
+	return 0;
+}
+
+TEST_F(file, path_from_the_root_of_the_reader)
+{
+	const char *slash = strrchr(self->path, '/');
+	struct rooted rooted = {
+		.root = self->dir, .addr = self->map, .want = slash, .outside = procmap_call,
+	};
+	struct procmap_child child;
+	int ret;
+
+	ASSERT_EQ(0, procmap_child_start(&child, reads_from_root, &rooted));
+	ret = procmap_child_wait(&child);
+	if (ret == ROOT_REFUSED && geteuid())
+		SKIP(return, "chroot() needs root, or user namespaces (CONFIG_USER_NS)");
+	EXPECT_EQ(0, ret);
+}
+
+/* The same descriptor, asked by a process with another root, gives the other path. */
+static int sends_its_maps(struct procmap_child *child, void *arg)
+{
+	const struct rooted *rooted = arg;
+	int fd = procmap_open(0);
+
+	if (enter_root(rooted->root))
+		return ROOT_REFUSED;
+	if (!HOLDS(!procmap_send_fd(child, fd)) || !HOLDS(!procmap_sync(child)))
+		return 1;
+	return 0;
+}
+
+TEST_F(file, root_of_the_target_does_not_matter)
+{
+	struct rooted rooted = { .root = self->dir };
+	struct procmap_child child;
+	int fd, ret;
+
+	ASSERT_EQ(0, procmap_child_start(&child, sends_its_maps, &rooted));
+	fd = procmap_recv_fd(&child);
+	if (fd < 0) {
+		ret = procmap_child_wait(&child);
+		ASSERT_EQ(ROOT_REFUSED, ret);
+		ASSERT_NE(0, geteuid());
+		SKIP(return, "chroot() needs root, or user namespaces (CONFIG_USER_NS)");
+	}
+	EXPECT_EQ(0, procmap_ask(fd, (unsigned long)self->map, 0, &self->call));
+	EXPECT_STREQ(self->path, self->call.name);
+	EXPECT_EQ(0, procmap_child_finish(&child));
+	close(fd);
+}
+
+/* Memory that has a name of its own kind, or none. */
+FIXTURE(memory) {
+	size_t page;
+	char *map;
+};
+
+FIXTURE_SETUP(memory)
+{
+	self->page = sysconf(_SC_PAGESIZE);
+	self->map = mmap(NULL, 3 * self->page, PROT_READ | PROT_WRITE,
+			 MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	ASSERT_NE((long)MAP_FAILED, (long)self->map);
+	/* A hole in front, so that nothing before it becomes one VMA with it. */
+	ASSERT_EQ(0, munmap(self->map, self->page));
+	self->map += self->page;
+	ASSERT_EQ(0, mprotect(self->map + self->page, self->page, PROT_NONE));
+}
+
+FIXTURE_TEARDOWN(memory)
+{
+}
+
+TEST_F(memory, anonymous_has_no_name)
+{
+	EXPECT_TRUE(has_name(self->map, ""));
+}
+
+TEST_F(memory, heap)
+{
+	char *heap = sbrk(self->page);
+
+	ASSERT_NE(-1, (long)heap);
+	EXPECT_TRUE(has_name(heap, "[heap]"));
+}
+
+TEST_F(memory, stack)
+{
+	char on_stack;
+
+	EXPECT_TRUE(has_name(&on_stack, "[stack]"));
+}
+
+TEST_F(memory, vdso)
+{
+	unsigned long vdso = getauxval(AT_SYSINFO_EHDR);
+
+	ASSERT_NE(0, vdso)
+		TH_LOG("the kernel gave this program no vDSO");
+	EXPECT_TRUE(has_name((void *)vdso, "[vdso]"));
+}
+
+TEST_F(memory, vvar)
+{
+	struct procmap_text text;
+	unsigned long addr = 0;
+	size_t i;
+
+	ASSERT_EQ(0, procmap_text_read_pid(0, &text));
+	for (i = 0; i < text.nr; i++) {
+		if (!strcmp(text.vma[i].name, "[vvar]"))
+			addr = text.vma[i].start;
+	}
+	procmap_text_free(&text);
+	ASSERT_NE(0, addr)
+		TH_LOG("the text has no [vvar]");
+	EXPECT_TRUE(has_name((void *)addr, "[vvar]"));
+}
+
+TEST_F(memory, shared_anonymous)
+{
+	char *shared = mmap(NULL, self->page, PROT_READ, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+
+	ASSERT_NE((long)MAP_FAILED, (long)shared);
+	EXPECT_TRUE(has_name(shared, "/dev/zero (deleted)"));
+}
+
+TEST_F(memory, memfd)
+{
+	int fd = memfd_create("a memfd\nof two lines", MFD_CLOEXEC);
+	char *map;
+
+	ASSERT_LE(0, fd);
+	map = mmap(NULL, self->page, PROT_READ, MAP_SHARED, fd, 0);
+	ASSERT_NE((long)MAP_FAILED, (long)map);
+	close(fd);
+	EXPECT_TRUE(has_name(map, "/memfd:a memfd\nof two lines (deleted)"));
+}
+
+TEST_F(memory, sysv_shm)
+{
+	int id = shmget(IPC_PRIVATE, self->page, IPC_CREAT | 0600);
+	char *map;
+
+	ASSERT_LE(0, id);
+	map = shmat(id, NULL, SHM_RDONLY);
+	ASSERT_EQ(0, shmctl(id, IPC_RMID, NULL));
+	ASSERT_NE(-1, (long)map);
+	EXPECT_TRUE(has_name(map, "/SYSV00000000 (deleted)"));
+}
+
+TEST_F(memory, huge_pages)
+{
+	char *map = mmap(NULL, 1, PROT_READ,
+			 MAP_PRIVATE | MAP_ANONYMOUS | MAP_HUGETLB | MAP_NORESERVE, -1, 0);
+
+	ASSERT_NE((long)MAP_FAILED, (long)map)
+		TH_LOG("no huge pages (CONFIG_HUGETLBFS)");
+	EXPECT_TRUE(has_name(map, "/anon_hugepage (deleted)"));
+}
+
+/* Fails with EINVAL for good arguments only where the kernel cannot name memory. */
+static int name_map(const struct _test_data_memory *self, const char *name)
+{
+	return prctl(PR_SET_VMA, PR_SET_VMA_ANON_NAME, self->map, self->page, name);
+}
+
+TEST_F(memory, anonymous_name)
+{
+	if (name_map(self, "a name") && errno == EINVAL)
+		SKIP(return, "no names of anonymous memory (CONFIG_ANON_VMA_NAME)");
+	EXPECT_TRUE(has_name(self->map, "[anon:a name]"));
+	ASSERT_EQ(0, name_map(self, "another, changed: (name) %s %n <>{}"));
+	EXPECT_TRUE(has_name(self->map, "[anon:another, changed: (name) %s %n <>{}]"));
+	ASSERT_EQ(0, name_map(self, NULL));
+	EXPECT_TRUE(has_name(self->map, ""));
+}
+
+/* The name belongs to the pages that were named, which makes VMAs of their own. */
+TEST_F(memory, anonymous_name_of_a_part)
+{
+	char *map = mmap(NULL, 3 * self->page, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	ASSERT_NE((long)MAP_FAILED, (long)map);
+	self->map = map + self->page;
+	if (name_map(self, "middle") && errno == EINVAL)
+		SKIP(return, "no names of anonymous memory (CONFIG_ANON_VMA_NAME)");
+	EXPECT_TRUE(has_name(map, ""));
+	EXPECT_TRUE(has_name(map + self->page, "[anon:middle]"));
+	EXPECT_TRUE(has_name(map + 2 * self->page, ""));
+}
+
+TEST_F(memory, anonymous_name_of_every_length)
+{
+	char name[128], want[256];
+	int len;
+
+	if (name_map(self, "x") && errno == EINVAL)
+		SKIP(return, "no names of anonymous memory (CONFIG_ANON_VMA_NAME)");
+	for (len = 0; len < 80; len++) {
+		memset(name, 'a' + len % 26, len);
+		name[len] = '\0';
+		ASSERT_EQ(0, name_map(self, name));
+		snprintf(want, sizeof(want), "[anon:%s]", name);
+		EXPECT_TRUE(has_name(self->map, want));
+	}
+}
+
+TEST_F(memory, heap_goes_before_anonymous_name)
+{
+	char *heap = sbrk(0);
+
+	self->map = heap + (-(unsigned long)heap & (self->page - 1));
+	ASSERT_EQ(0, brk(self->map + self->page));
+	if (name_map(self, "not shown") && errno == EINVAL)
+		SKIP(return, "no names of anonymous memory (CONFIG_ANON_VMA_NAME)");
+	EXPECT_TRUE(has_name(self->map, "[heap]"));
+}
+
+TEST_F(memory, anonymous_name_of_every_size_of_buffer)
+{
+	struct procmap_call call;
+	int fd = procmap_open(0);
+	size_t size;
+
+	ASSERT_LE(0, fd);
+	if (name_map(self, "name") && errno == EINVAL)
+		SKIP(return, "no names of anonymous memory (CONFIG_ANON_VMA_NAME)");
+	for (size = 1; size <= sizeof("[anon:name]") + 1; size++) {
+		procmap_call_init(&call, (unsigned long)self->map, 0);
+		call.q.vma_name_size = size;
+		EXPECT_EQ(size < sizeof("[anon:name]") ? -ENAMETOOLONG : 0,
+			  procmap_call(fd, &call));
+	}
+	close(fd);
+}
+
+TEST_F(memory, special_name_of_every_size_of_buffer)
+{
+	struct procmap_call call;
+	int fd = procmap_open(0);
+	size_t size;
+
+	ASSERT_LE(0, fd);
+	for (size = 1; size <= sizeof("[stack]") + 1; size++) {
+		procmap_call_init(&call, (unsigned long)&call, 0);
+		call.q.vma_name_size = size;
+		EXPECT_EQ(size < sizeof("[stack]") ? -ENAMETOOLONG : 0, procmap_call(fd, &call));
+		if (size < sizeof("[stack]"))
+			continue;
+		EXPECT_STREQ("[stack]", call.name);
+	}
+	close(fd);
+}
+
+/* Directories inside each other, made one by one, since no system call takes such a path. */
+#define DEPTH		25
+#define PART		240
+
+FIXTURE(deep) {
+	char dir[PATH_MAX / 2];
+	char path[PATH_MAX / 2 + (DEPTH + 2) * (PART + 1)];
+	char part[PART + 1];
+	int at[DEPTH + 1];
+	int fd;
+	char *map;
+};
+
+FIXTURE_SETUP(deep)
+{
+	int i;
+
+	ASSERT_EQ(0, procmap_tmp_dir(self->dir, sizeof(self->dir)));
+	strcpy(self->path, self->dir);
+	memset(self->part, 'd', PART);
+	self->at[0] = open(self->dir, O_PATH | O_DIRECTORY);
+	ASSERT_LE(0, self->at[0]);
+	for (i = 0; i < DEPTH; i++) {
+		ASSERT_EQ(0, mkdirat(self->at[i], self->part, 0700));
+		self->at[i + 1] = openat(self->at[i], self->part, O_PATH | O_DIRECTORY);
+		ASSERT_LE(0, self->at[i + 1]);
+		strcat(strcat(self->path, "/"), self->part);
+	}
+	strcat(self->path, "/file");
+	self->fd = openat(self->at[DEPTH], "file", O_RDWR | O_CREAT, 0600);
+	ASSERT_LE(0, self->fd);
+	ASSERT_EQ(0, ftruncate(self->fd, sysconf(_SC_PAGESIZE)));
+	self->map = mmap(NULL, 1, PROT_READ, MAP_SHARED, self->fd, 0);
+	ASSERT_NE((long)MAP_FAILED, (long)self->map);
+	ASSERT_LT(PATH_MAX, strlen(self->path));
+}
+
+FIXTURE_TEARDOWN(deep)
+{
+	int i;
+
+	close(self->fd);
+	unlinkat(self->at[DEPTH], "file", 0);
+	for (i = DEPTH; i-- > 0; ) {
+		close(self->at[i + 1]);
+		unlinkat(self->at[i], self->part, AT_REMOVEDIR);
+	}
+	close(self->at[0]);
+	rmdir(self->dir);
+}
+
+TEST_F(deep, the_text_shows_the_whole_path)
+{
+	struct procmap_text text;
+	const struct procmap_vma *vma;
+
+	ASSERT_EQ(0, procmap_text_read_pid(0, &text));
+	vma = procmap_text_match(&text, (unsigned long)self->map, 0);
+	ASSERT_TRUE(!!vma);
+	EXPECT_STREQ(self->path, vma->name);
+	procmap_text_free(&text);
+}
+
+TEST_F(deep, path_longer_than_path_max)
+{
+	EXPECT_TRUE(has_name(self->map, self->path));
+}
+
+TEST_F(deep, deleted_path_longer_than_path_max)
+{
+	ASSERT_EQ(0, unlinkat(self->at[DEPTH], "file", 0));
+	strcat(self->path, " (deleted)");
+	EXPECT_TRUE(has_name(self->map, self->path));
+}
+
+TEST_F(deep, buffer_exactly_fitting_and_one_short)
+{
+	size_t need = strlen(self->path) + 1;
+	struct procmap_call call;
+	int fd = procmap_open(0);
+
+	ASSERT_LE(0, fd);
+	procmap_call_init(&call, (unsigned long)self->map, 0);
+	call.q.vma_name_size = need;
+	EXPECT_EQ(0, procmap_call(fd, &call));
+	EXPECT_EQ(need, call.q.vma_name_size);
+	procmap_call_init(&call, (unsigned long)self->map, 0);
+	call.q.vma_name_size = need - 1;
+	EXPECT_EQ(-ENAMETOOLONG, procmap_call(fd, &call));
+	call.q.vma_name_size = PATH_MAX;
+	EXPECT_EQ(-ENAMETOOLONG, procmap_call(fd, &call));
+	close(fd);
+}
+
+TEST_HARNESS_MAIN

@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Who may open a maps file: permission is checked there (PTRACE_MODE_READ), and
+ * nowhere else. The text and the queries of a descriptor stand or fall together.
+ */
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+
+#include "procmap_harness.h"
+
+FIXTURE(perm) {
+	struct procmap_child target;
+	int fd;
+	struct procmap_call call;
+};
+
+FIXTURE_SETUP(perm)
+{
+	self->fd = -1;
+}
+
+FIXTURE_TEARDOWN(perm)
+{
+	if (self->fd >= 0)
+		close(self->fd);
+}
+
+/* Does as it is told: sets its dumpable flag to each number that it gets, until one is above 1. */
+static int changes_dumpable(struct procmap_child *child, void *arg)
+{
+	__u64 dumpable = 1;
+
+	if (!HOLDS(!procmap_drop_root()))
+		return 1;
+	do {
+		if (!HOLDS(!prctl(PR_SET_DUMPABLE, dumpable)) ||
+		    !HOLDS(!procmap_send(child, (unsigned long)arg)) ||
+		    !HOLDS(!procmap_recv(child, &dumpable)))
+			return 1;
+	} while (dumpable <= 1);
+	return 0;
+}
+
+static int set_dumpable(struct procmap_child *target, __u64 dumpable)
+{
+	return procmap_send(target, dumpable) ?: procmap_sync(target);
+}
+
+/* Returns what opening the maps of a process gives as the same, ordinary user. */
+static int opens(struct procmap_child *child, void *arg)
+{
+	const struct procmap_child *target = arg;
+	struct procmap_call call;
+	int fd;
+
+	(void)child;
+	if (!HOLDS(!procmap_drop_root()))
+		return 1;
+	fd = procmap_open(target->pid);
+	if (fd < 0)
+		return -fd;
+	return procmap_ask(fd, 0, PROCMAP_QUERY_COVERING_OR_NEXT_VMA, &call) ? 1 : 0;
+}
+
+static int open_as_user(struct procmap_child *target)
+{
+	struct procmap_child reader;
+	int ret = procmap_child_start(&reader, opens, target);
+
+	return ret ?: procmap_child_wait(&reader);
+}
+
+TEST_F(perm, same_user)
+{
+	ASSERT_EQ(0, procmap_child_start(&self->target, changes_dumpable, NULL));
+	ASSERT_EQ(0, procmap_sync(&self->target));
+	EXPECT_EQ(0, open_as_user(&self->target));
+	ASSERT_EQ(0, procmap_send(&self->target, 2));
+	EXPECT_EQ(0, procmap_child_wait(&self->target));
+}
+
+TEST_F(perm, same_user_not_dumpable_is_eacces)
+{
+	ASSERT_EQ(0, procmap_child_start(&self->target, changes_dumpable, NULL));
+	ASSERT_EQ(0, procmap_sync(&self->target));
+	ASSERT_EQ(0, set_dumpable(&self->target, 0));
+	EXPECT_EQ(EACCES, open_as_user(&self->target));
+	ASSERT_EQ(0, set_dumpable(&self->target, 1));
+	EXPECT_EQ(0, open_as_user(&self->target));
+	ASSERT_EQ(0, procmap_send(&self->target, 2));
+	EXPECT_EQ(0, procmap_child_wait(&self->target));
+}
+
+TEST_F(perm, root_may_open_what_is_not_dumpable)
+{
+	if (geteuid())
+		SKIP(return, "being allowed everything needs root");
+	ASSERT_EQ(0, procmap_child_start(&self->target, changes_dumpable, NULL));
+	ASSERT_EQ(0, procmap_sync(&self->target));
+	ASSERT_EQ(0, set_dumpable(&self->target, 0));
+	self->fd = procmap_open(self->target.pid);
+	ASSERT_LE(0, self->fd);
+	EXPECT_EQ(0, procmap_ask(self->fd, 0, PROCMAP_QUERY_COVERING_OR_NEXT_VMA, &self->call));
+	ASSERT_EQ(0, procmap_send(&self->target, 2));
+	EXPECT_EQ(0, procmap_child_wait(&self->target));
+}
+
+/* Opened while it was allowed: both the text and queries go on when it no longer is. */
+static int keeps_its_descriptor(struct procmap_child *child, void *arg)
+{
+	const struct procmap_child *target = arg;
+	struct procmap_call call;
+	struct procmap_text text;
+	int fd;
+
+	if (!HOLDS(!procmap_drop_root()))
+		return 1;
+	fd = procmap_open(target->pid);
+	if (!HOLDS(fd >= 0) || !HOLDS(!procmap_send(child, 0)) || !HOLDS(!procmap_sync(child)))
+		return 1;
+	if (!HOLDS(procmap_open(target->pid) == -EACCES) ||
+	    !HOLDS(!procmap_text_read(fd, &text)) ||
+	    !HOLDS(!procmap_ask(fd, text.vma[0].start, 0, &call)) ||
+	    !HOLDS(!procmap_differs(&text.vma[0], &call)))
+		return 1;
+	return 0;
+}
+
+TEST_F(perm, checked_when_opened_and_not_per_query)
+{
+	struct procmap_child reader;
+
+	ASSERT_EQ(0, procmap_child_start(&self->target, changes_dumpable, NULL));
+	ASSERT_EQ(0, procmap_sync(&self->target));
+	ASSERT_EQ(0, procmap_child_start(&reader, keeps_its_descriptor, &self->target));
+	ASSERT_EQ(0, procmap_sync(&reader));
+	ASSERT_EQ(0, set_dumpable(&self->target, 0));
+	ASSERT_EQ(0, procmap_send(&reader, 0));
+	EXPECT_EQ(0, procmap_child_wait(&reader));
+	ASSERT_EQ(0, procmap_send(&self->target, 2));
+	EXPECT_EQ(0, procmap_child_wait(&self->target));
+}
+
+/* Root's own process, or the first one of the system, as seen by an ordinary user. */
+TEST_F(perm, other_user_is_eacces)
+{
+	struct procmap_child other = { .pid = geteuid() ? 1 : getpid() };
+	struct stat st;
+
+	if (geteuid()) {
+		ASSERT_EQ(0, stat("/proc/1", &st));
+		if (st.st_uid == geteuid())
+			SKIP(return, "no process of another user: process 1 is our own");
+	}
+	EXPECT_EQ(EACCES, open_as_user(&other));
+}
+
+TEST_F(perm, own_process_not_dumpable)
+{
+	ASSERT_EQ(0, prctl(PR_SET_DUMPABLE, 0));
+	self->fd = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
+	ASSERT_LE(0, self->fd);
+	EXPECT_EQ(0, procmap_ask(self->fd, (unsigned long)self, 0, &self->call));
+	EXPECT_STREQ("[stack]", self->call.name);
+}
+
+/* Has no address space and never will: the text is empty, and a query says why. */
+static void check_no_memory(struct __test_metadata *_metadata, struct _test_data_perm *self,
+			    pid_t pid)
+{
+	char byte;
+
+	self->fd = procmap_open(pid);
+	ASSERT_LE(0, self->fd);
+	EXPECT_EQ(0, read(self->fd, &byte, 1));
+	EXPECT_EQ(-ESRCH, procmap_ask(self->fd, 0, 0, &self->call));
+	EXPECT_EQ(-ESRCH, procmap_ask(self->fd, 0, PROCMAP_QUERY_COVERING_OR_NEXT_VMA,
+				      &self->call));
+	procmap_call_init(&self->call, 0, PROCMAP_FLAGS + 1);
+	EXPECT_EQ(-EINVAL, procmap_call(self->fd, &self->call));
+}
+
+static bool is_kthreadd(pid_t pid)
+{
+	char path[64], name[32] = "";
+	FILE *file;
+
+	snprintf(path, sizeof(path), "/proc/%d/comm", pid);
+	file = fopen(path, "r");
+	if (!file)
+		return false;
+	if (!fgets(name, sizeof(name), file))
+		name[0] = '\0';
+	fclose(file);
+	return !strcmp(name, "kthreadd\n");
+}
+
+TEST_F(perm, kernel_thread_has_no_address_space)
+{
+	if (!is_kthreadd(2))
+		SKIP(return, "no kernel thread: not in the first PID namespace");
+	check_no_memory(_metadata, self, 2);
+}
+
+static int ends(struct procmap_child *child, void *arg)
+{
+	(void)child;
+	(void)arg;
+	return 0;
+}
+
+TEST_F(perm, zombie_has_no_address_space)
+{
+	siginfo_t info;
+
+	ASSERT_EQ(0, procmap_child_start(&self->target, ends, NULL));
+	ASSERT_EQ(0, waitid(P_PID, self->target.pid, &info, WEXITED | WNOWAIT));
+	check_no_memory(_metadata, self, self->target.pid);
+	EXPECT_EQ(0, procmap_child_wait(&self->target));
+}
+
+TEST_F(perm, process_gone_is_enoent)
+{
+	ASSERT_EQ(0, procmap_child_start(&self->target, ends, NULL));
+	ASSERT_EQ(0, procmap_child_wait(&self->target));
+	EXPECT_EQ(-ENOENT, procmap_open(self->target.pid));
+}
+
+TEST_HARNESS_MAIN
