@@ -106,6 +106,25 @@ TEST_F(errors, efault_argument_straddles)
 	EXPECT_EQ(0, procmap_ioctl(self->fd, self->hole - fits));
 }
 
+/* All of it can be read, but only the first bytes can be written: then none of them is. */
+TEST_F(errors, efault_argument_straddles_into_read_only)
+{
+	size_t fits;
+
+	ASSERT_EQ(0, mprotect(self->ro, self->page, PROT_READ | PROT_WRITE));
+	for (fits = 8; fits < sizeof(self->call.q); fits += 8) {
+		char *arg = self->ro - fits;
+
+		memcpy(arg, &self->call.q, sizeof(self->call.q));
+		ASSERT_EQ(0, mprotect(self->ro, self->page, PROT_READ));
+		EXPECT_EQ(-EFAULT, procmap_ioctl(self->fd, arg))
+			TH_LOG("argument with %zu bytes before a read-only page", fits);
+		EXPECT_EQ(0, memcmp(arg, &self->call.q, sizeof(self->call.q)))
+			TH_LOG("argument with %zu bytes before a read-only page: changed", fits);
+		ASSERT_EQ(0, mprotect(self->ro, self->page, PROT_READ | PROT_WRITE));
+	}
+}
+
 TEST_F(errors, efault_name_buffer_unmapped)
 {
 	self->call.q.vma_name_addr = (unsigned long)self->hole;
@@ -408,9 +427,35 @@ TEST_F(errors, none_after_errors)
 	EXPECT_EQ(0, procmap_call(self->fd, &self->call));
 }
 
-TEST(command_has_the_published_number)
+/* What programs were built with, whatever kernel they were built for. */
+TEST(published_numbers)
 {
 	EXPECT_EQ(0xC0686611UL, (unsigned long)PROCMAP_QUERY);
+	EXPECT_EQ(0x01, PROCMAP_QUERY_VMA_READABLE);
+	EXPECT_EQ(0x02, PROCMAP_QUERY_VMA_WRITABLE);
+	EXPECT_EQ(0x04, PROCMAP_QUERY_VMA_EXECUTABLE);
+	EXPECT_EQ(0x08, PROCMAP_QUERY_VMA_SHARED);
+	EXPECT_EQ(0x10, PROCMAP_QUERY_COVERING_OR_NEXT_VMA);
+	EXPECT_EQ(0x20, PROCMAP_QUERY_FILE_BACKED_VMA);
+}
+
+TEST(published_layout)
+{
+	EXPECT_EQ(0, offsetof(struct procmap_query, size));
+	EXPECT_EQ(8, offsetof(struct procmap_query, query_flags));
+	EXPECT_EQ(16, offsetof(struct procmap_query, query_addr));
+	EXPECT_EQ(24, offsetof(struct procmap_query, vma_start));
+	EXPECT_EQ(32, offsetof(struct procmap_query, vma_end));
+	EXPECT_EQ(40, offsetof(struct procmap_query, vma_flags));
+	EXPECT_EQ(48, offsetof(struct procmap_query, vma_page_size));
+	EXPECT_EQ(56, offsetof(struct procmap_query, vma_offset));
+	EXPECT_EQ(64, offsetof(struct procmap_query, inode));
+	EXPECT_EQ(72, offsetof(struct procmap_query, dev_major));
+	EXPECT_EQ(76, offsetof(struct procmap_query, dev_minor));
+	EXPECT_EQ(80, offsetof(struct procmap_query, vma_name_size));
+	EXPECT_EQ(84, offsetof(struct procmap_query, build_id_size));
+	EXPECT_EQ(88, offsetof(struct procmap_query, vma_name_addr));
+	EXPECT_EQ(96, offsetof(struct procmap_query, build_id_addr));
 	EXPECT_EQ(104, sizeof(struct procmap_query));
 }
 
