@@ -182,7 +182,7 @@ TEST_F(fd, opened_before_setuid_of_the_opener)
 	__u64 marker;
 
 	if (geteuid())
-		SKIP(return, "changing the user needs root");
+		SKIP(return, "%s: changing the user needs root", _metadata->name);
 	ASSERT_EQ(0, procmap_child_start(&self->child, waits, NULL));
 	ASSERT_EQ(0, procmap_recv(&self->child, &marker));
 	ASSERT_EQ(0, procmap_child_start(&reader, asks_after_setuid, &self->child));

@@ -13,6 +13,9 @@
 #include "procmap_harness.h"
 #include "procmap_zoo.h"
 
+#define NO_CHROOT	"%s: chroot() needs root, or user namespaces (CONFIG_USER_NS)"
+#define NO_ANON_NAMES	"%s: no names of anonymous memory (CONFIG_ANON_VMA_NAME)"
+
 /* A file of two pages in a directory of its own, whose first page is mapped. */
 FIXTURE(file) {
 	char dir[PATH_MAX / 2];
@@ -207,7 +210,7 @@ TEST_F(file, path_from_the_root_of_the_reader)
 	ASSERT_EQ(0, procmap_child_start(&child, reads_from_root, &rooted));
 	ret = procmap_child_wait(&child);
 	if (ret == ROOT_REFUSED && geteuid())
-		SKIP(return, "chroot() needs root, or user namespaces (CONFIG_USER_NS)");
+		SKIP(return, NO_CHROOT, _metadata->name);
 	EXPECT_EQ(0, ret);
 }
 
@@ -236,7 +239,7 @@ TEST_F(file, root_of_the_target_does_not_matter)
 		ret = procmap_child_wait(&child);
 		ASSERT_EQ(ROOT_REFUSED, ret);
 		ASSERT_NE(0, geteuid());
-		SKIP(return, "chroot() needs root, or user namespaces (CONFIG_USER_NS)");
+		SKIP(return, NO_CHROOT, _metadata->name);
 	}
 	EXPECT_EQ(0, procmap_ask(fd, (unsigned long)self->map, 0, &self->call));
 	EXPECT_STREQ(self->path, self->call.name);
@@ -363,7 +366,7 @@ static int name_map(const struct _test_data_memory *self, const char *name)
 TEST_F(memory, anonymous_name)
 {
 	if (name_map(self, "a name") && errno == EINVAL)
-		SKIP(return, "no names of anonymous memory (CONFIG_ANON_VMA_NAME)");
+		SKIP(return, NO_ANON_NAMES, _metadata->name);
 	EXPECT_TRUE(has_name(self->map, "[anon:a name]"));
 	ASSERT_EQ(0, name_map(self, "another, changed: (name) %s %n <>{}"));
 	EXPECT_TRUE(has_name(self->map, "[anon:another, changed: (name) %s %n <>{}]"));
@@ -379,7 +382,7 @@ TEST_F(memory, anonymous_name_of_a_part)
 	ASSERT_NE((long)MAP_FAILED, (long)map);
 	self->map = map + self->page;
 	if (name_map(self, "middle") && errno == EINVAL)
-		SKIP(return, "no names of anonymous memory (CONFIG_ANON_VMA_NAME)");
+		SKIP(return, NO_ANON_NAMES, _metadata->name);
 	EXPECT_TRUE(has_name(map, ""));
 	EXPECT_TRUE(has_name(map + self->page, "[anon:middle]"));
 	EXPECT_TRUE(has_name(map + 2 * self->page, ""));
@@ -391,7 +394,7 @@ TEST_F(memory, anonymous_name_of_every_length)
 	int len;
 
 	if (name_map(self, "x") && errno == EINVAL)
-		SKIP(return, "no names of anonymous memory (CONFIG_ANON_VMA_NAME)");
+		SKIP(return, NO_ANON_NAMES, _metadata->name);
 	for (len = 0; len < 80; len++) {
 		memset(name, 'a' + len % 26, len);
 		name[len] = '\0';
@@ -408,7 +411,7 @@ TEST_F(memory, heap_goes_before_anonymous_name)
 	self->map = heap + (-(unsigned long)heap & (self->page - 1));
 	ASSERT_EQ(0, brk(self->map + self->page));
 	if (name_map(self, "not shown") && errno == EINVAL)
-		SKIP(return, "no names of anonymous memory (CONFIG_ANON_VMA_NAME)");
+		SKIP(return, NO_ANON_NAMES, _metadata->name);
 	EXPECT_TRUE(has_name(self->map, "[heap]"));
 }
 
@@ -420,7 +423,7 @@ TEST_F(memory, anonymous_name_of_every_size_of_buffer)
 
 	ASSERT_LE(0, fd);
 	if (name_map(self, "name") && errno == EINVAL)
-		SKIP(return, "no names of anonymous memory (CONFIG_ANON_VMA_NAME)");
+		SKIP(return, NO_ANON_NAMES, _metadata->name);
 	for (size = 1; size <= sizeof("[anon:name]") + 1; size++) {
 		procmap_call_init(&call, (unsigned long)self->map, 0);
 		call.q.vma_name_size = size;

@@ -97,7 +97,7 @@ TEST_F(perm, same_user_not_dumpable_is_eacces)
 TEST_F(perm, root_may_open_what_is_not_dumpable)
 {
 	if (geteuid())
-		SKIP(return, "being allowed everything needs root");
+		SKIP(return, "%s: being allowed everything needs root", _metadata->name);
 	ASSERT_EQ(0, procmap_child_start(&self->target, changes_dumpable, NULL));
 	ASSERT_EQ(0, procmap_sync(&self->target));
 	ASSERT_EQ(0, set_dumpable(&self->target, 0));
@@ -153,7 +153,7 @@ TEST_F(perm, other_user_is_eacces)
 	if (geteuid()) {
 		ASSERT_EQ(0, stat("/proc/1", &st));
 		if (st.st_uid == geteuid())
-			SKIP(return, "no process of another user: process 1 is our own");
+			SKIP(return, "%s: no other user: process 1 is our own", _metadata->name);
 	}
 	EXPECT_EQ(EACCES, open_as_user(&other));
 }
@@ -201,7 +201,7 @@ static bool is_kthreadd(pid_t pid)
 TEST_F(perm, kernel_thread_has_no_address_space)
 {
 	if (!is_kthreadd(2))
-		SKIP(return, "no kernel thread: not in the first PID namespace");
+		SKIP(return, "%s: no kernel thread in this PID namespace", _metadata->name);
 	check_no_memory(_metadata, self, 2);
 }
 

@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * What the parts of procmap_bench share. A case is one row of a table: it
+ * prepares once, then one operation runs again and again, which itself says
+ * where its timed part begins and ends. Functions that can fail return 0,
+ * -errno, or BENCH_UNAVAILABLE where this kernel or user lacks something.
+ */
+#ifndef SELFTEST_PROCMAP_BENCH_H
+#define SELFTEST_PROCMAP_BENCH_H
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <sys/syscall.h>
+#include <sys/types.h>
+#include <time.h>
+#include <unistd.h>
+#include <linux/fs.h>
+
+#define BENCH_UNAVAILABLE	1
+#define BENCH_MAX_REPS		1000
+#define BENCH_ADDRESSES		256	/* that a case with random addresses asks for */
+#define BENCH_REASON		160
+
+#define ARRAY_SIZE(a)		(sizeof(a) / sizeof((a)[0]))
+
+/**
+ * enum bench_layout - the VMAs of a process that is made to be queried
+ * @BENCH_MIXED: private memory of changing protection, some files, some holes
+ * @BENCH_ADJACENT: private memory of changing protection, one VMA after the other
+ * @BENCH_HOLES: the same with a hole behind each VMA
+ */
+enum bench_layout {
+	BENCH_MIXED,
+	BENCH_ADJACENT,
+	BENCH_HOLES,
+};
+
+/**
+ * struct bench_target - a process to be queried
+ * @pid: its PID, 0: there is none
+ * @maps: descriptor of its /proc/<pid>/maps
+ * @vmas: with BENCH_MIXED the number of all its VMAs, else of those in @area
+ * @area: where the VMAs are that were made
+ * @stride: distance of one to the next
+ * @made: their number
+ * @library: an executable mapping of an ELF file, the first one above @area
+ * @word: address of eight bytes whose page is resident
+ */
+struct bench_target {
+	pid_t pid;
+	int maps;
+	enum bench_layout layout;
+	unsigned long vmas;
+	unsigned long area;
+	unsigned long stride;
+	unsigned long made;
+	unsigned long library;
+	unsigned long word;
+};
+
+struct bench;
+
+/**
+ * struct bench_case - one row of the table
+ * @name: by which it is selected
+ * @what: what one unit is, for people
+ * @vmas: number of VMAs, where it matters
+ * @layout: of the process that is queried
+ * @flags: for PROCMAP_QUERY, or for process_vm_readv()
+ * @want: BENCH_WANT_* bits
+ * @passed: VMAs that the filter passes over
+ * @batch: operations in one repetition
+ * @units: an operation consists of so many; 0: setup() says so
+ */
+struct bench_case {
+	const char *name;
+	const char *what;
+	unsigned long vmas;
+	enum bench_layout layout;
+	unsigned long flags;
+	unsigned int want;
+	unsigned long passed;
+	unsigned int batch;
+	unsigned int units;
+	int (*setup)(struct bench *b);
+	int (*op)(struct bench *b, unsigned int i);
+	void (*teardown)(struct bench *b);
+};
+
+#define BENCH_WANT_NAME		0x1
+#define BENCH_WANT_BUILD_ID	0x2
+
+/**
+ * struct bench - a case at work
+ * @row: its row of the table
+ * @began: clock at the begin of the timed part
+ * @sum: clock ticks in the timed parts of this repetition
+ * @units: units in one operation
+ * @target: the process that is queried, if any
+ * @reason: why the case cannot run, or how it failed
+ */
+struct bench {
+	const struct bench_case *row;
+	uint64_t began;
+	uint64_t sum;
+	unsigned int units;
+	struct bench_target *target;
+	int fd;
+	char *area;
+	char *other;
+	size_t size;
+	unsigned long address[BENCH_ADDRESSES];
+	struct procmap_query query;
+	char name[256];
+	unsigned char build_id[20];
+	char reason[BENCH_REASON];
+};
+
+extern const struct bench_case bench_query_cases[];
+extern const unsigned int bench_query_nr;
+extern const struct bench_case bench_mm_cases[];
+extern const unsigned int bench_mm_nr;
+
+/* bench_clock.c */
+extern uint64_t bench_overhead;
+
+int bench_clock_calibrate(void);
+const char *bench_clock_name(void);
+const char *bench_clock_unit(void);
+double bench_clock_scale(void);
+
+/* bench_target.c */
+int bench_target_get(struct bench *b, enum bench_layout layout, unsigned long vmas);
+void bench_target_drop(void);
+int bench_library(const char **path);
+void bench_library_remove(void);
+long bench_count_vmas(void);
+
+/* procmap_bench.c */
+int bench_unavailable(struct bench *b, const char *format, ...)
+	__attribute__((__format__(__printf__, 2, 3)));
+int bench_failed(struct bench *b, const char *what, int err);
+
+/* A process's own clock: the counter of the processor, where there is one we know. */
+static inline uint64_t bench_clock(void)
+{
+#if defined(__x86_64__) || defined(__i386__)
+	uint32_t low, high;
+
+	asm volatile("lfence; rdtsc; lfence" : "=a"(low), "=d"(high) : : "memory");
+	return (uint64_t)high << 32 | low;
+#else
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return now.tv_sec * 1000000000ull + now.tv_nsec;
+#endif
+}
+
+static inline void bench_begin(struct bench *b)
+{
+	b->began = bench_clock();
+}
+
+static inline void bench_end(struct bench *b)
+{
+	b->sum += bench_clock() - b->began - bench_overhead;
+}
+
+/* A system call without the C library around it; returns -errno. */
+static inline long bench_syscall(long number, long a, long b, long c, long d, long e, long f)
+{
+#if defined(__x86_64__)
+	register long r10 asm("r10") = d;
+	register long r8 asm("r8") = e;
+	register long r9 asm("r9") = f;
+	long ret;
+
+	asm volatile("syscall" : "=a"(ret)
+		     : "a"(number), "D"(a), "S"(b), "d"(c), "r"(r10), "r"(r8), "r"(r9)
+		     : "rcx", "r11", "memory");
+	return ret;
+#else
+	long ret = syscall(number, a, b, c, d, e, f);
+
+	return ret < 0 ? -errno : ret;
+#endif
+}
+
+#define bench_call3(number, a, b, c) \
+	bench_syscall(number, (long)(a), (long)(b), (long)(c), 0, 0, 0)
+#define bench_call6(number, a, b, c, d, e, f) \
+	bench_syscall(number, (long)(a), (long)(b), (long)(c), (long)(d), (long)(e), (long)(f))
+
+#endif /* SELFTEST_PROCMAP_BENCH_H */

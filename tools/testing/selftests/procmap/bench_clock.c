@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The clock of procmap_bench, and what one tick of it is. Under QEMU's
+ * "-icount shift=0" the time stamp counter goes up by one with each guest
+ * instruction; whether it does is measured, not believed.
+ */
+#include "bench.h"
+
+#define CLOCK_TRIES	200
+#define CLOCK_SHORT	10000
+#define CLOCK_LONG	20000
+
+uint64_t bench_overhead;
+
+static double clock_scale;
+
+#if defined(__x86_64__) || defined(__i386__)
+/* Two instructions a turn. */
+static uint64_t clock_loop(unsigned long turns)
+{
+	uint64_t began = bench_clock();
+
+	asm volatile("1: dec %0; jnz 1b" : "+r"(turns) : : "cc");
+	return bench_clock() - began;
+}
+#endif
+
+static uint64_t clock_nothing(void)
+{
+	uint64_t began = bench_clock();
+
+	return bench_clock() - began;
+}
+
+/* Interrupts only ever add: the least of many is without. */
+static uint64_t clock_least(uint64_t (*fn)(void))
+{
+	uint64_t least = UINT64_MAX, now;
+	int i;
+
+	for (i = 0; i < CLOCK_TRIES; i++) {
+		now = fn();
+		if (now < least)
+			least = now;
+	}
+	return least;
+}
+
+#if defined(__x86_64__) || defined(__i386__)
+static uint64_t clock_short(void)
+{
+	return clock_loop(CLOCK_SHORT);
+}
+
+static uint64_t clock_long(void)
+{
+	return clock_loop(CLOCK_LONG);
+}
+#endif
+
+/**
+ * bench_clock_calibrate() - measure the clock with a loop of known length
+ *
+ * Return: 0, or -ERANGE if the clock stands still.
+ */
+int bench_clock_calibrate(void)
+{
+	bench_overhead = clock_least(clock_nothing);
+#if defined(__x86_64__) || defined(__i386__)
+	clock_scale = ((double)clock_least(clock_long) - (double)clock_least(clock_short)) /
+		      (2 * (CLOCK_LONG - CLOCK_SHORT));
+	if (clock_scale <= 0)
+		return -ERANGE;
+#endif
+	return 0;
+}
+
+/**
+ * bench_clock_scale() - ticks per instruction, as measured
+ *
+ * Return: 1 under "-icount shift=0"; 0 where it could not be measured.
+ */
+double bench_clock_scale(void)
+{
+	return clock_scale;
+}
+
+/**
+ * bench_clock_name() - what the figures were read from
+ */
+const char *bench_clock_name(void)
+{
+#if defined(__x86_64__) || defined(__i386__)
+	return "tsc";
+#else
+	return "CLOCK_MONOTONIC";
+#endif
+}
+
+/**
+ * bench_clock_unit() - what the figures are
+ *
+ * Return: "instructions" only when a loop of known length took just so many.
+ */
+const char *bench_clock_unit(void)
+{
+#if defined(__x86_64__) || defined(__i386__)
+	return clock_scale == 1.0 ? "instructions" : "ticks";
+#else
+	return "ns";
+#endif
+}

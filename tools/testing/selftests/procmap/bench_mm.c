@@ -1,0 +1,288 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The cases of procmap_bench that change an address space: what everybody
+ * pays who never queries one. They run on every kernel.
+ */
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include "bench.h"
+
+#define PAGES(n)	((n) * (size_t)sysconf(_SC_PAGESIZE))
+#define ANON		(MAP_PRIVATE | MAP_ANONYMOUS)
+#define RW		(PROT_READ | PROT_WRITE)
+#define MANY		100	/* VMAs for one munmap() */
+#define FAULTS		256	/* pages touched in one operation */
+
+/* Address space with holes of @hole bytes on both sides, which nothing merges with. */
+static int mm_place(struct bench *b, size_t size, size_t hole)
+{
+	char *at = mmap(NULL, size + 2 * hole, PROT_NONE, ANON | MAP_NORESERVE, -1, 0);
+
+	if (at == MAP_FAILED || munmap(at, size + 2 * hole))
+		return bench_failed(b, "mmap", -errno);
+	b->area = at + hole;
+	b->size = size;
+	return 0;
+}
+
+static int mm_map_at(struct bench *b, char *at, size_t size, int prot)
+{
+	if (mmap(at, size, prot, ANON | MAP_FIXED, -1, 0) != at)
+		return bench_failed(b, "mmap", -errno);
+	return 0;
+}
+
+static int mm_check(struct bench *b, const char *what, long ret)
+{
+	return ret < 0 && ret > -4096 ? bench_failed(b, what, ret) : 0;
+}
+
+/* What mmap(NULL) finds a place below: it must not merge with the new VMA. */
+static int map_setup(struct bench *b)
+{
+	b->fd = -1;
+	b->size = PAGES(16);
+	b->area = mmap(NULL, b->size, PROT_NONE, ANON, -1, 0);
+	return b->area == MAP_FAILED ? bench_failed(b, "mmap", -errno) : 0;
+}
+
+static int map_setup_file(struct bench *b)
+{
+	const char *path;
+	int err = map_setup(b);
+
+	if (err)
+		return err;
+	err = bench_library(&path);
+	if (!err) {
+		b->fd = open(path, O_RDONLY | O_CLOEXEC);
+		err = b->fd < 0 ? -errno : 0;
+	}
+	return err ? bench_failed(b, "file to map", err) : 0;
+}
+
+static int map_op(struct bench *b, unsigned int i)
+{
+	const int flags = b->fd < 0 ? ANON : MAP_PRIVATE;
+	const int prot = b->fd < 0 ? RW : PROT_READ;
+	long at, ret;
+
+	bench_begin(b);
+	at = bench_call6(SYS_mmap, 0, b->size, prot, flags, b->fd, 0);
+	ret = bench_call3(SYS_munmap, at, b->size, 0);
+	bench_end(b);
+	return mm_check(b, "mmap", at) ?: mm_check(b, "munmap", ret);
+}
+
+static void mm_teardown(struct bench *b)
+{
+	if (b->area && b->area != MAP_FAILED)
+		munmap(b->area, b->size);
+	if (b->fd > 0)
+		close(b->fd);
+}
+
+static int protect_setup(struct bench *b)
+{
+	return mm_place(b, PAGES(16), PAGES(16)) ?: mm_map_at(b, b->area, b->size, RW);
+}
+
+static int protect_setup_touched(struct bench *b)
+{
+	size_t i;
+	int err = protect_setup(b);
+
+	for (i = 0; !err && i < b->size; i += PAGES(1))
+		b->area[i] = 1;
+	return err;
+}
+
+/* Into three VMAs, and one again. */
+static int protect_op(struct bench *b, unsigned int i)
+{
+	const size_t size = b->size / 4;
+	long split, merge;
+
+	bench_begin(b);
+	split = bench_call3(SYS_mprotect, b->area + size, size, PROT_READ);
+	merge = bench_call3(SYS_mprotect, b->area + size, size, RW);
+	bench_end(b);
+	return mm_check(b, "mprotect", split) ?: mm_check(b, "mprotect", merge);
+}
+
+static int grow_setup(struct bench *b)
+{
+	int err = mm_place(b, PAGES(16), PAGES(16));
+
+	return err ?: mm_map_at(b, b->area, b->size / 2, RW);
+}
+
+static int grow_op(struct bench *b, unsigned int i)
+{
+	long ret;
+
+	bench_begin(b);
+	ret = bench_call6(SYS_mremap, b->area, b->size / 2, b->size, 0, 0, 0);
+	bench_end(b);
+	if (munmap(b->area + b->size / 2, b->size / 2))
+		return bench_failed(b, "munmap", -errno);
+	return mm_check(b, "mremap", ret);
+}
+
+static int move_setup(struct bench *b)
+{
+	int err = mm_place(b, PAGES(64), PAGES(16));
+
+	b->other = b->area + b->size / 2;
+	return err ?: mm_map_at(b, b->area, b->size / 4, RW);
+}
+
+static int move_op(struct bench *b, unsigned int i)
+{
+	const size_t size = b->size / 4;
+	char *from = b->area, *to = b->other;
+	long ret, back;
+
+	bench_begin(b);
+	ret = bench_call6(SYS_mremap, from, size, size, MREMAP_MAYMOVE | MREMAP_FIXED, to, 0);
+	back = bench_call6(SYS_mremap, to, size, size, MREMAP_MAYMOVE | MREMAP_FIXED, from, 0);
+	bench_end(b);
+	return mm_check(b, "mremap", ret) ?: mm_check(b, "mremap", back);
+}
+
+static int brk_setup(struct bench *b)
+{
+	b->other = sbrk(0);
+	return 0;
+}
+
+static int brk_op(struct bench *b, unsigned int i)
+{
+	char *top = b->other + PAGES(16);
+	long up, down;
+
+	bench_begin(b);
+	up = bench_call3(SYS_brk, top, 0, 0);
+	down = bench_call3(SYS_brk, b->other, 0, 0);
+	bench_end(b);
+	if (up != (long)top || down != (long)b->other)
+		return bench_failed(b, "brk", -ENOMEM);
+	return 0;
+}
+
+/* This process gets as many VMAs as the case is about. */
+static int fork_setup(struct bench *b)
+{
+	const size_t page = PAGES(1);
+	long have = bench_count_vmas();
+	long more = b->row->vmas - have, i;
+	int err = 0;
+
+	if (have < 0 || more < 0)
+		return bench_failed(b, "this process has too many VMAs", -ERANGE);
+	err = mm_place(b, more * page, PAGES(16));
+	for (i = 0; !err && i < more; i++)
+		err = mm_map_at(b, b->area + i * page, page, i % 2 ? PROT_READ : RW);
+	if (!err && bench_count_vmas() != (long)b->row->vmas)
+		err = bench_failed(b, "wrong number of VMAs", -ENOTRECOVERABLE);
+	return err;
+}
+
+static int fork_op(struct bench *b, unsigned int i)
+{
+	int status = -1;
+	long pid, ret;
+
+	bench_begin(b);
+	pid = bench_call6(SYS_clone, SIGCHLD, 0, 0, 0, 0, 0);
+	if (!pid)
+		bench_call3(SYS_exit_group, 0, 0, 0);
+	ret = bench_call6(SYS_wait4, pid, &status, 0, 0, 0, 0);
+	bench_end(b);
+	if (pid < 0 || ret != pid || status)
+		return bench_failed(b, "fork", pid < 0 ? pid : -ECHILD);
+	return 0;
+}
+
+static int fault_setup(struct bench *b)
+{
+	b->units = FAULTS;
+	return mm_place(b, PAGES(FAULTS), PAGES(512));
+}
+
+/* The first touch of each page, for writing or (zero page) for reading. */
+static int fault_op(struct bench *b, unsigned int i)
+{
+	const size_t page = PAGES(1);
+	volatile char *at = b->area, *end = b->area + b->size;
+	int err = mm_map_at(b, b->area, b->size, RW);
+
+	if (err)
+		return err;
+	bench_begin(b);
+	if (b->row->flags)
+		for (; at < end; at += page)
+			*at = 1;
+	else
+		for (; at < end; at += page)
+			(void)*at;
+	bench_end(b);
+	return munmap(b->area, b->size) ? bench_failed(b, "munmap", -errno) : 0;
+}
+
+static int unmap_setup(struct bench *b)
+{
+	return mm_place(b, PAGES(MANY), PAGES(16));
+}
+
+static int unmap_op(struct bench *b, unsigned int i)
+{
+	const size_t page = PAGES(1);
+	int err = 0;
+	long ret, k;
+
+	for (k = 0; !err && k < MANY; k++)
+		err = mm_map_at(b, b->area + k * page, page, k % 2 ? PROT_READ : RW);
+	if (err)
+		return err;
+	bench_begin(b);
+	ret = bench_call3(SYS_munmap, b->area, b->size, 0);
+	bench_end(b);
+	return mm_check(b, "munmap", ret);
+}
+
+const struct bench_case bench_mm_cases[] = {
+	{ .name = "mm/mmap-munmap/anon", .batch = 1000, .what = "mmap + munmap, 16 pages, private",
+	  .setup = map_setup, .op = map_op, .teardown = mm_teardown },
+	{ .name = "mm/mmap-munmap/file", .batch = 1000, .what = "mmap + munmap, 16 pages, file",
+	  .setup = map_setup_file, .op = map_op, .teardown = mm_teardown },
+	{ .name = "mm/mprotect/untouched", .batch = 1000,
+	  .what = "mprotect, split + merge, no pages",
+	  .setup = protect_setup, .op = protect_op, .teardown = mm_teardown },
+	{ .name = "mm/mprotect/touched", .batch = 1000,
+	  .what = "mprotect, split + merge, 16 pages touched",
+	  .setup = protect_setup_touched, .op = protect_op, .teardown = mm_teardown },
+	{ .name = "mm/mremap/grow", .batch = 1000, .what = "mremap, 8 to 16 pages in place",
+	  .setup = grow_setup, .op = grow_op, .teardown = mm_teardown },
+	{ .name = "mm/mremap/move", .batch = 500, .what = "mremap, there and back, no pages",
+	  .setup = move_setup, .op = move_op, .teardown = mm_teardown },
+	{ .name = "mm/brk", .batch = 1000, .what = "brk, grow + shrink by 16 pages",
+	  .setup = brk_setup, .op = brk_op },
+	{ .name = "mm/fork/20", .batch = 64, .vmas = 20, .what = "fork + exit + wait, 20 VMAs",
+	  .setup = fork_setup, .op = fork_op, .teardown = mm_teardown },
+	{ .name = "mm/fork/1000", .batch = 4, .vmas = 1000,
+	  .what = "fork + exit + wait, 1,000 VMAs",
+	  .setup = fork_setup, .op = fork_op, .teardown = mm_teardown },
+	{ .name = "mm/fault/write", .batch = 4, .flags = 1,
+	  .what = "first write to a private page",
+	  .setup = fault_setup, .op = fault_op },
+	{ .name = "mm/fault/read", .batch = 8, .what = "first read of a private page (zero page)",
+	  .setup = fault_setup, .op = fault_op },
+	{ .name = "mm/munmap/100", .batch = 16, .what = "munmap of 100 VMAs at once",
+	  .setup = unmap_setup, .op = unmap_op },
+};
+
+const unsigned int bench_mm_nr = ARRAY_SIZE(bench_mm_cases);
