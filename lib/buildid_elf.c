@@ -1,0 +1,378 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The build ID of an ELF image.
+ *
+ * Nothing in an image is trusted: every position is computed with checked arithmetic, every byte
+ * comes through build_id_copy(), which checks it against the window, and no byte is read a second
+ * time on the assumption that it is still what it was.
+ */
+#include <linux/elf.h>
+#include <linux/errno.h>
+#include <linux/kernel.h>
+#include <linux/overflow.h>
+#include <linux/stddef.h>
+#include <linux/string.h>
+#include <linux/swab.h>
+
+#include "buildid_elf.h"
+
+#define BUILD_ID_NOTE_TYPE 3	/* NT_GNU_BUILD_ID */
+#define BUILD_ID_NOTE_NAME "GNU"
+
+/* Where a header of a table, of segments or sections, says that there are notes, and where. */
+struct build_id_table {
+	u32 note_type;
+	u8 entry_size;
+	u8 type;
+	u8 offset;
+	u8 size;
+	u8 align;
+};
+
+/* All that differs between the ELF classes: the size of a word, and offsets. */
+struct build_id_layout {
+	u8 word;
+	u8 e_phoff;
+	u8 e_phentsize;
+	u8 e_phnum;
+	u8 e_shoff;
+	u8 e_shentsize;
+	u8 e_shnum;
+	u8 sh_size;
+	u8 sh_info;
+	struct build_id_table segments;
+	struct build_id_table sections;
+};
+
+#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+#define BUILD_ID_NATIVE ELFDATA2MSB
+#else
+#define BUILD_ID_NATIVE ELFDATA2LSB
+#endif
+
+#define BUILD_ID_LAYOUT(bits) {							\
+	.word		= sizeof(((struct elf##bits##_hdr *)0)->e_phoff),	\
+	.e_phoff	= offsetof(struct elf##bits##_hdr, e_phoff),		\
+	.e_phentsize	= offsetof(struct elf##bits##_hdr, e_phentsize),	\
+	.e_phnum	= offsetof(struct elf##bits##_hdr, e_phnum),		\
+	.e_shoff	= offsetof(struct elf##bits##_hdr, e_shoff),		\
+	.e_shentsize	= offsetof(struct elf##bits##_hdr, e_shentsize),	\
+	.e_shnum	= offsetof(struct elf##bits##_hdr, e_shnum),		\
+	.sh_size	= offsetof(struct elf##bits##_shdr, sh_size),		\
+	.sh_info	= offsetof(struct elf##bits##_shdr, sh_info),		\
+	.segments = {								\
+		.note_type	= PT_NOTE,					\
+		.entry_size	= sizeof(struct elf##bits##_phdr),		\
+		.type		= offsetof(struct elf##bits##_phdr, p_type),	\
+		.offset		= offsetof(struct elf##bits##_phdr, p_offset),	\
+		.size		= offsetof(struct elf##bits##_phdr, p_filesz),	\
+		.align		= offsetof(struct elf##bits##_phdr, p_align),	\
+	},									\
+	.sections = {								\
+		.note_type	= SHT_NOTE,					\
+		.entry_size	= sizeof(struct elf##bits##_shdr),		\
+		.type		= offsetof(struct elf##bits##_shdr, sh_type),	\
+		.offset		= offsetof(struct elf##bits##_shdr, sh_offset),	\
+		.size		= offsetof(struct elf##bits##_shdr, sh_size),	\
+		.align		= offsetof(struct elf##bits##_shdr, sh_addralign), \
+	},									\
+}
+
+static const struct build_id_layout build_id_layout_32 = BUILD_ID_LAYOUT(32);
+static const struct build_id_layout build_id_layout_64 = BUILD_ID_LAYOUT(64);
+
+struct build_id_elf {
+	struct build_id_reader *r;
+	const struct build_id_layout *layout;
+	bool swap;
+	bool found;	/* a build ID note, whatever it is worth */
+	unsigned char *build_id;
+	unsigned int *size;
+};
+
+static void build_id_fail(struct build_id_reader *r, int err)
+{
+	if (!r->err)
+		r->err = err;
+	r->win_len = 0;
+}
+
+/* The window does not hold all of it: move it as often as it takes, each move being a read, too. */
+static void build_id_copy_slow(struct build_id_reader *r, u64 pos, u8 *dst, size_t len)
+{
+	while (len && r->reads && !r->err) {
+		u64 off = pos - r->win_pos;
+		size_t n;
+		int err;
+
+		r->reads--;
+		if (off >= r->win_len) {
+			err = r->seek(r, pos);
+			if (err)
+				build_id_fail(r, err);
+			continue;
+		}
+		n = r->win_len - off;
+		if (n > len)
+			n = len;
+		memcpy(dst, r->win + off, n);
+		dst += n;
+		pos += n;
+		len -= n;
+	}
+	/* As in build_id_copy(). */
+	barrier();
+	if (!len)
+		return;
+	memset(dst, 0, len);
+	build_id_fail(r, -ENODATA);
+}
+
+/*
+ * Copy @len bytes at @pos to @dst; zeros once there was an error. @len is a constant nearly
+ * everywhere, which makes the copy a few moves.
+ */
+static __always_inline void build_id_copy(struct build_id_reader *r, u64 pos, void *dst, size_t len)
+{
+	/* A position before the window wraps round and is behind its end, too. */
+	u64 off = pos - r->win_pos;
+
+	if (likely(off < r->win_len && len <= r->win_len - off && r->reads)) {
+		r->reads--;
+		memcpy(dst, r->win + off, len);
+		/*
+		 * The compiler may not fetch from the window again what the copy holds: the second
+		 * fetch could give something else than was checked.
+		 */
+		barrier();
+		return;
+	}
+	build_id_copy_slow(r, pos, dst, len);
+}
+
+static u32 build_id_u32(const struct build_id_elf *e, u32 raw)
+{
+	return e->swap ? __swab32(raw) : raw;
+}
+
+/*
+ * Fields at @pos, which is the start of a header plus an offset in it; zeros once there was an
+ * error. The half and the full word of ELF, and what is as long as an address.
+ */
+static u16 build_id_half(const struct build_id_elf *e, u64 pos)
+{
+	u16 raw;
+
+	build_id_copy(e->r, pos, &raw, sizeof(raw));
+	return e->swap ? __swab16(raw) : raw;
+}
+
+static u32 build_id_full(const struct build_id_elf *e, u64 pos)
+{
+	u32 raw;
+
+	build_id_copy(e->r, pos, &raw, sizeof(raw));
+	return build_id_u32(e, raw);
+}
+
+static u64 build_id_word(const struct build_id_elf *e, u64 pos)
+{
+	u64 raw;
+
+	if (e->layout->word == sizeof(u32))
+		return build_id_full(e, pos);
+	build_id_copy(e->r, pos, &raw, sizeof(raw));
+	return e->swap ? __swab64(raw) : raw;
+}
+
+/* The ID proper. The first build ID note decides, also when it is one that cannot be reported. */
+static void build_id_take(struct build_id_elf *e, u64 pos, u32 size)
+{
+	unsigned char id[BUILD_ID_ELF_MAX] = {};
+
+	e->found = true;
+	if (!size || size > sizeof(id)) {
+		build_id_fail(e->r, -ENODATA);
+		return;
+	}
+	build_id_copy(e->r, pos, id, size);
+	if (e->r->err)
+		return;
+	memcpy(e->build_id, id, sizeof(id));
+	*e->size = size;
+}
+
+static bool build_id_is_gnu(struct build_id_elf *e, u64 pos)
+{
+	char name[sizeof(BUILD_ID_NOTE_NAME)];
+
+	build_id_copy(e->r, pos, name, sizeof(name));
+	return !memcmp(name, BUILD_ID_NOTE_NAME, sizeof(name));
+}
+
+/*
+ * Walk the notes in @size bytes at @pos. A note that is not inside ends the walk, as the place of
+ * the next one cannot be told; the next segment may still be good.
+ */
+static void build_id_notes(struct build_id_elf *e, u64 pos, u64 size, u64 align)
+{
+	u64 end, desc, next;
+	struct elf32_note n;	/* the same in both classes */
+
+	if (check_add_overflow(pos, size, &end))
+		return;
+	/* Linkers write 0 and 1 for "none"; what is neither 4 nor 8 has no known format. */
+	if (align < 4)
+		align = 4;
+	else if (align != 4 && align != 8)
+		return;
+
+	for (; end - pos >= sizeof(n); pos += next) {
+		build_id_copy(e->r, pos, &n, sizeof(n));
+		if (e->r->err)
+			return;
+		n.n_namesz = build_id_u32(e, n.n_namesz);
+		n.n_descsz = build_id_u32(e, n.n_descsz);
+		/* Sums of two 32-bit sizes: these cannot overflow. */
+		desc = ALIGN((u64)sizeof(n) + n.n_namesz, align);
+		next = ALIGN(desc + n.n_descsz, align);
+		if (desc + n.n_descsz > end - pos)
+			return;
+		if (build_id_u32(e, n.n_type) == BUILD_ID_NOTE_TYPE &&
+		    n.n_namesz == sizeof(BUILD_ID_NOTE_NAME) &&
+		    build_id_is_gnu(e, pos + sizeof(n))) {
+			build_id_take(e, pos + desc, n.n_descsz);
+			return;
+		}
+		/* The last note need not be padded. */
+		if (next > end - pos)
+			return;
+	}
+}
+
+/* All notes that a table of @count headers at @pos tells of. */
+static void build_id_table(struct build_id_elf *e, const struct build_id_table *t, u64 pos,
+			   u64 count)
+{
+	u64 size, end;
+
+	if (check_mul_overflow(count, (u64)t->entry_size, &size) ||
+	    check_add_overflow(pos, size, &end)) {
+		build_id_fail(e->r, -ENODATA);
+		return;
+	}
+
+	for (; pos != end && !e->found && !e->r->err; pos += t->entry_size)
+		if (build_id_full(e, pos + t->type) == t->note_type)
+			build_id_notes(e, build_id_word(e, pos + t->offset),
+				       build_id_word(e, pos + t->size),
+				       build_id_word(e, pos + t->align));
+}
+
+/*
+ * A table of more headers than a field of the ELF header can count has their number in section
+ * header 0. Gives the position of that header's field at @off, 0 if there is no such header.
+ */
+static u64 build_id_extended(struct build_id_elf *e, u8 off)
+{
+	u64 shoff = build_id_word(e, e->layout->e_shoff);
+	u64 pos;
+
+	if (!shoff || check_add_overflow(shoff, (u64)off, &pos))
+		return 0;
+	return pos;
+}
+
+/* What the loader and every tool goes by: the PT_NOTE segments. */
+static void build_id_segments(struct build_id_elf *e)
+{
+	const struct build_id_layout *l = e->layout;
+	u64 phoff = build_id_word(e, l->e_phoff);
+	u32 phnum = build_id_half(e, l->e_phnum);
+	u64 pos;
+
+	if (phnum == PN_XNUM) {
+		pos = build_id_extended(e, l->sh_info);
+		phnum = pos ? build_id_full(e, pos) : 0;
+	}
+	if (!phoff || !phnum || build_id_half(e, l->e_phentsize) != l->segments.entry_size)
+		return;
+	build_id_table(e, &l->segments, phoff, phnum);
+}
+
+/*
+ * Objects and kernel modules have sections only, Go's linker leaves the build ID out of PT_NOTE,
+ * and the segments of a file with split-off debug information may be elsewhere than they say.
+ */
+static void build_id_sections(struct build_id_elf *e)
+{
+	const struct build_id_layout *l = e->layout;
+	u64 shoff = build_id_word(e, l->e_shoff);
+	u64 shnum = build_id_half(e, l->e_shnum);
+	u64 pos;
+
+	if (!shoff || build_id_half(e, l->e_shentsize) != l->sections.entry_size)
+		return;
+	if (!shnum) {
+		pos = build_id_extended(e, l->sh_size);
+		shnum = pos ? build_id_word(e, pos) : 0;
+	}
+	build_id_table(e, &l->sections, shoff, shnum);
+}
+
+static bool build_id_ident(struct build_id_elf *e)
+{
+	u8 ident[8];
+
+	build_id_copy(e->r, 0, ident, sizeof(ident));
+	if (memcmp(ident, ELFMAG, SELFMAG))
+		return false;
+
+	if (ident[EI_CLASS] == ELFCLASS32)
+		e->layout = &build_id_layout_32;
+	else if (ident[EI_CLASS] == ELFCLASS64)
+		e->layout = &build_id_layout_64;
+	else
+		return false;
+
+	/* Files of the other byte order cannot run here, but be mapped as data, by gdb for one. */
+	if (ident[EI_DATA] != ELFDATA2LSB && ident[EI_DATA] != ELFDATA2MSB)
+		return false;
+	e->swap = ident[EI_DATA] != BUILD_ID_NATIVE;
+	return true;
+}
+
+/**
+ * build_id_elf_parse - find the GNU build ID of an ELF image
+ * @r: the image, @r->seek set, the rest zero
+ * @build_id: receives the ID, padded with zeros; room for BUILD_ID_ELF_MAX bytes
+ * @size: receives the length of the ID, 1 to BUILD_ID_ELF_MAX
+ *
+ * Looks at the notes of all PT_NOTE segments in the order of the program headers, and at those of
+ * the SHT_NOTE sections where there is no build ID among the former. Both classes and both byte
+ * orders.
+ *
+ * Return: 0; -ENODATA if the image has no build ID, is no ELF image or is damaged; else what
+ * @r->seek failed with. @build_id and @size are written only on success.
+ */
+int build_id_elf_parse(struct build_id_reader *r, unsigned char *build_id, unsigned int *size)
+{
+	struct build_id_elf e = { .r = r, .build_id = build_id, .size = size };
+
+	r->win_len = 0;
+	r->err = 0;
+	r->reads = BUILD_ID_ELF_READS;
+
+	if (!build_id_ident(&e))
+		return r->err ?: -ENODATA;
+
+	build_id_segments(&e);
+	/* Damage among the segments is not the last word, an image that cannot be read is. */
+	if (!e.found && r->err == -ENODATA)
+		r->err = 0;
+	if (!e.found && !r->err)
+		build_id_sections(&e);
+	if (!e.found && !r->err)
+		return -ENODATA;
+	return r->err;
+}
