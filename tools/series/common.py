@@ -1,0 +1,107 @@
+# SPDX-License-Identifier: GPL-2.0
+"""What all steps share: places, progress lines, logs, locks, error exits."""
+
+import contextlib
+import fcntl
+import os
+import shutil
+import subprocess
+import sys
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+SERIES = "6.1"
+PATCHES = os.path.join(ROOT, "patches", SERIES)
+TOP = os.path.join(ROOT, "build")
+BUILD = os.path.join(TOP, SERIES)
+SRC = os.path.join(BUILD, "src")
+SRC_BASE = os.path.join(BUILD, "src-base")
+LOGS = os.path.join(TOP, "log")
+
+
+class Failure(Exception):
+    """One line for the user, exit status 1."""
+
+
+def say(step, text):
+    print(f"  {step:<8}{text}", flush=True)
+
+
+def notice(text):
+    print(f"notice: {text}", file=sys.stderr, flush=True)
+
+
+def rel(path):
+    """The path as a user at the top of the repository would write it."""
+    short = os.path.relpath(path, ROOT)
+    return path if short.startswith("..") else short
+
+
+def main(func):
+    """Run a step; failures become one line, Ctrl-C an exit status."""
+    try:
+        sys.exit(func() or 0)
+    except Failure as failure:
+        print(f"error: {failure}", file=sys.stderr)
+        sys.exit(1)
+    except KeyboardInterrupt:
+        print("interrupted; the next call continues", file=sys.stderr)
+        sys.exit(130)
+    except BrokenPipeError:
+        sys.exit(141)
+
+
+def need_space(path, megabytes):
+    """Refuse early instead of running into a full disk half-way."""
+    os.makedirs(path, exist_ok=True)
+    free = shutil.disk_usage(path).free >> 20
+    if free < megabytes:
+        raise Failure(f"no disk space: {rel(path)} needs about {megabytes} MB, {free} MB are free; "
+                      "make room or move build/ to a larger disk (a symbolic link will do)")
+
+
+@contextlib.contextmanager
+def lock(name):
+    """Two calls of make at a time must not build the same thing."""
+    os.makedirs(TOP, exist_ok=True)
+    with open(os.path.join(TOP, f".lock-{name}"), "w", encoding="ascii") as handle:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            say("WAIT", f"another make is at work on {name}")
+            fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+
+
+def logged(log, command, **kwargs):
+    """Run a command with its output in build/log/<log>.log; a failure shows the end of it."""
+    os.makedirs(LOGS, exist_ok=True)
+    path = os.path.join(LOGS, f"{log}.log")
+    with open(path, "w", encoding="utf-8") as out:
+        out.write("$ " + " ".join(command) + "\n")
+        out.flush()
+        result = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=out,
+                                stderr=subprocess.STDOUT, check=False, **kwargs)
+    if result.returncode:
+        sys.stderr.write(tail(path, 15))
+        raise Failure(f"{command[0]} failed with status {result.returncode}; "
+                      f"the full log is {rel(path)}")
+    return path
+
+
+def tail(path, lines):
+    with open(path, encoding="utf-8", errors="replace") as text:
+        return "".join(text.readlines()[-lines:])
+
+
+def read(path, mode="r"):
+    with open(path, mode, **({} if "b" in mode else {"encoding": "utf-8"})) as handle:
+        return handle.read()
+
+
+def write(path, content):
+    """Replace a file in one step, so that an interruption leaves the old or the new one."""
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    data = content if isinstance(content, bytes) else content.encode()
+    with open(f"{path}.new", "wb") as handle:
+        handle.write(data)
+    os.replace(f"{path}.new", path)

@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: GPL-2.0
+"""A git repository as the series tools use it, independent of the user's git configuration."""
+
+import os
+import subprocess
+import tempfile
+
+from common import Failure
+
+
+class Repo:
+    """A repository; with an index of its own it is worked on without touching the work tree."""
+
+    def __init__(self, tree, gitdir=None, index=None):
+        self.tree = tree
+        self.env = dict(os.environ, GIT_CONFIG_NOSYSTEM="1", GIT_CONFIG_GLOBAL="/dev/null",
+                        GIT_DIR=gitdir or os.path.join(tree, ".git"), GIT_WORK_TREE=tree)
+        for name in ("GIT_INDEX_FILE", "GIT_OBJECT_DIRECTORY", "GIT_NAMESPACE"):
+            self.env.pop(name, None)
+        if index:
+            self.env["GIT_INDEX_FILE"] = index
+
+    def run(self, *args, data=None, env=None, ok=(0,)):
+        """Run git and return (status, stdout, stderr) as bytes."""
+        command = ["git", "-c", "safe.directory=*", "-c", "core.quotePath=false",
+                   "-c", "core.autocrlf=false", "-c", "gc.auto=0", *args]
+        result = subprocess.run(command, cwd=self.tree, env={**self.env, **(env or {})},
+                                input=data, capture_output=True, check=False)
+        if result.returncode not in ok:
+            text = result.stderr.decode(errors="replace").strip().splitlines() or ["no message"]
+            raise Failure(f"git {args[0]} in {self.tree}: {text[-1]}")
+        return result.returncode, result.stdout, result.stderr
+
+    def out(self, *args, **kwargs):
+        return self.run(*args, **kwargs)[1].decode(errors="surrogateescape").strip()
+
+    def lines(self, *args, **kwargs):
+        text = self.run(*args, **kwargs)[1].decode(errors="surrogateescape")
+        return [line for line in text.split("\0") if line]
+
+    def ref(self, name):
+        """The object a name stands for, or None."""
+        status, out, _ = self.run("rev-parse", "--verify", "--quiet", name, ok=(0, 1, 128))
+        return out.decode().strip() if status == 0 else None
+
+    def dirty(self):
+        """Tracked files that differ from HEAD."""
+        return [entry[3:] for entry in
+                self.lines("status", "--porcelain", "-z", "--untracked-files=no", "--no-renames")]
+
+    def untracked(self):
+        """New files that are not ignored.
+
+        The .gitignore of Debian's source ends by ignoring everything at the top level, so that
+        git's own answer would be empty: leave that line out, and ask below each directory.
+        """
+        with open(os.path.join(self.tree, ".gitignore"), encoding="utf-8") as file:
+            rules = [line for line in file if line.strip() not in ("/*", "!/debian/")]
+        with tempfile.NamedTemporaryFile("w", encoding="utf-8") as top:
+            top.writelines(rules)
+            top.flush()
+            others = self.lines("ls-files", "-z", "--others", "-X", top.name)
+            kept = {name for name in others if "/" not in name}
+            for directory in {name.split("/")[0] for name in others if "/" in name}:
+                env = {"GIT_WORK_TREE": os.path.join(self.tree, directory),
+                       "GIT_INDEX_FILE": os.path.join(self.env["GIT_DIR"], "index.none")}
+                kept |= {f"{directory}/{name}" for name in self.lines(
+                    "-C", directory, "ls-files", "-z", "--others", "-X", top.name,
+                    "--exclude-per-directory=.gitignore", env=env)}
+        return [name for name in others if name in kept]

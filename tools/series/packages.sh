@@ -1,0 +1,65 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# Make sure that the Debian packages of the named groups are installed.
+set -euo pipefail
+
+declare -A groups=(
+	[tree]="git python3 xz-utils"
+	[kernel]="bc bison binutils ccache cpio flex gcc libc6-dev libelf-dev make perl"
+	[guest]="busybox-static gcc-multilib rsync"
+	[vm]="qemu-system-x86"
+	[check]="g++ shellcheck sparse"
+)
+
+fail() {
+	echo "error: $*" >&2
+	exit 1
+}
+
+missing() {
+	local package state
+	for package in "$@"; do
+		state=$(dpkg-query -W -f='${db:Status-Status}' "$package" 2>/dev/null || true)
+		[[ $state == installed ]] || echo "$package"
+	done
+}
+
+install() {
+	local -a root=()
+	if ((EUID)); then
+		command -v sudo >/dev/null ||
+			fail "these packages are missing, and neither root nor sudo is there: $*"
+		root=(sudo)
+	fi
+	echo "  SETUP   installing $*"
+	local log=build/log/packages.log
+	local -a apt=(env DEBIAN_FRONTEND=noninteractive apt-get -q -y -o Acquire::Retries=2)
+	if ! "${root[@]}" "${apt[@]}" install --no-install-recommends "$@" >"$log" 2>&1; then
+		"${root[@]}" "${apt[@]}" update >>"$log" 2>&1 ||
+			fail "apt-get update failed (no network?); install these by hand: $* (log: $log)"
+		"${root[@]}" "${apt[@]}" install --no-install-recommends "$@" >>"$log" 2>&1 ||
+			fail "apt-get cannot install $* (no network, or no such package; log: $log)"
+	fi
+}
+
+main() {
+	local -a wanted=() absent=()
+	local group
+	for group in "$@"; do
+		read -ra names <<<"${groups[$group]}"
+		wanted+=("${names[@]}")
+		[[ $group != tree || -n ${KSRC:-} ]] || wanted+=(linux-source-6.1)
+	done
+	if ! command -v dpkg-query >/dev/null; then
+		echo "notice: this is no Debian; needed are: ${wanted[*]}" >&2
+		return
+	fi
+	mapfile -t absent < <(missing "${wanted[@]}")
+	mkdir -p build/log
+	if ((${#absent[@]})); then
+		install "${absent[@]}"
+	fi
+}
+
+main "$@"
