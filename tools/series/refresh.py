@@ -1,0 +1,201 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0
+"""make refresh: bring edits made in a tree back into patches/ and the overlay.
+
+Without an argument the tree is build/<series>/src: commits on top become patches, edits that are
+not committed go to the overlay or into the last commit that touches the file. With a directory
+(TREE=) that is the tree to import: its first commit is the base, the others are the series. With
+--check nothing is written; it fails unless a refresh right after `make tree` changes nothing.
+"""
+
+import os
+import sys
+
+import series
+import tree
+from chain import (Chain, as_files, blob, changes, commits_of, name_patches, on_disk, put, scratch)
+from common import SRC, Failure, lock, main, notice, rel, say
+from git import Repo
+
+
+def fold_place(repo, base, hashes, path):
+    """The number of the commit that an edit of this file belongs to."""
+    touching = [number for number, commit in enumerate(hashes)
+                if path in (name for _, name in changes(repo, commit))]
+    if not touching:
+        raise Failure(f"{path} is edited, and no commit of the series touches it; commit the edit "
+                      f"in {rel(repo.tree)} so that it has a message of its own")
+    return touching[-1] if blob(repo, base, path) else touching[0]
+
+
+def fold_edits(repo, base, tip):
+    """Rebuild the commits with what is edited and not committed; returns the new tip."""
+    new = repo.untracked()
+    if new:
+        raise Failure(f"{new[0]} is new in {rel(repo.tree)} and in no commit; commit it "
+                      "(`git add -f`: the .gitignore of Debian's source ignores all new files)")
+    dirty = repo.dirty()
+    if not dirty:
+        return tip
+    hashes = commits_of(repo, base, tip)
+    places = {path: fold_place(repo, base, hashes, path) for path in dirty}
+    index, parent = scratch(repo), base
+    for number, commit in enumerate(hashes):
+        index.run("read-tree", commit)
+        for path, place in places.items():
+            if place <= number:
+                stage_from_disk(index, path)
+        parent = copy_commit(index, commit, parent)
+    os.unlink(index.env["GIT_INDEX_FILE"])
+    return parent
+
+
+def stage_from_disk(index, path):
+    if os.path.lexists(os.path.join(index.tree, path)):
+        index.run("update-index", "--add", "--", path)
+    else:
+        index.run("update-index", "--force-remove", "--", path)
+
+
+def copy_commit(index, commit, parent):
+    """The staged tree with the author and message of a commit."""
+    text = index.run("show", "-s", "--format=%an%x00%ae%x00%aD%x00%B", commit)[1].decode()
+    author, mail, date, message = text.split("\0")
+    env = {"GIT_AUTHOR_NAME": author, "GIT_AUTHOR_EMAIL": mail, "GIT_AUTHOR_DATE": date,
+           "GIT_COMMITTER_NAME": author, "GIT_COMMITTER_EMAIL": mail, "GIT_COMMITTER_DATE": date}
+    return index.out("commit-tree", index.out("write-tree"), "-p", parent, "-F", "-",
+                     data=message.encode(), env=env)
+
+
+def files_of(chain, known, kept=()):
+    """The files that a chain stands for; kept are commits that follow the chain's own."""
+    commits = chain.commits + list(kept)
+    name_patches(commits, known)
+    return as_files(commits, chain.overlay())
+
+
+def write_all(files, obsolete):
+    """Write what differs; returns the paths."""
+    touched = [path for path, entry in files.items() if on_disk(path) != entry]
+    for path in touched:
+        put(path, files[path])
+    for path in obsolete:
+        put(path, None)
+    return touched + list(obsolete)
+
+
+def merge(old, new):
+    """What to write: changed in the tree; a file changed on both sides is a conflict."""
+    files, obsolete = {}, []
+    for path in sorted(set(old) | set(new)):
+        if old.get(path) == new.get(path):
+            continue
+        here = on_disk(path)
+        if here not in (old.get(path), new.get(path)):
+            raise Failure(f"{path} was changed here and in {rel(SRC)}; undo one of both "
+                          f"(`git diff` shows the one, `git -C {rel(SRC)} diff {tree.GENERATED}` "
+                          "the other)")
+        if path in new:
+            files[path] = new[path]
+        elif here is not None:
+            obsolete.append(path)
+    return files, obsolete
+
+
+def refresh_from_src():
+    """Three-way: what was generated, what the tree has now, what the repository has now."""
+    repo = Repo(SRC)
+    if not repo.ref(tree.GENERATED):
+        raise Failure(f"{rel(SRC)} does not exist; there is nothing to refresh from (`make tree`)")
+    tree.recover(repo)
+    base = repo.ref("refs/heads/base")
+    if repo.out("merge-base", base, "HEAD") != base:
+        raise Failure(f"the commits in {rel(SRC)} do not start at its base; `make tree FORCE=1`")
+    known = series.load_series()
+    old = files_of(Chain(repo, base, tree.GENERATED, tree.GENERATED), known)
+    tip = fold_edits(repo, base, "HEAD")
+    files, obsolete = merge(old, files_of(Chain(repo, base, tip, tree.GENERATED), known))
+    touched = write_all(files, obsolete)
+    report(touched)
+    if touched:
+        take_over(repo, base, tip)
+
+
+def take_over(repo, base, tip):
+    """Let the tree stand at the commits that the repository now describes."""
+    new = tree.build_commits(repo, base, series.load_series())
+    # All edits are in the repository by now: the work tree is that of the tip.
+    repo.run("update-ref", "HEAD", tip)
+    repo.run("read-tree", tip)
+    repo.run("update-index", "-q", "--refresh", ok=(0, 1))
+    tree.check_out(repo, new)
+
+
+def report(touched):
+    for path in touched:
+        say("REFRESH", path)
+    if not touched:
+        say("REFRESH", "nothing to do")
+
+
+def refresh_from(directory):
+    """Import a tree that was developed elsewhere."""
+    if not os.path.isdir(os.path.join(directory, ".git")):
+        raise Failure(f"TREE={directory} is no git work tree")
+    repo = Repo(os.path.abspath(directory))
+    roots = repo.out("rev-list", "--max-parents=0", "HEAD").split()
+    if len(roots) != 1:
+        raise Failure(f"TREE={directory} has {len(roots)} first commits; it needs just the base")
+    tip = fold_edits(repo, roots[0], "HEAD")
+    chain = Chain(repo, roots[0], tip)
+    os.environ["UNLISTED"] = "ok"
+    known = series.load_series()
+    own = {commit.subject for commit in chain.commits}
+    kept = [commit for commit in known if commit.subject not in own]
+    for commit in kept:
+        commit.files = [name for name in commit.files if name not in chain.added]
+        notice(f"kept after those of TREE: {commit.patch} (to drop it, delete its line)")
+    before = {rel(commit.path) for commit in known}
+    files = files_of(chain, known, kept)
+    refuse_to_overwrite(files)
+    report(write_all(files, [path for path in before if path not in files]))
+
+
+def refuse_to_overwrite(files):
+    """What is overwritten must be in git, so that nothing is lost."""
+    repo = Repo(series.ROOT)
+    differ = [path for path, entry in files.items() if on_disk(path) not in (None, entry)]
+    unsaved = [entry[3:] for entry in repo.lines(
+        "status", "--porcelain", "-z", "--no-renames", "--untracked-files=all", "--", *differ)] \
+        if differ else []
+    if unsaved and os.environ.get("FORCE") != "1":
+        raise Failure(f"{unsaved[0]} has edits that are not committed and differs from TREE's; "
+                      "commit it first (or FORCE=1)")
+
+
+def check():
+    """Fails when a refresh after `make tree` would change a file."""
+    repo = Repo(SRC)
+    known = series.load_series()
+    base = repo.ref("refs/heads/base")
+    tip = tree.build_commits(repo, base, known)
+    files = files_of(Chain(repo, base, tip), known)
+    wrong = [path for path, entry in files.items() if on_disk(path) != entry]
+    for path in wrong:
+        print(f"{path} would change")
+    if wrong:
+        raise Failure(f"a refresh right after `make tree` would change {len(wrong)} files")
+
+
+def command():
+    with lock("tree"):
+        if sys.argv[1:] == ["--check"]:
+            check()
+        elif len(sys.argv) > 1 and sys.argv[1]:
+            refresh_from(sys.argv[1])
+        else:
+            refresh_from_src()
+
+
+if __name__ == "__main__":
+    main(command)
