@@ -1,0 +1,122 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0
+"""make kernel: build/<series>/<variant>/bzImage from the tree and the configuration fragments."""
+
+import hashlib
+import os
+import re
+import shutil
+import subprocess
+import sys
+
+import tree
+from common import (BUILD, ROOT, SRC, SRC_BASE, Failure, lock, logged, main, need_space, read,
+                    rel, say, write)
+from git import Repo
+
+CONFIGS = os.path.join(ROOT, "tools", "testing", "qemu", "configs")
+VARIANTS = {"plain": ["plain", "patched"], "base": ["plain"],
+            "debug": ["plain", "patched", "debug"], "kcsan": ["plain", "patched", "kcsan"]}
+SPACE = {"plain": 400, "base": 400, "debug": 1500, "kcsan": 800}
+SYMBOL = re.compile(r"^(?:(CONFIG_\w+)=(.*)|# (CONFIG_\w+) is not set)$")
+
+
+def symbols(text):
+    """The settings of a configuration file; `not set` is n."""
+    found = {}
+    for line in text.splitlines():
+        match = SYMBOL.match(line.strip())
+        if match:
+            found[match.group(1) or match.group(3)] = match.group(2) if match.group(1) else "n"
+    return found
+
+
+class Kernel:
+    """One variant's build directory."""
+
+    def __init__(self, variant):
+        if variant not in VARIANTS:
+            raise Failure(f"unknown VARIANT={variant}; there are {', '.join(VARIANTS)}")
+        self.variant = variant
+        self.out = os.path.join(BUILD, variant)
+        self.src = SRC_BASE if variant == "base" else SRC
+        self.image = os.path.join(self.out, "bzImage")
+        self.stamp = os.path.join(self.out, ".built")
+
+    def fragments(self):
+        """The fragments to merge; without patches there are no symbols of ours."""
+        repo = Repo(SRC)
+        plain = self.variant == "base" or repo.ref("HEAD") == repo.ref("refs/heads/base")
+        names = [name for name in VARIANTS[self.variant] if not (plain and name == "patched")]
+        return [os.path.join(CONFIGS, f"{name}.config") for name in names]
+
+    def make(self, log, *targets):
+        env = dict(os.environ, KBUILD_BUILD_TIMESTAMP="1970-01-01", KBUILD_BUILD_USER="procmap",
+                   KBUILD_BUILD_HOST="build", LOCALVERSION="", ARCH="x86")
+        for name in ("MAKEFLAGS", "MFLAGS", "MAKELEVEL", "KSRC", "VARIANT"):
+            env.pop(name, None)
+        cache = ["CC=ccache gcc", "HOSTCC=ccache gcc"] if shutil.which("ccache") else []
+        jobs = f"-j{os.cpu_count() or 1}"
+        logged(f"{log}-{self.variant}",
+               ["make", "-C", self.src, f"O={self.out}", jobs, *cache, *targets], env=env)
+
+    def key(self, fragments):
+        """Changes when the tree, an edit in it, the configuration or the compiler does."""
+        git = Repo(SRC) if self.src == SRC else Repo(SRC_BASE, os.path.join(
+            SRC, ".git", "worktrees", os.path.basename(SRC_BASE)))
+        digest = hashlib.sha256(git.out("rev-parse", "HEAD^{tree}").encode())
+        digest.update(git.run("diff", "HEAD")[1])
+        for path in fragments:
+            digest.update(read(path, "rb"))
+        digest.update(subprocess.run(["gcc", "--version"], capture_output=True,
+                                     check=True).stdout)
+        return digest.hexdigest()
+
+    def configure(self, fragments):
+        """tinyconfig + fragments; every symbol must come out as it was asked for."""
+        say("CONFIG", f"{rel(self.out)}/.config: tinyconfig + "
+            + " + ".join(os.path.basename(path) for path in fragments))
+        self.make("config", "tinyconfig")
+        config = os.path.join(self.out, ".config")
+        logged(f"merge-{self.variant}",
+               [os.path.join(self.src, "scripts/kconfig/merge_config.sh"), "-m", "-O", self.out,
+                config, *fragments])
+        self.make("config", "olddefconfig")
+        wanted = {}
+        for path in fragments:
+            wanted.update(symbols(read(path)))
+        have = symbols(read(config))
+        wrong = [f"{name}={value} (is {have.get(name, 'n')})"
+                 for name, value in wanted.items() if have.get(name, "n") != value]
+        if wrong:
+            raise Failure(f"{len(wrong)} symbols of {rel(CONFIGS)} did not come out as asked for: "
+                          + ", ".join(wrong))
+
+    def build(self):
+        fragments = self.fragments()
+        key = self.key(fragments)
+        if os.path.exists(self.image) and os.path.exists(self.stamp) and read(self.stamp) == key:
+            say("KERNEL", f"{rel(self.image)} is up to date")
+            return
+        if not os.path.exists(self.image):
+            need_space(BUILD, SPACE[self.variant])
+        os.makedirs(self.out, exist_ok=True)
+        self.configure(fragments)
+        say("KERNEL", f"{rel(self.image)}")
+        self.make("kernel", "bzImage")
+        write(self.image, read(os.path.join(self.out, "arch/x86/boot/bzImage"), "rb"))
+        write(self.stamp, key)
+
+
+def command():
+    kernel = Kernel(sys.argv[1] if len(sys.argv) > 1 else "plain")
+    if kernel.variant == "base":
+        tree.make_base()
+    else:
+        tree.make_tree()
+    with lock(f"kernel-{kernel.variant}"):
+        kernel.build()
+
+
+if __name__ == "__main__":
+    main(command)
