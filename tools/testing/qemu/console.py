@@ -1,0 +1,54 @@
+# SPDX-License-Identifier: GPL-2.0
+"""What the console of a test machine tells: splats and panics."""
+
+import re
+
+SPLAT = re.compile("|".join((
+    r"\bBUG: ", r"\bkernel BUG at\b", r"\bWARNING: ", r"\bKASAN: ", r"\bKCSAN: ", r"\bUBSAN: ",
+    r"\bkmemleak: \d+ new suspected", r"^unreferenced object ", r"\bINFO: task .* blocked for more",
+    r"\bINFO: rcu_\w+ .*detected", r"\brcu: INFO: ", r"\brcu: .*stall", r"\bINFO: trying to register non-static key",
+    r"\bINFO: possible ", r"\bDEBUG_LOCKS_WARN_ON\b", r"\[ INFO: ", r"\bgeneral protection fault",
+    r"\bOops: ", r"\bunable to handle ", r"\binvalid opcode: ", r"\bdivide error: ", r"\bstack segment: ",
+    r"\brefcount_t: ", r"\bBad page ", r"\bbad pmd ", r"\bBad rss-counter ", r"\bnon-zero pgtables_bytes",
+    r"\bswap_info_get: ", r"\blist_(?:add|del) corruption", r"\bsoft lockup\b", r"\bhard LOCKUP\b",
+    r"\bslab .*corrupt", r"\bOut of memory and no killable\b", r"\bhung_task: blocked tasks",
+    r"\bVFS: Busy inodes\b", r"\bscheduling while atomic\b", r"\bsleeping function called\b",
+    r"\bcheck_flags\b.*lock", r"\bIRQ handler .* enabled interrupts",
+)))
+PANIC = re.compile(r"\bKernel panic - not syncing: (.*)")
+STAMP = re.compile(r"^\[ *\d+\.\d+\](?:\[ *[CT]\d+\])? ?")
+# The kernel's own command line and what it says at start about warnings are no splats.
+HARMLESS = re.compile(r"Command line: |^Unknown kernel command line parameters")
+TEXT_LINES = 60
+
+
+def lines(text):
+    """The console's lines without time stamps and carriage returns."""
+    return [STAMP.sub("", line.rstrip("\r")) for line in text.split("\n")]
+
+
+def find_splat(text):
+    """The text of the first splat, up to the end of its trace; None when there is none."""
+    every = lines(text)
+    for number, line in enumerate(every):
+        if SPLAT.search(line) and not HARMLESS.search(line):
+            begin = number - 1 if number and set(every[number - 1]) == {"="} else number
+            return "\n".join(every[begin:splat_end(every, number)])
+    return None
+
+
+def splat_end(every, start):
+    """One past the last line of the splat that starts here."""
+    for number in range(start + 1, min(start + TEXT_LINES, len(every))):
+        if "---[ end " in every[number] or (set(every[number]) == {"="} and number > start + 2):
+            return number + 1
+    return min(start + TEXT_LINES, len(every))
+
+
+def find_panic(text):
+    match = PANIC.search(text)
+    return match.group(1).strip() if match else None
+
+
+def tail(text, count=40):
+    return "\n".join(lines(text.rstrip("\n"))[-count:])

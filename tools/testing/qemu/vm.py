@@ -1,0 +1,314 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0
+"""Run one command in a test machine under QEMU.
+
+The command's output is passed on while it runs and its exit status becomes the exit status of
+this program, unless the machine itself failed:
+
+  120  a splat on the console (BUG, WARNING, KASAN, KCSAN, lockdep, RCU stall, leak, ...)
+  121  a kernel panic without a splat before it
+  122  the machine did not come to an end in time
+  123  the test machine itself is broken (no verdict, incomplete output)
+  130  interrupted
+
+In the machine /tmp and /dev/shm are tmpfs; the initramfs has busybox, the installed kselftests
+below /kselftest and the client as /bin/procmap. With --root host the command runs on the root
+file system of the host instead (read-only, changes go to a tmpfs), with --out the files that it
+writes to /out land in a directory of the host.
+"""
+
+import argparse
+import contextlib
+import ctypes
+import fcntl
+import json
+import os
+import re
+import selectors
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+
+import console
+
+SPLAT, PANIC, HANG, BROKEN, INTERRUPTED = 120, 121, 122, 123, 130
+HERE = os.path.dirname(os.path.abspath(__file__))
+BUILD = os.path.join(os.path.dirname(os.path.dirname(os.path.dirname(HERE))), "build", "6.1")
+ACCEL = {
+    "multi": ["-accel", "tcg,thread=multi", "-smp", "2", "-cpu", "max"],
+    "icount": ["-accel", "tcg,thread=single", "-icount", "shift=0,sleep=off", "-smp", "1",
+               "-cpu", "max"],
+    "kvm": ["-accel", "kvm", "-smp", "2", "-cpu", "host"],
+}
+CMDLINE = ("console=ttyS0 panic=-1 oops=panic panic_on_warn=1 softlockup_panic=1 hung_task_panic=1 "
+           "loglevel=7 printk.devkmsg=on random.trust_cpu=on no_timer_check tsc=reliable")
+VERDICT = re.compile(r"status (\d+) stdout (\d+) stderr (\d+) leaks (\d+)\n")
+STREAMS = ("stdout", "stderr")
+
+
+class Trouble(Exception):
+    """The machine failed; carries the exit status and what to tell."""
+
+    def __init__(self, status, text):
+        super().__init__(text)
+        self.status = status
+
+
+def parse(argv):
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter,
+        usage="vm.py [options] -- COMMAND [ARGUMENT]...")
+    parser.add_argument("--variant", default="plain", help="kernel build/6.1/VARIANT/bzImage")
+    parser.add_argument("--kernel", help="another kernel image")
+    parser.add_argument("--initrd", default=os.path.join(BUILD, "initrd.cpio"))
+    parser.add_argument("--memory", default="1G", help="of the machine (default 1G)")
+    parser.add_argument("--accel", default="multi", choices=["multi", "icount", "kvm"],
+                        help="multi: two processors, TCG with a thread each (default); icount: one "
+                        "processor that counts instructions, a virtual nanosecond each; kvm")
+    parser.add_argument("--timeout", type=float, default=300, help="seconds (default 300)")
+    parser.add_argument("--root", default="initrd", choices=["initrd", "host"])
+    parser.add_argument("--out", metavar="DIR", help="what the command writes to /out lands here")
+    parser.add_argument("--uid", type=int, default=0, help="run the command as this user")
+    parser.add_argument("--env", action="append", default=[], metavar="NAME=VALUE")
+    parser.add_argument("--append", default="", help="more for the kernel's command line")
+    parser.add_argument("--interactive", action="store_true",
+                        help="the command gets this terminal (for a shell; no time limit)")
+    parser.add_argument("--results", metavar="DIR", help="where console, output, verdict and "
+                        "configuration are kept (default build/6.1/results/vm)")
+    parser.add_argument("--quiet", action="store_true", help="do not pass the output on")
+    parser.add_argument("command", nargs="+")
+    args = parser.parse_args(argv)
+    args.kernel = args.kernel or os.path.join(BUILD, args.variant, "bzImage")
+    for path, make in ((args.kernel, "make kernel"), (args.initrd, "make initrd")):
+        if not os.path.isfile(path):
+            raise Trouble(BROKEN, f"{path} does not exist; `{make}` makes it")
+    return args
+
+
+def die_with_parent():
+    """Runs in the child: QEMU ends when this program does, however that happens."""
+    ctypes.CDLL(None).prctl(1, signal.SIGKILL)
+
+
+def own_group():
+    """The same, and Ctrl-C reaches this program alone, which then ends QEMU."""
+    die_with_parent()
+    os.setpgid(0, 0)
+
+
+class Machine:
+    """One boot of QEMU."""
+
+    def __init__(self, args):
+        self.args = args
+        self.results, self.lock = self.claim_results()
+        self.received = dict.fromkeys(STREAMS, 0)
+        self.qemu = None
+
+    def path(self, name):
+        return os.path.join(self.results, name)
+
+    def claim_results(self):
+        """A results directory of our own, empty: what an earlier run left must not be read."""
+        wanted = self.args.results or os.path.join(BUILD, "results", "vm")
+        for number in range(1, 100):
+            where = os.path.abspath(wanted if number == 1 else f"{wanted}-{number}")
+            os.makedirs(where, exist_ok=True)
+            lock = os.open(os.path.join(where, ".lock"), os.O_CREAT | os.O_RDWR, 0o644)
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                os.close(lock)
+                continue
+            for name in ("verdict", "console.log", "qemu.log", *STREAMS):
+                with contextlib.suppress(FileNotFoundError):
+                    os.unlink(os.path.join(where, name))
+            return where, lock
+        raise Trouble(BROKEN, f"all directories {wanted}-N are in use")
+
+    def append_command(self, directory):
+        """The initramfs with the command appended as a second archive."""
+        env = {"PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
+               "HOME": "/tmp" if self.args.uid else "/root", "TERM": os.environ.get("TERM", "linux"),
+               "PWD": os.getcwd() if self.args.root == "host" else "/", "LC_ALL": "C.UTF-8"}
+        env.update(pair.split("=", 1) for pair in self.args.env)
+        parts = {"command": self.args.command,
+                 "environment": [f"{key}={value}" for key, value in env.items()]}
+        spec = ["dir /vm 755 0 0"]
+        for name, strings in parts.items():
+            path = os.path.join(directory, name)
+            with open(path, "wb") as file:
+                file.write(b"".join(os.fsencode(string) + b"\0" for string in strings))
+            spec.append(f"file /vm/{name} {path} 644 0 0")
+        with open(os.path.join(directory, "spec"), "w", encoding="utf-8") as file:
+            file.write("\n".join(spec) + "\n")
+        whole = os.path.join(directory, "initrd")
+        shutil.copyfile(self.args.initrd, whole)
+        tool = os.path.join(os.path.dirname(self.args.initrd), "gen_init_cpio")
+        with open(whole, "ab") as image:
+            subprocess.run([tool, file.name], stdout=image, check=True)
+        return whole
+
+    def settings(self):
+        """What init is told through the kernel's command line, as its environment."""
+        args = self.args
+        told = [f"VM_ROOT={args.root}", f"VM_UID={args.uid}"]
+        told += ["VM_OUT=1"] if args.out else []
+        told += ["VM_INTERACTIVE=1"] if args.interactive else []
+        return " ".join(told)
+
+    def command_line(self, directory, sockets):
+        args = self.args
+        command = ["qemu-system-x86_64", "-nodefaults", "-no-user-config", "-display", "none",
+                   "-no-reboot", "-monitor", "none", *ACCEL[args.accel], "-m", args.memory,
+                   "-kernel", args.kernel, "-initrd", self.append_command(directory),
+                   "-append", f"{CMDLINE} {args.append} {self.settings()}",
+                   "-chardev", f"file,id=console,path={self.path('console.log')}",
+                   "-serial", "chardev:console",
+                   "-object", "rng-random,id=rng,filename=/dev/urandom",
+                   "-device", "virtio-rng-pci,rng=rng", "-device", "virtio-serial-pci",
+                   "-chardev", f"file,id=verdict,path={self.path('verdict')}",
+                   "-device", "virtserialport,chardev=verdict,name=verdict"]
+        for name in STREAMS:
+            command += ["-chardev", f"socket,id={name},path={sockets[name]}",
+                        "-device", f"virtserialport,chardev={name},name={name}"]
+        if args.interactive:
+            command += ["-chardev", "stdio,id=terminal,signal=off",
+                        "-device", "virtconsole,chardev=terminal"]
+        if args.root == "host":
+            command += ["-virtfs", "local,path=/,mount_tag=host,security_model=none,readonly=on,"
+                        "multidevs=remap"]
+        if args.out:
+            os.makedirs(args.out, exist_ok=True)
+            command += ["-virtfs", f"local,path={os.path.abspath(args.out)},mount_tag=out,"
+                        "security_model=none,multidevs=remap"]
+        return command
+
+    def run(self):
+        """Boot, pass the output on, return the status of the command or raise Trouble."""
+        with contextlib.ExitStack() as stack:
+            directory = stack.enter_context(tempfile.TemporaryDirectory(prefix="vm-"))
+            sockets, listeners = {}, {}
+            for name in STREAMS:
+                sockets[name] = os.path.join(directory, f"{name}.socket")
+                listeners[name] = stack.enter_context(socket.socket(socket.AF_UNIX))
+                listeners[name].bind(sockets[name])
+                listeners[name].listen(1)
+            command = self.command_line(directory, sockets)
+            with open(self.path("command.json"), "w", encoding="utf-8") as file:
+                json.dump(command, file, indent=1)
+            config = os.path.join(os.path.dirname(self.args.kernel), ".config")
+            if os.path.isfile(config):
+                shutil.copyfile(config, self.path("config"))
+            log = stack.enter_context(open(self.path("qemu.log"), "wb"))
+            self.qemu = subprocess.Popen(  # pylint: disable=consider-using-with
+                command, stdin=None if self.args.interactive else subprocess.DEVNULL,
+                stdout=None if self.args.interactive else log, stderr=log,
+                preexec_fn=die_with_parent if self.args.interactive else own_group)
+            stack.callback(self.kill)
+            hung = self.pass_output_on(listeners)
+        return self.judge(hung)
+
+    def kill(self):
+        if self.qemu.poll() is None:
+            self.qemu.kill()
+        self.qemu.wait()
+
+    def pass_output_on(self, listeners):
+        """Returns True when the time is over before the machine is."""
+        end = time.monotonic() + self.args.timeout
+        with selectors.DefaultSelector() as selector, contextlib.ExitStack() as stack:
+            for name, listener in listeners.items():
+                selector.register(listener, selectors.EVENT_READ, name)
+            while self.qemu.poll() is None:
+                if time.monotonic() > end and not self.args.interactive:
+                    return True
+                self.take_events(selector, stack, 0.2)
+            while self.take_events(selector, stack, 0):
+                pass
+        return False
+
+    def take_events(self, selector, stack, timeout):
+        """Accept connections and copy what has come; returns whether there was something."""
+        some = False
+        for key, _ in selector.select(timeout):
+            if key.fileobj.getsockopt(socket.SOL_SOCKET, socket.SO_ACCEPTCONN):
+                port = stack.enter_context(key.fileobj.accept()[0])
+                log = stack.enter_context(open(self.path(key.data), "wb"))
+                selector.unregister(key.fileobj)
+                selector.register(port, selectors.EVENT_READ, (key.data, log))
+                some = True
+                continue
+            data = key.fileobj.recv(65536)
+            if not data:
+                selector.unregister(key.fileobj)
+                continue
+            some = True
+            name, log = key.data
+            self.received[name] += len(data)
+            log.write(data)
+            log.flush()
+            if not self.args.quiet:
+                stream = getattr(sys, name).buffer
+                stream.write(data)
+                stream.flush()
+        return some
+
+    def read(self, name):
+        try:
+            with open(self.path(name), encoding="utf-8", errors="replace") as file:
+                return file.read()
+        except FileNotFoundError:
+            return ""
+
+    def judge(self, hung):
+        """Turn what the machine left into a status; what is worst for the kernel comes first."""
+        text = self.read("console.log")
+        splat, panic = console.find_splat(text), console.find_panic(text)
+        if splat:
+            raise Trouble(SPLAT, f"the kernel printed a splat:\n{splat}")
+        if panic:
+            raise Trouble(PANIC, f"the kernel panicked: {panic}\n{console.tail(text)}")
+        if hung:
+            raise Trouble(HANG, f"no end after {self.args.timeout:g} seconds; the console's last "
+                          f"lines:\n{console.tail(text)}")
+        match = VERDICT.fullmatch(self.read("verdict"))
+        if not match:
+            raise Trouble(BROKEN, "the machine ended without a verdict; the console's last lines:\n"
+                          f"{console.tail(text)}\n{self.read('qemu.log').strip()}")
+        status, out, err, leaks = (int(group) for group in match.groups())
+        if leaks:
+            raise Trouble(SPLAT, f"kmemleak found {leaks} leaks, see {self.path('console.log')}")
+        if (out, err) != (self.received["stdout"], self.received["stderr"]):
+            raise Trouble(BROKEN, f"of {out}+{err} bytes of output only "
+                          f"{self.received['stdout']}+{self.received['stderr']} arrived")
+        return status
+
+
+def interrupt(_number, _frame):
+    raise KeyboardInterrupt
+
+
+def main():
+    signal.signal(signal.SIGTERM, interrupt)
+    signal.signal(signal.SIGHUP, interrupt)
+    machine = None
+    try:
+        machine = Machine(parse(sys.argv[1:]))
+        return machine.run()
+    except Trouble as trouble:
+        print(f"vm: {trouble}", file=sys.stderr)
+        if machine:
+            print(f"vm: all logs are in {machine.results}", file=sys.stderr)
+        return trouble.status
+    except KeyboardInterrupt:
+        print("vm: interrupted, the machine was stopped", file=sys.stderr)
+        return INTERRUPTED
+
+
+if __name__ == "__main__":
+    sys.exit(main())
