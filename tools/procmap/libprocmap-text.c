@@ -1,0 +1,304 @@
+// SPDX-License-Identifier: MIT
+/*
+ * libprocmap: answers from the text of /proc/PID/maps.
+ *
+ * A reader goes through the lines once, from low to high addresses, and keeps only one of them.
+ * The text is no snapshot: the kernel lets the process go on between two reads. A line may then
+ * overlap the one before, but its end is always above that one's.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include "libprocmap.h"
+
+#define PROCMAP_TEXT_BUF (32U * 1024)
+
+/* A newline in a path, as the text shows it; no other character is escaped. */
+static const char procmap_text_newline[] = { '\\', '0', '1', '2' };
+
+/* A line that is being parsed; once @bad it stays so. */
+struct procmap_cursor {
+	const char *p;
+	const char *end;
+	bool bad;
+};
+
+static void procmap_cursor_skip(struct procmap_cursor *cur, char c)
+{
+	if (cur->p < cur->end && *cur->p == c)
+		cur->p++;
+	else
+		cur->bad = true;
+}
+
+static int procmap_digit(char c)
+{
+	if (c >= '0' && c <= '9')
+		return c - '0';
+	if (c >= 'a' && c <= 'f')
+		return c - 'a' + 10;
+	return 16;
+}
+
+static uint64_t procmap_cursor_number(struct procmap_cursor *cur, unsigned int base)
+{
+	const char *begin = cur->p;
+	uint64_t value = 0;
+	unsigned int digit;
+
+	for (; cur->p < cur->end; cur->p++) {
+		digit = procmap_digit(*cur->p);
+		if (digit >= base)
+			break;
+		if (value > (UINT64_MAX - digit) / base)
+			cur->bad = true;
+		value = value * base + digit;
+	}
+	if (cur->p == begin)
+		cur->bad = true;
+	return value;
+}
+
+static unsigned int procmap_cursor_perm(struct procmap_cursor *cur, char on, char off,
+					unsigned int flag)
+{
+	if (cur->p < cur->end && *cur->p == on) {
+		cur->p++;
+		return flag;
+	}
+	procmap_cursor_skip(cur, off);
+	return 0;
+}
+
+static int procmap_text_parse(struct procmap_text *text, const char *begin, const char *end)
+{
+	struct procmap_cursor cur = { .p = begin, .end = end };
+	struct procmap_vma *vma = &text->line;
+
+	vma->start = procmap_cursor_number(&cur, 16);
+	procmap_cursor_skip(&cur, '-');
+	vma->end = procmap_cursor_number(&cur, 16);
+	procmap_cursor_skip(&cur, ' ');
+	vma->flags = procmap_cursor_perm(&cur, 'r', '-', PROCMAP_READ);
+	vma->flags |= procmap_cursor_perm(&cur, 'w', '-', PROCMAP_WRITE);
+	vma->flags |= procmap_cursor_perm(&cur, 'x', '-', PROCMAP_EXEC);
+	vma->flags |= procmap_cursor_perm(&cur, 's', 'p', PROCMAP_SHARED);
+	procmap_cursor_skip(&cur, ' ');
+	vma->offset = procmap_cursor_number(&cur, 16);
+	procmap_cursor_skip(&cur, ' ');
+	vma->dev_major = procmap_cursor_number(&cur, 16);
+	procmap_cursor_skip(&cur, ':');
+	vma->dev_minor = procmap_cursor_number(&cur, 16);
+	procmap_cursor_skip(&cur, ' ');
+	vma->inode = procmap_cursor_number(&cur, 10);
+	procmap_cursor_skip(&cur, ' ');
+	if (cur.bad || vma->start >= vma->end) {
+		errno = EPROTO;
+		return -1;
+	}
+	/* No file system has device 0:0, so this is what tells a VMA with a file. */
+	if (vma->inode || vma->dev_major || vma->dev_minor)
+		vma->flags |= PROCMAP_FILE;
+
+	/* Padding; no name begins with a space, but one may end with it. */
+	while (cur.p < end && *cur.p == ' ')
+		cur.p++;
+	text->name = cur.p;
+	text->name_len = end - cur.p;
+	return 0;
+}
+
+/* The page that the kernel shares with all processes is in the text, but is none of their VMAs. */
+static bool procmap_text_is_gate(const struct procmap_text *text)
+{
+	static const char gate[] = "[vsyscall]";
+
+	return text->name_len == sizeof(gate) - 1 && !memcmp(text->name, gate, text->name_len);
+}
+
+/* Make room behind the tail: leave behind the lines that are done, or enlarge the buffer. */
+static int procmap_text_make_room(struct procmap_text *text)
+{
+	size_t want;
+	char *buf;
+
+	if (text->head) {
+		memmove(text->buf, text->buf + text->head, text->tail - text->head);
+		text->tail -= text->head;
+		text->head = 0;
+	}
+	if (text->tail < text->alloc)
+		return 0;
+	want = text->alloc ? text->alloc * 2 : PROCMAP_TEXT_BUF;
+	buf = realloc(text->buf, want);
+	if (!buf)
+		return -1;
+	text->buf = buf;
+	text->alloc = want;
+	return 0;
+}
+
+/* Read until there is a whole line. Return: 1, 0 at the end, -1 and errno. */
+static int procmap_text_fill(struct procmap_text *text, int fd, char **newline)
+{
+	size_t seen = text->head;
+	ssize_t got;
+
+	for (;;) {
+		*newline = NULL;
+		if (text->tail > seen)
+			*newline = memchr(text->buf + seen, '\n', text->tail - seen);
+		if (*newline)
+			return 1;
+		seen = text->tail - text->head;
+		if (procmap_text_make_room(text))
+			return -1;
+		/* Not read(): the position may be in use by whoever shares the descriptor. */
+		got = pread(fd, text->buf + text->tail, text->alloc - text->tail, text->pos);
+		if (got < 0)
+			return -1;
+		if (!got)
+			break;
+		text->tail += got;
+		text->pos += got;
+	}
+	if (text->tail != text->head) {
+		errno = EPROTO;
+		return -1;
+	}
+	return 0;
+}
+
+/*
+ * At the end of the text: is it the end of the mappings, or did the process exit? Then the kernel
+ * just stops. A process that exists has a first line.
+ */
+static int procmap_text_end(struct procmap_text *text, int fd)
+{
+	ssize_t got = 0;
+	char c;
+
+	if (text->any) {
+		got = pread(fd, &c, 1, 0);
+		if (got < 0)
+			return -1;
+	}
+	if (!got) {
+		errno = ESRCH;
+		return -1;
+	}
+	text->eof = true;
+	return 0;
+}
+
+/* Go to the next line. Return: 1, 0 at the end, -1 and errno. */
+static int procmap_text_advance(struct procmap_text *text, int fd)
+{
+	char *newline;
+	int ret;
+
+	if (text->eof)
+		return 0;
+	if (text->have_line)
+		text->prev_end = text->line.end;
+	text->have_line = false;
+	do {
+		ret = procmap_text_fill(text, fd, &newline);
+		if (ret < 0)
+			return -1;
+		if (!ret)
+			return procmap_text_end(text, fd);
+		text->any = true;
+		if (procmap_text_parse(text, text->buf + text->head, newline))
+			return -1;
+		text->head = newline + 1 - text->buf;
+	} while (procmap_text_is_gate(text));
+	text->have_line = true;
+	return 1;
+}
+
+/* Copy the name and undo the escaping, which the text does for paths only. */
+static int procmap_text_copy_name(const struct procmap_text *text, struct procmap_vma *vma)
+{
+	const char *from = text->name, *end = from + text->name_len;
+	const size_t escape = sizeof(procmap_text_newline);
+	bool exact = true;
+	char *to;
+
+	if (procmap_vma_reserve_name(vma, text->name_len + 1))
+		return -1;
+	for (to = vma->name_buf; from < end; to++) {
+		if ((vma->flags & PROCMAP_FILE) && (size_t)(end - from) >= escape &&
+		    !memcmp(from, procmap_text_newline, escape)) {
+			*to = '\n';
+			from += escape;
+			exact = false;
+		} else {
+			*to = *from++;
+		}
+	}
+	*to = '\0';
+	vma->name = vma->name_buf;
+	if (exact)
+		vma->known |= PROCMAP_KNOWN_NAME;
+	return 0;
+}
+
+static int procmap_text_answer(const struct procmap_text *text, unsigned int flags,
+			       struct procmap_vma *vma)
+{
+	const struct procmap_vma *line = &text->line;
+
+	vma->start = line->start;
+	vma->end = line->end;
+	vma->offset = line->offset;
+	vma->inode = line->inode;
+	vma->dev_major = line->dev_major;
+	vma->dev_minor = line->dev_minor;
+	vma->flags = line->flags;
+	if (!(flags & PROCMAP_NAME))
+		return 0;
+	if (text->name_len)
+		return procmap_text_copy_name(text, vma);
+	vma->known |= PROCMAP_KNOWN_NAME;
+	return 0;
+}
+
+void procmap_text_rewind(struct procmap_text *text)
+{
+	text->head = 0;
+	text->tail = 0;
+	text->pos = 0;
+	text->prev_end = 0;
+	text->have_line = false;
+	text->any = false;
+	text->eof = false;
+}
+
+int procmap_text_find(struct procmap *pm, uint64_t addr, unsigned int flags,
+		      struct procmap_vma *vma)
+{
+	struct procmap_text *text = &pm->text;
+	const struct procmap_vma *line = &text->line;
+	unsigned int filters = flags & PROCMAP_FILTERS;
+	int ret;
+
+	procmap_vma_clear(vma);
+	if (addr < text->prev_end)
+		procmap_text_rewind(text);
+	for (;;) {
+		if (text->have_line && line->start > addr && !(flags & PROCMAP_OR_NEXT))
+			break;
+		if (text->have_line && line->end > addr && (line->flags & filters) == filters)
+			return procmap_text_answer(text, flags, vma);
+		ret = procmap_text_advance(text, pm->fd);
+		if (ret < 0)
+			return -1;
+		if (!ret)
+			break;
+	}
+	errno = ENOENT;
+	return -1;
+}

@@ -1,0 +1,256 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * libprocmap - look up the memory mappings of a process
+ *
+ * Uses the PROCMAP_QUERY ioctl of /proc/PID/maps and, on a kernel without it, the text of the
+ * same file, with the same answers. Small enough to be copied into a program: all that it needs
+ * besides the files under this licence is libc.
+ *
+ * There is no global state. Different handles may be used by different threads at the same time,
+ * one handle only by one thread at a time.
+ *
+ * Functions that return int return -1 and set errno when they fail. These errors are common to
+ * all that read the mappings:
+ *
+ *	ESRCH	the address space is gone: the process has exited or called execve() since the
+ *		handle was opened, or it is a kernel thread and never had one
+ *	ENOMEM	no memory, here or in the kernel
+ *	EPROTO	what the kernel answered makes no sense
+ *	others	of ioctl(2) and pread(2)
+ */
+#ifndef PROCMAP_H
+#define PROCMAP_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define PROCMAP_VERSION "1.0"
+
+/* The longest build ID that a VMA can have, in bytes. */
+#define PROCMAP_BUILD_ID_MAX 20
+
+/**
+ * enum procmap_backend - where the answers come from
+ * @PROCMAP_BACKEND_AUTO: queries if the kernel has them, else the text
+ * @PROCMAP_BACKEND_QUERY: the PROCMAP_QUERY ioctl
+ * @PROCMAP_BACKEND_TEXT: the text of /proc/PID/maps
+ */
+enum procmap_backend {
+	PROCMAP_BACKEND_AUTO,
+	PROCMAP_BACKEND_QUERY,
+	PROCMAP_BACKEND_TEXT,
+};
+
+/*
+ * Flags of a look-up. The first four and PROCMAP_FILE ask for VMAs that have at least these
+ * properties, and are what procmap_vma.flags consists of. They have the kernel's values.
+ */
+#define PROCMAP_READ		0x001
+#define PROCMAP_WRITE		0x002
+#define PROCMAP_EXEC		0x004
+#define PROCMAP_SHARED		0x008
+/* The VMA that covers the address or, if there is none, the next one above it. */
+#define PROCMAP_OR_NEXT		0x010
+/* Backed by a file; that includes shared memory, which has a file inside the kernel. */
+#define PROCMAP_FILE		0x020
+/* Fetch the name; it costs as much again as the rest. */
+#define PROCMAP_NAME		0x100
+/* Fetch the build ID; the kernel may have to read the file for it. */
+#define PROCMAP_BUILD_ID	0x200
+
+/* What of a struct procmap_vma is known, see there. */
+#define PROCMAP_KNOWN_NAME	0x1
+#define PROCMAP_KNOWN_PAGE_SIZE	0x2
+#define PROCMAP_KNOWN_BUILD_ID	0x4
+
+/**
+ * struct procmap_vma - one mapping of a process
+ * @start: first address
+ * @end: first address behind it
+ * @offset: offset of @start in the file, 0 without a file
+ * @inode: inode number, 0 without a file
+ * @page_size: size of the pages in bytes, 0 if not known
+ * @dev_major: device of the file system as stat(2) would split it, 0 without a file
+ * @dev_minor: likewise
+ * @flags: PROCMAP_READ, _WRITE, _EXEC, _SHARED and _FILE, as they apply
+ * @known: PROCMAP_KNOWN_* bits
+ * @build_id_size: bytes in @build_id, 0 if there is none or it is not known
+ * @build_id: the build ID of the file
+ * @name: path (with " (deleted)" behind it if the file is), "[heap]", "[anon:...]" and the like;
+ *	NULL if it has none or was not asked for. Valid until the struct is used again or freed.
+ * @name_buf: private
+ * @name_alloc: private
+ *
+ * Zero the struct before its first use, use it as often as you like and free what it holds with
+ * procmap_vma_free(). Don't copy it.
+ *
+ * @known has PROCMAP_KNOWN_NAME and PROCMAP_KNOWN_BUILD_ID if these were asked for and the backend
+ * could tell: then a missing one means that the VMA has none. The text tells neither page size nor
+ * build ID. It shows a newline in a path as "\012" and a path that really contains these four
+ * characters likewise: @name then has the newline, but PROCMAP_KNOWN_NAME is not set.
+ */
+struct procmap_vma {
+	uint64_t start;
+	uint64_t end;
+	uint64_t offset;
+	uint64_t inode;
+	uint64_t page_size;
+	uint32_t dev_major;
+	uint32_t dev_minor;
+	uint32_t flags;
+	uint32_t known;
+	uint32_t build_id_size;
+	uint8_t build_id[PROCMAP_BUILD_ID_MAX];
+	const char *name;
+	char *name_buf;
+	size_t name_alloc;
+};
+
+/* In procmap_batch.index: no VMA for this address. */
+#define PROCMAP_UNMAPPED ((size_t)-1)
+
+/**
+ * struct procmap_batch - the answers of procmap_resolve_many()
+ * @vmas: the VMAs that were hit, ascending, each once
+ * @nr_vmas: number of them
+ * @index: for each address the index of its VMA in @vmas, or PROCMAP_UNMAPPED
+ */
+struct procmap_batch {
+	struct procmap_vma *vmas;
+	size_t nr_vmas;
+	size_t *index;
+};
+
+/* A handle on the mappings of one process. */
+struct procmap;
+
+/**
+ * procmap_open() - open the mappings of a process
+ * @pid: process or thread ID
+ * @backend: where the answers shall come from
+ *
+ * The handle stays with the address space that the process has now: after an execve() or the end
+ * of the process, look-ups fail with ESRCH.
+ *
+ * Return: a handle, to be closed with procmap_close(), or NULL with errno ENOENT or ESRCH (no such
+ * process), EACCES (no permission to trace it), ENOTTY (@backend is PROCMAP_BACKEND_QUERY and the
+ * kernel has no queries), EINVAL (@pid or @backend is no such thing), ENOMEM or another of open(2).
+ */
+struct procmap *procmap_open(pid_t pid, enum procmap_backend backend);
+
+/**
+ * procmap_open_fd() - use a descriptor of /proc/PID/maps that is open already
+ * @fd: the descriptor, perhaps received from another process
+ * @backend: where the answers shall come from
+ *
+ * The descriptor remains the caller's. It must stay open as long as the handle, which does not
+ * close it. Its file position is neither used nor changed.
+ *
+ * Return: a handle, to be closed with procmap_close(), or NULL with errno EBADF, ENOTTY, EINVAL or
+ * ENOMEM as for procmap_open().
+ */
+struct procmap *procmap_open_fd(int fd, enum procmap_backend backend);
+
+/**
+ * procmap_close() - close a handle and free what belongs to it
+ * @pm: the handle, or NULL
+ *
+ * VMAs and batches that it filled stay valid. errno is left alone.
+ */
+void procmap_close(struct procmap *pm);
+
+/**
+ * procmap_get_backend() - where the answers of a handle come from
+ * @pm: the handle
+ *
+ * Return: PROCMAP_BACKEND_QUERY or PROCMAP_BACKEND_TEXT.
+ */
+enum procmap_backend procmap_get_backend(const struct procmap *pm);
+
+/**
+ * procmap_get_fd() - the descriptor of a handle
+ * @pm: the handle
+ *
+ * Return: the descriptor; it remains the handle's (or that of the caller of procmap_open_fd()).
+ */
+int procmap_get_fd(const struct procmap *pm);
+
+/**
+ * procmap_find() - find the VMA at an address, or the next one
+ * @pm: the handle
+ * @addr: the address
+ * @flags: PROCMAP_* flags of a look-up
+ * @vma: filled; zeroed before its first use, freed with procmap_vma_free()
+ *
+ * The answer is what holds now. One query; with the text, reading it up to @addr.
+ *
+ * Return: 0, or -1 with errno ENOENT (no VMA matches), EINVAL (unknown flag), ENAMETOOLONG (a name
+ * of more than a mebibyte) or one of those at the top of this file. @vma is undefined then, but
+ * can be used again and freed.
+ */
+int procmap_find(struct procmap *pm, uint64_t addr, unsigned int flags, struct procmap_vma *vma);
+
+/**
+ * procmap_next() - go through the VMAs
+ * @pm: the handle
+ * @flags: PROCMAP_* flags of a look-up; PROCMAP_OR_NEXT is implied
+ * @vma: zeroed: the first matching VMA is fetched; else the first above this one, which it replaces
+ *
+ * A VMA that exists and matches all the time is never missed; of those that change meanwhile, each
+ * answer is one that was true at some time. With the text, it is read once for the whole walk,
+ * unless the handle is used for something else in between.
+ *
+ * Return: 1, 0 at the end, or -1 with errno as for procmap_find(), except for ENOENT.
+ */
+int procmap_next(struct procmap *pm, unsigned int flags, struct procmap_vma *vma);
+
+/**
+ * procmap_resolve_many() - find the VMAs of many addresses
+ * @pm: the handle
+ * @addrs: the addresses, ascending
+ * @nr: number of them
+ * @flags: PROCMAP_* flags of a look-up
+ * @batch: filled, to be freed with procmap_batch_free() on success
+ *
+ * Addresses in the same VMA share one query; the text is read at most once for all.
+ *
+ * Return: 0, or -1 with errno EINVAL (@addrs is not ascending) or as for procmap_find(), except for
+ * ENOENT. Nothing is left to be freed then.
+ */
+int procmap_resolve_many(struct procmap *pm, const uint64_t *addrs, size_t nr, unsigned int flags,
+			 struct procmap_batch *batch);
+
+/**
+ * procmap_batch_free() - free what a batch holds
+ * @batch: the batch; zeroed, so freeing it twice is no harm
+ */
+void procmap_batch_free(struct procmap_batch *batch);
+
+/**
+ * procmap_vma_free() - free what a VMA holds
+ * @vma: the VMA; zeroed, so that it can be used again
+ */
+void procmap_vma_free(struct procmap_vma *vma);
+
+/**
+ * procmap_file_offset() - where in the file an address is
+ * @vma: a VMA with PROCMAP_FILE among its flags
+ * @addr: an address in it
+ *
+ * Return: the offset in the file in bytes.
+ */
+static inline uint64_t procmap_file_offset(const struct procmap_vma *vma, uint64_t addr)
+{
+	return vma->offset + (addr - vma->start);
+}
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* PROCMAP_H */
