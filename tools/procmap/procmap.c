@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * procmap - show the memory mappings of a process, and what is at its addresses
+ */
+#define _GNU_SOURCE
+#include <ctype.h>
+#include <errno.h>
+#include <getopt.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "cli.h"
+
+#define CLI_COUNT_DEFAULT 1000
+#define CLI_COUNT_MAX (100 * 1000 * 1000)
+
+static const char cli_usage[] =
+"Usage: procmap [OPTION]... PID              list the mappings of a process\n"
+"       procmap [OPTION]... PID ADDRESS...   say what is at these addresses\n"
+"       procmap [OPTION]... PID -            the same, addresses from standard input\n"
+"       procmap --verify [--count N] PID     compare queries with the text\n"
+"\n"
+"Addresses are hexadecimal, with or without 0x.\n"
+"\n"
+"The list:\n"
+"  -r, --read        only readable mappings\n"
+"  -w, --write       only writable ones\n"
+"  -x, --exec        only executable ones\n"
+"  -s, --shared      only shared ones\n"
+"  -f, --file        only those backed by a file\n"
+"  -b, --build-id    show build IDs ('-': none, '?': not known)\n"
+"Source of the answers (default: queries, or the text where the kernel has none):\n"
+"  -q, --query       the PROCMAP_QUERY ioctl\n"
+"  -t, --text        the text of /proc/PID/maps\n"
+"Others:\n"
+"  -j, --json        print JSON\n"
+"      --verify      resolve addresses all over the process by queries and\n"
+"                    compare each answer with the text\n"
+"      --count N     verify at least N addresses (default 1000)\n"
+"  -h, --help        print this\n"
+"  -V, --version     print the version\n"
+"\n"
+"Exit status: 0 success; 1 an address is not mapped, or the queries are not\n"
+"verified; 2 the question could not be answered.\n";
+
+enum {
+	CLI_OPT_VERIFY = UCHAR_MAX + 1,
+	CLI_OPT_COUNT,
+};
+
+/* The ':' in front has getopt() tell a missing value from an unknown option. */
+static const char cli_short_options[] = ":rwxsfbqtjhV";
+
+static const struct option cli_options[] = {
+	{ "read", no_argument, NULL, 'r' },
+	{ "write", no_argument, NULL, 'w' },
+	{ "exec", no_argument, NULL, 'x' },
+	{ "shared", no_argument, NULL, 's' },
+	{ "file", no_argument, NULL, 'f' },
+	{ "build-id", no_argument, NULL, 'b' },
+	{ "query", no_argument, NULL, 'q' },
+	{ "text", no_argument, NULL, 't' },
+	{ "json", no_argument, NULL, 'j' },
+	{ "verify", no_argument, NULL, CLI_OPT_VERIFY },
+	{ "count", required_argument, NULL, CLI_OPT_COUNT },
+	{ "help", no_argument, NULL, 'h' },
+	{ "version", no_argument, NULL, 'V' },
+	{ 0 },
+};
+
+bool cli_parse_number(const char *word, int base, uint64_t *value)
+{
+	const char *digits = word;
+	unsigned long long parsed;
+	char *end;
+
+	if (base == 16 && digits[0] == '0' && (digits[1] == 'x' || digits[1] == 'X'))
+		digits += 2;
+	/* strtoull() would take spaces, a sign, and another "0x". */
+	if (!isxdigit((unsigned char)digits[0]) || tolower((unsigned char)digits[1]) == 'x')
+		return false;
+	errno = 0;
+	parsed = strtoull(digits, &end, base);
+	*value = parsed;
+	return !errno && !*end && end != digits;
+}
+
+static int cli_set_backend(struct cli *cli, enum procmap_backend backend)
+{
+	if (cli->backend != PROCMAP_BACKEND_AUTO && cli->backend != backend)
+		return cli_error("--query and --text exclude each other");
+	cli->backend = backend;
+	return CLI_OK;
+}
+
+static int cli_set_count(struct cli *cli, const char *word)
+{
+	uint64_t count;
+
+	if (!cli_parse_number(word, 10, &count) || !count || count > CLI_COUNT_MAX)
+		return cli_error("bad count '%s': give a decimal number from 1 to %d", word,
+				 CLI_COUNT_MAX);
+	cli->count = count;
+	return CLI_OK;
+}
+
+static int cli_set_option(struct cli *cli, int option)
+{
+	switch (option) {
+	case 'r':
+		cli->filters |= PROCMAP_READ;
+		return CLI_OK;
+	case 'w':
+		cli->filters |= PROCMAP_WRITE;
+		return CLI_OK;
+	case 'x':
+		cli->filters |= PROCMAP_EXEC;
+		return CLI_OK;
+	case 's':
+		cli->filters |= PROCMAP_SHARED;
+		return CLI_OK;
+	case 'f':
+		cli->filters |= PROCMAP_FILE;
+		return CLI_OK;
+	case 'b':
+		cli->build_id = true;
+		return CLI_OK;
+	case 'j':
+		cli->json = true;
+		return CLI_OK;
+	case 'q':
+		return cli_set_backend(cli, PROCMAP_BACKEND_QUERY);
+	case 't':
+		return cli_set_backend(cli, PROCMAP_BACKEND_TEXT);
+	case CLI_OPT_VERIFY:
+		cli->verify = true;
+		return CLI_OK;
+	default:
+		return cli_set_count(cli, optarg);
+	}
+}
+
+/* getopt() tells the kinds apart only by what it leaves in optopt. */
+static int cli_bad_option(int error, const char *word)
+{
+	if (error == ':')
+		return cli_error("option '%s' needs a value, see --help", word);
+	if (!optopt)
+		return cli_error("unknown or ambiguous option '%s', see --help", word);
+	if (optopt > UCHAR_MAX || strchr(cli_short_options + 1, optopt))
+		return cli_error("option '%s' takes no value, see --help", word);
+	return cli_error("unknown option '-%c', see --help", optopt);
+}
+
+static int cli_check(const struct cli *cli)
+{
+	if (cli->count && !cli->verify)
+		return cli_error("--count goes with --verify only");
+	if (cli->verify && cli->nr_addrs)
+		return cli_error("--verify chooses the addresses itself: give only a PID");
+	if (cli->verify && (cli->filters || cli->json || cli->build_id))
+		return cli_error("--verify goes with --count only");
+	if (cli->verify && cli->backend == PROCMAP_BACKEND_TEXT)
+		return cli_error("--verify needs queries: leave --text out");
+	if (cli->nr_addrs && cli->filters)
+		return cli_error("filters (--exec and so on) go with the list only");
+	return CLI_OK;
+}
+
+static int cli_set_operands(struct cli *cli, int nr, char **words)
+{
+	uint64_t pid;
+
+	if (!nr)
+		return cli_error("which process? Give a PID, see --help");
+	if (!cli_parse_number(words[0], 10, &pid) || !pid || pid > INT_MAX)
+		return cli_error("bad PID '%s': give a decimal number", words[0]);
+	cli->pid = pid;
+	cli->addrs = words + 1;
+	cli->nr_addrs = nr - 1;
+	return cli_check(cli);
+}
+
+static int cli_run(struct cli *cli)
+{
+	if (cli->verify) {
+		if (!cli->count)
+			cli->count = CLI_COUNT_DEFAULT;
+		return cli_verify(cli);
+	}
+	return cli->nr_addrs ? cli_resolve(cli) : cli_list(cli);
+}
+
+int main(int argc, char **argv)
+{
+	struct cli cli = { 0 };
+	int option, status;
+
+	opterr = 0;
+	while ((option = getopt_long(argc, argv, cli_short_options, cli_options, NULL)) != -1) {
+		switch (option) {
+		case 'h':
+			fputs(cli_usage, stdout);
+			return cli_flush(CLI_OK);
+		case 'V':
+			puts("procmap " PROCMAP_VERSION);
+			return cli_flush(CLI_OK);
+		case '?':
+		case ':':
+			return cli_bad_option(option, argv[optind - 1]);
+		}
+		status = cli_set_option(&cli, option);
+		if (status != CLI_OK)
+			return status;
+	}
+	status = cli_set_operands(&cli, argc - optind, argv + optind);
+	if (status == CLI_OK)
+		status = cli_run(&cli);
+	return cli_flush(status);
+}
