@@ -1,0 +1,446 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-only
+"""Tests of the procmap client; results as TAP. Usage: cli-test.py [BUILD-DIRECTORY]"""
+
+import json
+import os
+import pwd
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import traceback
+
+BUILD = os.path.abspath(sys.argv[1] if len(sys.argv) > 1 else os.path.dirname(__file__) + "/..")
+PROCMAP = BUILD + "/procmap"
+FAKE = BUILD + "/tests/procmap-fake"
+TARGET = BUILD + "/tests/target"
+
+ENOENT, ESRCH, EIO, ENOTTY = 2, 3, 5, 25
+# The real client takes what the kernel has; the fake one always has queries, and of the two that
+# do what the kernel cannot, one has them wrong.
+TEXT = [PROCMAP, "--text"]
+QUERY = [FAKE, "--query"]
+
+
+def run(command, *words, fake="", stdin="", **more):
+    """Run a client: (exit status, output, errors)."""
+    done = subprocess.run([*command, *map(str, words)], input=stdin.encode(), capture_output=True,
+                          env={**os.environ, "PROCMAP_FAKE": fake}, check=False, timeout=300,
+                          **more)
+    return (done.returncode, done.stdout.decode("utf-8", "surrogateescape"), done.stderr.decode())
+
+
+def equal(got, want):
+    """What is not equal is a failure."""
+    if got != want:
+        raise AssertionError(f"got {got!r}, not {want!r}")
+
+
+def refuses(command, *words, says, **more):
+    """The client must fail with one line, no output and exit status 2."""
+    equal(run(command, *words, **more), (2, "", f"procmap: {says}\n"))
+
+
+def succeeds(command, *words, status=0, **more):
+    """The client must succeed, silently but for its output, which is returned."""
+    got, out, errors = run(command, *words, **more)
+    equal((got, errors), (status, ""))
+    return out
+
+
+class Target:
+    """A process to look at, and what it says about its mappings."""
+
+    def __init__(self, *words, cwd):
+        # pylint: disable=consider-using-with
+        self.process = subprocess.Popen([TARGET, *words], stdin=subprocess.PIPE, cwd=cwd,
+                                        stdout=subprocess.PIPE, text=True)
+        self.pid = self.process.pid
+        self.at = {}
+        while "ready" not in self.at:
+            what, addr = self.process.stdout.readline().split()
+            self.at[what] = int(addr, 16)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.process.communicate()
+
+    def maps(self):
+        """The text, parsed in a way that is not the client's."""
+        with open(f"/proc/{self.pid}/maps", encoding="utf-8", errors="surrogateescape",
+                  newline="\n") as file:
+            lines = file.read().split("\n")[:-1]
+        rows = [re.fullmatch(r"(\w+)-(\w+) (\S+) (\w+) (\w+):(\w+) (\d+) *(.*)", line).groups()
+                for line in lines if not line.endswith(" [vsyscall]")]
+        return [{"start": hex(int(row[0], 16)), "end": hex(int(row[1], 16)), "perms": row[2],
+                 "offset": hex(int(row[3], 16)),
+                 "dev": f"{int(row[4], 16):x}:{int(row[5], 16):x}", "inode": int(row[6]),
+                 "file_backed": row[4:7] != ("00", "00", "0"), "name": row[7] or None}
+                for row in rows]
+
+
+def kernel_has_queries():
+    """Whether the real client can be used with --query."""
+    return run([PROCMAP, "--query"], os.getpid())[0] == 0
+
+
+def clients():
+    """All ways to get an answer."""
+    real = [[PROCMAP, "--query"], [PROCMAP]] if kernel_has_queries() else [[PROCMAP]]
+    return [TEXT, QUERY, *real]
+
+
+def as_text(name):
+    """A name as the text shows it."""
+    return name and name.replace("\n", "\\012")
+
+
+def test_help(_):
+    """--help and --version"""
+    for option in "--help", "-h":
+        out = succeeds([PROCMAP], option)
+        equal(out.startswith("Usage: procmap "), True)
+        for word in "--exec", "--json", "--verify", "--count", "--text", "--query", "Exit status":
+            equal(word in out, True)
+    for option in "--version", "-V":
+        equal(bool(re.fullmatch(r"procmap \d+\.\d+\n", succeeds([PROCMAP], option))), True)
+
+
+def test_bad_options(target):
+    """bad options: one line, status 2"""
+    pid = target.pid
+    for words, says in (
+            (["--foo", pid], "unknown or ambiguous option '--foo', see --help"),
+            (["--ver", pid], "unknown or ambiguous option '--ver', see --help"),
+            (["-Z", pid], "unknown option '-Z', see --help"),
+            (["--json", "-rZ", pid], "unknown option '-Z', see --help"),
+            (["-:", pid], "unknown option '-:', see --help"),
+            (["--json=1", pid], "option '--json=1' takes no value, see --help"),
+            ([pid, "--verify", "--count"], "option '--count' needs a value, see --help"),
+            (["--text", "--query", pid], "--query and --text exclude each other"),
+            (["-qt", pid], "--query and --text exclude each other"),
+            (["--count", 5, pid], "--count goes with --verify only"),
+            (["--verify", pid, "1000"],
+             "--verify chooses the addresses itself: give only a PID"),
+            (["--verify", "--text", pid], "--verify needs queries: leave --text out"),
+            (["--verify", "--json", pid], "--verify goes with --count only"),
+            (["--verify", "--exec", pid], "--verify goes with --count only"),
+            (["--exec", pid, "1000"], "filters (--exec and so on) go with the list only"),
+            ([], "which process? Give a PID, see --help")):
+        refuses([PROCMAP], *words, says=says)
+    for count in "0", "-1", "x", "1x", "", " 1", "100000001", "99999999999999999999":
+        refuses([PROCMAP], "--verify", "--count", count, pid,
+                says=f"bad count '{count}': give a decimal number from 1 to 100000000")
+
+
+def test_bad_pids(_):
+    """PIDs that are none, and processes that are not there"""
+    for pid in "0", "-", "x", "1x", "", " 1", "+1", "0x1", "2147483648", "99999999999999999999":
+        refuses([PROCMAP], pid, says=f"bad PID '{pid}': give a decimal number")
+    for client in clients():
+        refuses(client, "2147483647", says="there is no process 2147483647")
+        refuses(client, "2147483647", "1000", says="there is no process 2147483647")
+    refuses([FAKE], "--verify", "2147483647", says="there is no process 2147483647")
+
+
+def test_zombie(_):
+    """a process that has exited but is still there"""
+    with subprocess.Popen(["true"]) as zombie:
+        os.waitid(os.P_PID, zombie.pid, os.WEXITED | os.WNOWAIT)
+        says = f"process {zombie.pid} has no mappings: it has exited or called execve(), " \
+               "or is a kernel thread"
+        for client in clients():
+            refuses(client, zombie.pid, says=says)
+            refuses(client, "--json", zombie.pid, says=says)
+            refuses(client, zombie.pid, "1000", says=says)
+        refuses([FAKE], "--verify", zombie.pid, says=says)
+
+
+def test_permission(_):
+    """a process of somebody else"""
+    if os.getuid():
+        raise SkipTest("only root can become somebody else")
+    nobody = pwd.getpwnam("nobody")
+    with tempfile.TemporaryDirectory() as directory:
+        os.chmod(directory, 0o755)
+        for client in clients():
+            # Not where it was built: that may be closed for others.
+            mine = [shutil.copy(client[0], directory), *client[1:]]
+            refuses(mine, os.getpid(), user=nobody.pw_uid, group=nobody.pw_gid, extra_groups=[],
+                    says=f"no permission to read the mappings of process {os.getpid()}: "
+                         "try as its owner or as root")
+
+
+def test_no_queries(target):
+    """a kernel without queries: the text, --query and --verify refuse"""
+    text = succeeds(TEXT, target.pid)
+    equal(succeeds([FAKE], target.pid, fake="off"), text)
+    refuses(QUERY, target.pid, fake="off",
+            says="this kernel has no PROCMAP_QUERY: use --text, or neither")
+    refuses(QUERY, target.pid, "1000", fake="off",
+            says="this kernel has no PROCMAP_QUERY: use --text, or neither")
+    refuses([FAKE], "--verify", target.pid, fake="off",
+            says="this kernel has no PROCMAP_QUERY: nothing to verify")
+
+
+def test_kernel_errors(target):
+    """errors from the kernel, at once and midway"""
+    pid = target.pid
+    says = f"cannot read the mappings of process {pid}: Input/output error"
+    refuses([FAKE], pid, fake=f"errno:{EIO}:1", says=says)
+    refuses([FAKE], pid, "1000", fake=f"errno:{EIO}:2", says=says)
+    status, out, errors = run([FAKE], pid, fake=f"errno:{EIO}:10")
+    equal((status, errors), (2, f"procmap: {says}\n"))
+    equal(len(out.splitlines()), 9)
+    gone = f"procmap: process {pid} has no mappings: it has exited or called execve(), " \
+           "or is a kernel thread\n"
+    status, out, errors = run([FAKE], "--verify", pid, fake=f"errno:{ESRCH}:500")
+    equal((status, errors), (2, gone))
+    status, out, errors = run([FAKE, "--text"], pid, fake="eof:2")
+    equal((status, errors), (2, gone))
+
+
+def test_list(target):
+    """the list: every line is that of the text"""
+    maps = target.maps()
+    for client in clients():
+        lines = succeeds(client, target.pid).split("\n")
+        equal(lines[0].split(), ["ADDRESSES", "PERM", "OFFSET", "NAME"])
+        equal(len(lines), len(maps) + 2)
+        for line, vma in zip(lines[1:], maps):
+            name = re.sub("[\0-\x1f\x7f]", lambda c: f"\\{ord(c[0]):03o}", vma["name"] or "")
+            want = "{}-{} {} {}".format(vma["start"][2:].zfill(12), vma["end"][2:].zfill(12),
+                                        vma["perms"], vma["offset"][2:].zfill(8))
+            equal(line, f"{want} {name}" if name else want)
+
+
+def test_list_json(target):
+    """the list as JSON: every member is that of the text, with all filters"""
+    perms = {"--read": "r...", "--write": ".w..", "--exec": "..x.", "--shared": "...s"}
+    for client in clients():
+        for options in ([], ["--read"], ["--write"], ["--exec"], ["--shared"], ["--file"],
+                        ["--file", "--exec"], ["--write", "--shared", "--read"],
+                        ["--shared", "-x"]):
+            maps = [vma for vma in target.maps() if
+                    all(re.match(perms.get(option.replace("-x", "--exec"), "...."), vma["perms"])
+                        for option in options if option != "-x") and
+                    ("-x" not in options or vma["perms"][2] == "x") and
+                    ("--file" not in options or vma["file_backed"])]
+            got = json.loads(succeeds(client, "--json", *options, target.pid))
+            equal(got["pid"], target.pid)
+            query = got["backend"] == "query"
+            equal(query, client[-1] == "--query" or (client == [PROCMAP] and kernel_has_queries()))
+            for vma in got["vmas"]:
+                equal(vma.pop("page_size", None), 4096 if query else None)
+                vma["name"] = as_text(vma["name"])
+            equal(got["vmas"], maps)
+
+
+def test_json_tool(target):
+    """JSON: python's json.tool takes it, names come through byte for byte"""
+    tool = [sys.executable, "-m", "json.tool"]
+    for client in clients():
+        for words in (), ("1000",), (hex(target.at["utf8"]),), ("-",):
+            _, out, _ = run(client, "-j", target.pid, *words)
+            subprocess.run(tool, input=out.encode(), stdout=subprocess.DEVNULL, check=True)
+        for what, name in (("utf8", b"/\xc3\xa4\xff\xed\xa0\x80"), ("control", b"/\x1b[31m\x7f"),
+                           ("newline", b"/new\nline"), ("quotes", b'/"quotes\\"'),
+                           ("spaces", b"/with spaces  "), ("deleted", b"/gone (deleted)")):
+            out = succeeds(client, "-j", target.pid, hex(target.at[what]))
+            got = os.fsencode(json.loads(out)["addresses"][0]["vma"]["name"])
+            equal(got.endswith(name), True)
+
+
+def test_names(target):
+    """names: deleted files, newlines, longer than PATH_MAX"""
+    for client in clients():
+        for what, name in (("plain", "/plain"), ("deleted", "/gone (deleted)"),
+                           ("named-deleted", "/x (deleted)"), ("newline", "/new\\012line"),
+                           ("escape", "/new\\012line"), ("control", "/\\033[31m\\177"),
+                           ("deep", "/" + "d" * 200 + "/file")):
+            line = succeeds(client, target.pid, hex(target.at[what] + 0x1234))
+            equal(line.endswith(name + "\n"), True)
+            equal(line.split()[1], "0x2234")
+        equal(len(succeeds(client, target.pid, hex(target.at["deep"]))) > 25 * 201, True)
+
+
+def test_addresses(target):
+    """addresses: answers in the order they were given, holes make status 1"""
+    hole = hex(target.at["hole"] + 0x1000)
+    plain = target.at["plain"]
+    for client in clients():
+        given = [f"{plain + 0x2fff:x}", f"{plain:#X}", hole, "0", f"{target.at['anon']:x}",
+                 "ffffffffffffffff", "ffffffffff600000", f"{plain:#x}"]
+        out = succeeds(client, target.pid, *given, status=1)
+        rows = [line.split() for line in out.splitlines()]
+        equal([int(row[0], 16) for row in rows], [int(word, 16) for word in given])
+        equal([row[1] for row in rows],
+              ["0x3fff", "0x1000", "unmapped", "unmapped", "-", "unmapped", "unmapped", "0x1000"])
+        equal(rows[4][3] in ("anonymous", "[anon:a"), True)
+        # The same from standard input, in lines of all kinds.
+        words = f"\n {given[0]}\t{given[1]}\r\n" + "\n".join(given[2:])
+        equal(succeeds(client, target.pid, "-", stdin=words, status=1), out)
+        equal(succeeds(client, target.pid, "-", stdin=" \n\n"), "")
+        got = json.loads(succeeds(client, "--json", target.pid, *given, status=1))["addresses"]
+        equal([row["mapped"] for row in got], [True, True, False, False, True, False, False, True])
+        equal([row.get("file_offset") for row in got],
+              ["0x3fff", "0x1000", None, None, None, None, None, "0x1000"])
+        equal({row["vma"]["start"] for row in got if row.get("file_offset")}, {hex(plain)})
+
+
+def test_bad_addresses(target):
+    """addresses that are none"""
+    for word in ("x", "0x", "", " 1", "+1", "0x0x1", "1g", "-", "10000000000000000", "[heap]"):
+        says = f"bad address '{word}': give a hexadecimal number of at most 64 bits"
+        refuses([PROCMAP], target.pid, "1000", word, says=says)
+    refuses([PROCMAP], target.pid, "-", stdin="1000\n2000 zz 3000\n",
+            says="bad address 'zz' in line 2 of standard input: "
+                 "give a hexadecimal number of at most 64 bits")
+    refuses([PROCMAP], target.pid, "-", stdin="1000\n20\x0000\n",
+            says="bad address in line 2 of standard input: there is a NUL in it")
+    done = subprocess.run([PROCMAP, str(target.pid), "-"], stdin=os.open("/", os.O_RDONLY),
+                          capture_output=True, check=False)
+    equal((done.returncode, done.stdout, done.stderr),
+          (2, b"", b"procmap: cannot read standard input: Is a directory\n"))
+
+
+def readelf_build_id(path):
+    """The build ID of a file, or '-'."""
+    out = subprocess.run(["readelf", "-n", path], capture_output=True, text=True, check=False)
+    match = re.search(r"Build ID: (\w+)", out.stdout)
+    return match[1] if match else "-"
+
+
+def test_build_ids(target):
+    """build IDs: '?' where nobody can tell, those of readelf where the kernel has them"""
+    lines = succeeds(TEXT, "--build-id", target.pid).splitlines()[1:]
+    equal({line.split()[3] for line in lines}, {"?"})
+    lines = succeeds(QUERY, "--build-id", target.pid).splitlines()[1:]
+    equal({line.split()[3] for line in lines}, {"-"})
+    equal("build_id" in succeeds(TEXT, "--json", "--build-id", target.pid), False)
+    if not kernel_has_queries() or not shutil.which("readelf"):
+        raise SkipTest("no PROCMAP_QUERY, or no readelf")
+    rows = [line.split(maxsplit=4)
+            for line in succeeds([PROCMAP], "-bxf", target.pid).splitlines()[1:]]
+    equal(bool(rows), True)
+    for row in rows:
+        equal(row[3], readelf_build_id(row[4]))
+
+
+def test_output(target):
+    """output that cannot be written is an error"""
+    many = "0\n" * 100000
+    for words, stdin in (("--help",), ""), ((target.pid,), ""), (("-j", target.pid), ""), \
+            ((target.pid, "-"), many), (("--version",), ""):
+        with open("/dev/full", "wb") as full:
+            done = subprocess.run([PROCMAP, *map(str, words)], input=stdin.encode(), stdout=full,
+                                  stderr=subprocess.PIPE, check=False)
+        equal((done.returncode, done.stderr),
+              (2, b"procmap: cannot write the output: No space left on device\n"))
+        read, write = os.pipe()
+        os.close(read)
+        # Python has SIGPIPE ignored, and so has the client then.
+        done = subprocess.run([PROCMAP, *map(str, words)], input=stdin.encode(), stdout=write,
+                              stderr=subprocess.PIPE, check=False, restore_signals=False)
+        os.close(write)
+        equal((done.returncode, done.stderr),
+              (2, b"procmap: cannot write the output: Broken pipe\n"))
+    done = subprocess.run(["sh", "-c", '"$0" "$@" >&-', PROCMAP, str(target.pid)],
+                          capture_output=True, check=False)
+    equal((done.returncode, done.stderr),
+          (2, b"procmap: cannot write the output: Bad file descriptor\n"))
+
+
+def verify(out):
+    """The figures in the summary of --verify, and the number of lines before it."""
+    match = re.fullmatch(r"((?:.*\n)*)process \d+: (\d+) addresses .*\n"
+                         r"(\d+) in (\d+) VMAs \(the text has (\d+)\) of (\d+) files, "
+                         r"(\d+) in holes\n"
+                         r"(\d+) mismatches, text read again (\d+) times after a difference\n", out)
+    names = "addresses mapped vmas text_vmas files holes mismatches rereads"
+    return match[1].count("\n"), dict(zip(names.split(), map(int, match.groups()[1:])))
+
+
+def test_verify(target):
+    """--verify: all VMAs and files, as many addresses as wanted"""
+    maps = target.maps()
+    for client in [[FAKE]] + [[PROCMAP]] * kernel_has_queries():
+        for count in 1, 1000, 2500:
+            lines, got = verify(succeeds(client, "--verify", "--count", count, target.pid))
+            equal(15 <= lines <= 22, True)
+            equal(got["addresses"] >= count, True)
+            equal(got["mapped"] + got["holes"], got["addresses"])
+            equal((got["vmas"], got["text_vmas"]), (len(maps), len(maps)))
+            equal(got["files"],
+                  len({(vma["dev"], vma["inode"]) for vma in maps if vma["file_backed"]}))
+            equal((got["holes"] >= 4, got["mismatches"], got["rereads"]), (True, 0, 0))
+
+
+def test_verify_lies(target):
+    """--verify: a wrong answer is found; one that was only out of date is not held against it"""
+    status, out, errors = run([FAKE], "--verify", target.pid, fake="lie:200:100000")
+    lines, got = verify(out)
+    equal((status, errors), (1, ""))
+    equal((got["mismatches"] > 500, got["rereads"] > 500), (True, True))
+    equal(out.count("MISMATCH at 0x"), 10)
+    equal(lines < 55, True)
+    _, got = verify(succeeds([FAKE], "--verify", target.pid, fake="lie:200:201"))
+    equal((got["mismatches"], got["rereads"] in (1, 2)), (0, True))
+
+
+def test_verify_changing(target):
+    """--verify: of a process that changes its mappings all the time"""
+    client = PROCMAP if kernel_has_queries() else FAKE
+    with Target("--change", cwd=target.cwd) as changing:
+        _, got = verify(succeeds([client], "--verify", changing.pid))
+    equal(got["mismatches"], 0)
+
+
+def test_many(target):
+    """a process with 20,000 mappings"""
+    with Target("20000", cwd=target.cwd) as many:
+        maps = many.maps()
+        equal(len(maps) > 20000, True)
+        for client in [TEXT] + [[PROCMAP, "--query"]] * kernel_has_queries():
+            equal(len(succeeds(client, many.pid).splitlines()), len(maps) + 1)
+            stdin = "\n".join(f"{many.at['many'] + i * 4096:x}" for i in reversed(range(20000)))
+            equal(len(succeeds(client, many.pid, "-", stdin=stdin).splitlines()), 20000)
+
+
+class SkipTest(Exception):
+    """The kernel or the machine lacks something."""
+
+
+TESTS = [test_help, test_bad_options, test_bad_pids, test_zombie, test_permission,
+         test_no_queries, test_kernel_errors, test_list, test_list_json, test_json_tool,
+         test_names, test_addresses, test_bad_addresses, test_build_ids, test_output,
+         test_verify, test_verify_lies, test_verify_changing, test_many]
+
+
+def main():
+    """Run all tests with one process to look at. Return the exit status."""
+    failed = 0
+    print("TAP version 13")
+    with tempfile.TemporaryDirectory() as directory, Target(cwd=directory) as target:
+        target.cwd = directory
+        for number, test in enumerate(TESTS, 1):
+            result, skip = "ok", ""
+            try:
+                test(target)
+            except SkipTest as why:
+                skip = f" # SKIP {why}"
+            except Exception:  # pylint: disable=broad-except
+                result = "not ok"
+                failed += 1
+                print("# " + traceback.format_exc().strip().replace("\n", "\n# "))
+            print(f"{result} {number} - {test.__doc__}{skip}", flush=True)
+    print(f"1..{len(TESTS)}")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

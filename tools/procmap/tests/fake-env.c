@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * For the client with the fake kernel: what that does is in the environment, PROCMAP_FAKE=
+ *
+ *	off		there is no such ioctl
+ *	errno:E:N	queries fail with error E from the N-th on
+ *	lie:N:M		answers N to M are wrong
+ *	eof:N		the text ends from the N-th read on
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "fake.h"
+
+static void __attribute__((constructor)) fake_env(void)
+{
+	const char *what = getenv("PROCMAP_FAKE");
+
+	if (!what || !*what)
+		return;
+	if (!strcmp(what, "off"))
+		fake.query_errno = ENOTTY;
+	else if (sscanf(what, "errno:%d:%lu", &fake.query_errno, &fake.query_errno_from) != 2 &&
+		 sscanf(what, "lie:%lu:%lu", &fake.lie_from, &fake.lie_to) != 2 &&
+		 sscanf(what, "eof:%lu", &fake.read_eof_from) != 1)
+		abort();
+}

@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * A kernel for tests: PROCMAP_QUERY answered in user space, system calls and allocations that fail.
+ * Linked with --wrap, so that the library is tested as it is.
+ */
+#ifndef PROCMAP_FAKE_H
+#define PROCMAP_FAKE_H
+
+#include <limits.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+#include "../procmap.h"
+
+/**
+ * struct fake - what the fake kernel does
+ * @table: VMAs to answer from, ascending; NULL: those in the text of the descriptor
+ * @nr: number of them
+ * @real: leave queries to the real kernel
+ * @query_errno: queries fail with this error
+ * @query_errno_from: from this one on
+ * @lie_from: answers have a wrong offset from this query on
+ * @lie_to: and up to this one
+ * @name_limit: longer names do not fit, whatever the buffer is; 0: there is no limit
+ * @garbage: answer with sizes that cannot be
+ * @queries: how many there were
+ * @read_errno: pread() fails with this error
+ * @read_max: pread() returns at most as many bytes; 0: there is no limit
+ * @read_eof_from: pread() finds the end of the file from this call on; 0: never
+ * @reads: how many there were
+ * @alloc_fail: the allocation with this number fails; 0: none
+ * @allocs: how many there were
+ */
+struct fake {
+	const struct procmap_vma *table;
+	size_t nr;
+	bool real;
+	int query_errno;
+	unsigned long query_errno_from;
+	unsigned long lie_from;
+	unsigned long lie_to;
+	size_t name_limit;
+	bool garbage;
+	unsigned long queries;
+	int read_errno;
+	size_t read_max;
+	unsigned long read_eof_from;
+	unsigned long reads;
+	unsigned long alloc_fail;
+	unsigned long allocs;
+};
+
+extern struct fake fake;
+
+/**
+ * fake_text_vma() - take one VMA from the text of a descriptor
+ * @fd: the descriptor
+ * @addr: address that it shall end above
+ * @filters: flags that it shall have
+ * @vma: filled; its name is to be freed with procmap_vma_free()
+ *
+ * A second opinion to the library's parser, and an independent one.
+ *
+ * Return: 0, or -1 with errno ENOENT or ESRCH.
+ */
+int fake_text_vma(int fd, uint64_t addr, unsigned int filters, struct procmap_vma *vma);
+
+/* The functions that --wrap puts in place of the real ones, and these. */
+int __wrap_ioctl(int fd, unsigned long command, ...);
+int __real_ioctl(int fd, unsigned long command, ...);
+ssize_t __wrap_pread64(int fd, void *buf, size_t size, off_t pos);
+ssize_t __real_pread64(int fd, void *buf, size_t size, off_t pos);
+void *__wrap_malloc(size_t size);
+void *__real_malloc(size_t size);
+void *__wrap_calloc(size_t nr, size_t size);
+void *__real_calloc(size_t nr, size_t size);
+void *__wrap_realloc(void *old, size_t size);
+void *__real_realloc(void *old, size_t size);
+void *__wrap_reallocarray(void *old, size_t nr, size_t size);
+void *__real_reallocarray(void *old, size_t nr, size_t size);
+char *__wrap_strdup(const char *s);
+char *__real_strdup(const char *s);
+
+#endif /* PROCMAP_FAKE_H */

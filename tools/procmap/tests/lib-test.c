@@ -1,0 +1,856 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Tests of libprocmap: each case with queries, which a fake kernel answers, and with the text.
+ */
+#define _GNU_SOURCE
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include "../procmap-abi.h"
+#include "fake.h"
+#include "table.h"
+#include "tap.h"
+
+static const enum procmap_backend backends[] = { PROCMAP_BACKEND_QUERY, PROCMAP_BACKEND_TEXT };
+
+static const enum procmap_backend *const backends_end = backends + ARRAY_SIZE(backends);
+
+/* Let the fake kernel have these mappings, and open them. */
+static struct procmap *open_table(const struct table *table, enum procmap_backend backend)
+{
+	struct procmap *pm;
+
+	fake = (struct fake){ .table = table->vmas, .nr = table->nr };
+	pm = procmap_open_fd(table->fd, backend);
+	if (!CHECK(pm))
+		exit(1);
+	CHECK(procmap_get_backend(pm) == backend);
+	fake.queries = 0;
+	fake.reads = 0;
+	return pm;
+}
+
+static bool same_string(const char *a, const char *b)
+{
+	return a && b ? !strcmp(a, b) : a == b;
+}
+
+/* Names that the text cannot show in a way of their own; what becomes of them: test_escapes(). */
+static bool ambiguous(const char *name)
+{
+	return strchr(name, '\n') || strstr(name, "\\012");
+}
+
+/* Whether @vma is what is to be answered for @truth: all of it, as far as @pm can know. */
+static bool right(const struct procmap *pm, const struct procmap_vma *vma,
+		  const struct procmap_vma *truth, unsigned int flags)
+{
+	bool query = procmap_get_backend(pm) == PROCMAP_BACKEND_QUERY;
+	bool build_id = query && (flags & PROCMAP_BUILD_ID);
+	uint32_t known = 0;
+
+	if (query)
+		known |= PROCMAP_KNOWN_PAGE_SIZE;
+	if (build_id)
+		known |= PROCMAP_KNOWN_BUILD_ID;
+	if ((flags & PROCMAP_NAME) && (query || !truth->name || !ambiguous(truth->name)))
+		known |= PROCMAP_KNOWN_NAME;
+
+	return vma->start == truth->start && vma->end == truth->end &&
+	       vma->offset == truth->offset && vma->inode == truth->inode &&
+	       vma->dev_major == truth->dev_major && vma->dev_minor == truth->dev_minor &&
+	       vma->flags == truth->flags && vma->known == known &&
+	       vma->page_size == (query ? truth->page_size : 0) &&
+	       vma->build_id_size == (build_id ? truth->build_id_size : 0) &&
+	       !memcmp(vma->build_id, truth->build_id, vma->build_id_size) &&
+	       (same_string(vma->name, flags & PROCMAP_NAME ? truth->name : NULL) ||
+		(!query && strstr(truth->name, "\\012")));
+}
+
+/* The simplest way to find a VMA: look at each. */
+static const struct procmap_vma *truth_find(const struct table *table, uint64_t addr,
+					    unsigned int flags)
+{
+	const unsigned int filters = flags & 0x2f;
+	const struct procmap_vma *vma;
+
+	for (vma = table->vmas; vma < table->vmas + table->nr; vma++) {
+		if (addr >= vma->end || (vma->flags & filters) != filters)
+			continue;
+		return addr >= vma->start || (flags & PROCMAP_OR_NEXT) ? vma : NULL;
+	}
+	return NULL;
+}
+
+static void check_find(struct procmap *pm, const struct table *table, uint64_t addr,
+		       unsigned int flags, struct procmap_vma *vma)
+{
+	const struct procmap_vma *truth = truth_find(table, addr, flags);
+	int ret = procmap_find(pm, addr, flags, vma);
+
+	if (truth ? ret || !right(pm, vma, truth, flags) : ret != -1 || errno != ENOENT) {
+		printf("# backend %d, address %#jx, flags %#x\n", procmap_get_backend(pm),
+		       (uintmax_t)addr, flags);
+		CHECK(!"the answer is right");
+	} else {
+		CHECK(true);
+	}
+}
+
+static void test_find(void)
+{
+	const enum procmap_backend *b;
+	struct procmap_vma vma = { 0 };
+	struct procmap *pm;
+	struct table table;
+	unsigned int flags;
+	size_t i;
+
+	tap_begin("find: each VMA, its edges and the holes, with all combinations of flags");
+	table_odd(&table);
+	for (b = backends; b < backends_end; b++) {
+		pm = open_table(&table, *b);
+		for (flags = 0; flags < 0x40; flags++) {
+			for (i = 0; i < table.nr; i++) {
+				const struct procmap_vma *t = &table.vmas[i];
+
+				check_find(pm, &table, t->start, flags | PROCMAP_NAME, &vma);
+				check_find(pm, &table, t->start - 1, flags, &vma);
+				check_find(pm, &table, t->end - 1, flags | 0x300, &vma);
+				check_find(pm, &table, t->end, flags | PROCMAP_BUILD_ID, &vma);
+			}
+		}
+		check_find(pm, &table, UINT64_MAX, PROCMAP_OR_NEXT, &vma);
+		/* The page that is in the text, but no VMA. */
+		check_find(pm, &table, 0xffffffffff600000, 0, &vma);
+		procmap_close(pm);
+	}
+	procmap_vma_free(&vma);
+	table_free(&table);
+	tap_end();
+}
+
+static size_t check_walk(struct procmap *pm, const struct table *table, unsigned int flags)
+{
+	const unsigned int filters = flags & 0x2f;
+	struct procmap_vma vma = { 0 };
+	size_t i, seen = 0;
+	int ret = 0;
+
+	for (i = 0; i < table->nr; i++) {
+		if ((table->vmas[i].flags & filters) != filters)
+			continue;
+		ret = procmap_next(pm, flags, &vma);
+		if (ret != 1 || !right(pm, &vma, &table->vmas[i], flags))
+			CHECK(!"the walk is right");
+		seen++;
+	}
+	CHECK(procmap_next(pm, flags, &vma) == 0);
+	procmap_vma_free(&vma);
+	return seen;
+}
+
+static void test_walk(void)
+{
+	const enum procmap_backend *b;
+	struct procmap *pm;
+	struct table table;
+	unsigned int flags;
+
+	tap_begin("walk: with all combinations of filters");
+	table_odd(&table);
+	for (b = backends; b < backends_end; b++) {
+		pm = open_table(&table, *b);
+		for (flags = 0; flags < 0x40; flags++) {
+			check_walk(pm, &table, flags | PROCMAP_NAME);
+			check_walk(pm, &table, flags | PROCMAP_BUILD_ID);
+		}
+		CHECK(check_walk(pm, &table, 0) == table.nr);
+		procmap_close(pm);
+	}
+	table_free(&table);
+	tap_end();
+}
+
+static void test_small_reads(void)
+{
+	static const size_t sizes[] = { 1, 7, 80, 4096 };
+	struct procmap *pm;
+	struct table table;
+	size_t i;
+
+	tap_begin("text: lines that come in pieces");
+	table_odd(&table);
+	for (i = 0; i < ARRAY_SIZE(sizes); i++) {
+		pm = open_table(&table, PROCMAP_BACKEND_TEXT);
+		fake.read_max = sizes[i];
+		CHECK(check_walk(pm, &table, PROCMAP_NAME) == table.nr);
+		procmap_close(pm);
+	}
+	table_free(&table);
+	tap_end();
+}
+
+static void test_interleaved(void)
+{
+	const enum procmap_backend *b;
+	struct procmap_vma vma = { 0 }, other = { 0 };
+	struct procmap *pm;
+	struct table table;
+	size_t i;
+
+	tap_begin("walk: goes on after the handle was used for something else");
+	table_odd(&table);
+	for (b = backends; b < backends_end; b++) {
+		pm = open_table(&table, *b);
+		memset(&vma, 0, sizeof(vma));
+		for (i = 0; i < table.nr; i++) {
+			CHECK(procmap_next(pm, PROCMAP_NAME, &vma) == 1);
+			CHECK(right(pm, &vma, &table.vmas[i], PROCMAP_NAME));
+			check_find(pm, &table, table.vmas[i * 7 % table.nr].start, 0, &other);
+		}
+		CHECK(procmap_next(pm, 0, &vma) == 0);
+		procmap_vma_free(&vma);
+		procmap_close(pm);
+	}
+	procmap_vma_free(&other);
+	table_free(&table);
+	tap_end();
+}
+
+/* All ends of VMAs, what is beside them, and everything twice. */
+static uint64_t *batch_addrs(const struct table *table, size_t *nr)
+{
+	uint64_t *addrs = calloc(table->nr * 8, sizeof(*addrs)), last = 0, next[4];
+	size_t i, j;
+
+	*nr = 0;
+	for (i = 0; i < table->nr; i++) {
+		next[0] = table->vmas[i].start ? table->vmas[i].start - 1 : 0;
+		next[1] = table->vmas[i].start;
+		next[2] = table->vmas[i].end - 1;
+		next[3] = table->vmas[i].end;
+		for (j = 0; j < 8; j++) {
+			if (next[j / 2] < last)
+				continue;
+			last = next[j / 2];
+			addrs[(*nr)++] = last;
+		}
+	}
+	return addrs;
+}
+
+static void check_batch(struct procmap *pm, const struct table *table, unsigned int flags)
+{
+	struct procmap_batch batch;
+	const struct procmap_vma *truth;
+	uint64_t *addrs;
+	size_t i, nr;
+
+	addrs = batch_addrs(table, &nr);
+	if (CHECK(!procmap_resolve_many(pm, addrs, nr, flags, &batch))) {
+		for (i = 0; i < nr; i++) {
+			truth = truth_find(table, addrs[i], flags);
+			if (truth)
+				CHECK(batch.index[i] < batch.nr_vmas &&
+				      right(pm, &batch.vmas[batch.index[i]], truth, flags));
+			else
+				CHECK(batch.index[i] == PROCMAP_UNMAPPED);
+		}
+		for (i = 1; i < batch.nr_vmas; i++)
+			CHECK(batch.vmas[i].start > batch.vmas[i - 1].start);
+		procmap_batch_free(&batch);
+		procmap_batch_free(&batch);
+	}
+	free(addrs);
+}
+
+static void test_batch(void)
+{
+	static const uint64_t bad[] = { 0x3000, 0x2000 };
+	const enum procmap_backend *b;
+	struct procmap_batch batch;
+	struct procmap *pm;
+	struct table table;
+	unsigned int flags;
+
+	tap_begin("batch: the same answers as one by one");
+	table_odd(&table);
+	for (b = backends; b < backends_end; b++) {
+		pm = open_table(&table, *b);
+		for (flags = 0; flags < 0x40; flags++)
+			check_batch(pm, &table, flags | PROCMAP_NAME | PROCMAP_BUILD_ID);
+		CHECK(procmap_resolve_many(pm, bad, 2, 0, &batch) == -1 && errno == EINVAL);
+		CHECK(!batch.index && !batch.vmas);
+		CHECK(!procmap_resolve_many(pm, NULL, 0, 0, &batch) && !batch.nr_vmas);
+		procmap_batch_free(&batch);
+		procmap_close(pm);
+	}
+	table_free(&table);
+	tap_end();
+}
+
+static void test_large(void)
+{
+	const enum procmap_backend *b;
+	struct procmap_batch batch;
+	struct procmap *pm;
+	struct table table;
+	uint64_t *addrs;
+	size_t i, nr;
+
+	tap_begin("100,000 VMAs: one query each, the text read once");
+	table_large(&table, 100000);
+	addrs = batch_addrs(&table, &nr);
+	for (b = backends; b < backends_end; b++) {
+		pm = open_table(&table, *b);
+		CHECK(check_walk(pm, &table, PROCMAP_NAME) == table.nr);
+		if (*b == PROCMAP_BACKEND_QUERY)
+			CHECK(fake.queries == table.nr + 1);
+		else
+			CHECK((off_t)(fake.reads - 3) * 32768 <= lseek(table.fd, 0, SEEK_END) * 2);
+		fake.queries = 0;
+		fake.reads = 0;
+		CHECK(!procmap_resolve_many(pm, addrs, nr, PROCMAP_NAME, &batch));
+		CHECK(batch.nr_vmas == table.nr);
+		for (i = 0; i < batch.nr_vmas; i++)
+			if (!right(pm, &batch.vmas[i], &table.vmas[i], PROCMAP_NAME))
+				CHECK(!"the batch is right");
+		procmap_batch_free(&batch);
+		/* Each hole costs a query for each of its four addresses. */
+		if (*b == PROCMAP_BACKEND_QUERY)
+			CHECK(fake.queries <= table.nr + 4 * (table.nr / 3 + 2));
+		else
+			CHECK((off_t)(fake.reads - 3) * 32768 <= lseek(table.fd, 0, SEEK_END) * 2);
+		procmap_close(pm);
+	}
+	free(addrs);
+	table_free(&table);
+	tap_end();
+}
+
+static void check_long_name(size_t len, size_t limit, unsigned long queries)
+{
+	const enum procmap_backend *b;
+	struct procmap_vma vma = { 0 };
+	struct procmap *pm;
+	struct table table;
+
+	table_long_name(&table, len);
+	for (b = backends; b < backends_end; b++) {
+		pm = open_table(&table, *b);
+		fake.name_limit = limit;
+		CHECK(!procmap_find(pm, 0x2000, PROCMAP_NAME, &vma));
+		CHECK(right(pm, &vma, &table.vmas[0], PROCMAP_NAME));
+		if (*b == PROCMAP_BACKEND_QUERY)
+			CHECK(fake.queries == queries);
+		procmap_close(pm);
+		procmap_vma_free(&vma);
+	}
+	table_free(&table);
+}
+
+static void test_long_names(void)
+{
+	struct procmap_vma vma = { 0 };
+	struct procmap *pm;
+	struct table table;
+
+	tap_begin("names: of any length, also where the kernel has a limit of its own");
+	check_long_name(255, 0, 1);
+	check_long_name(256, 0, 2);
+	check_long_name(4095, 0, 3);
+	check_long_name(4096, 0, 4);
+	check_long_name(300000, 0, 7);
+	/* 256 bytes up to a mebibyte are seven attempts; then one query without the name. */
+	check_long_name(5000, 4096, 8);
+
+	/* The name is that of another VMA: none is better than a wrong one. */
+	table_long_name(&table, 5000);
+	table.vmas[0].end += 0x1000;
+	pm = open_table(&table, PROCMAP_BACKEND_QUERY);
+	fake.name_limit = 4096;
+	CHECK(procmap_find(pm, 0x1000, PROCMAP_NAME, &vma) == -1 && errno == ENAMETOOLONG);
+	CHECK(!procmap_find(pm, 0x1000, 0, &vma));
+	procmap_close(pm);
+	procmap_vma_free(&vma);
+	table_free(&table);
+	tap_end();
+}
+
+static void test_escapes(void)
+{
+	static const char text[] =
+		"1000-2000 r--p 00000000 08:01 5 /a\\012b\\0123\\n\\011\n"
+		"2000-3000 r--p 00000000 00:00 0 [anon:a\\012b]\n";
+	int fd = text_fd(text);
+	struct procmap_vma vma = { 0 };
+	struct procmap *pm;
+
+	tap_begin("text: escapes are undone in paths only, and then the name is not sure");
+	pm = procmap_open_fd(fd, PROCMAP_BACKEND_TEXT);
+	CHECK(!procmap_find(pm, 0x1000, PROCMAP_NAME, &vma));
+	CHECK(same_string(vma.name, "/a\nb\n3\\n\\011") && !vma.known);
+	CHECK(!procmap_find(pm, 0x2000, PROCMAP_NAME, &vma));
+	CHECK(same_string(vma.name, "[anon:a\\012b]") && vma.known == PROCMAP_KNOWN_NAME);
+	procmap_close(pm);
+	procmap_vma_free(&vma);
+	close(fd);
+	tap_end();
+}
+
+static void test_torn_text(void)
+{
+	/* What a reader gets when VMAs are split, merged and grown between its reads. */
+	static const char text[] =
+		"1000-3000 r--p 00000000 00:00 0 x\n"
+		"1000-4000 rw-p 00000000 00:00 0 x\n"
+		"2000-4000 r-xp 00000000 00:00 0 x\n"
+		"3000-8000 rw-p 00000000 00:00 0 x\n";
+	static const uint64_t ends[] = { 0x3000, 0x4000, 0x8000 };
+	struct procmap_vma vma = { 0 };
+	int fd = text_fd(text);
+	struct procmap *pm;
+	size_t i;
+
+	tap_begin("text: lines that overlap do not go back");
+	pm = procmap_open_fd(fd, PROCMAP_BACKEND_TEXT);
+	for (i = 0; i < ARRAY_SIZE(ends); i++)
+		CHECK(procmap_next(pm, 0, &vma) == 1 && vma.end == ends[i]);
+	CHECK(procmap_next(pm, 0, &vma) == 0);
+	CHECK(!procmap_find(pm, 0x3800, 0, &vma) && vma.end == 0x4000);
+	procmap_close(pm);
+	close(fd);
+	tap_end();
+}
+
+static void test_bad_text(void)
+{
+	static const char * const texts[] = {
+		"x", "\n", "1000-2000 r--p 00000000 00:00 0 no newline", "1000-2000\n",
+		"1000 2000 r--p 00000000 00:00 0 x\n", "1000-2000 r--p 00000000 00:00 0\n",
+		"1000-2000 r--? 00000000 00:00 0 x\n", "1000-2000 rr-p 00000000 00:00 0 x\n",
+		"1000-2000 r--p 0000000g 00:00 0 x\n", "1000-2000 r--p 00000000 00-00 0 x\n",
+		"1000-2000 r--p 00000000 00:00 f x\n", "2000-2000 r--p 00000000 00:00 0 x\n",
+		"3000-2000 r--p 00000000 00:00 0 x\n", "-2000 r--p 00000000 00:00 0 x\n",
+		"1000-10000000000000000 r--p 00000000 00:00 0 x\n",
+		"1000-2000 r--p 00000000 00:00 18446744073709551616 x\n",
+	};
+	struct procmap_vma vma = { 0 };
+	struct procmap *pm;
+	size_t i;
+	int fd;
+
+	tap_begin("text: what makes no sense is EPROTO");
+	for (i = 0; i < ARRAY_SIZE(texts); i++) {
+		fd = text_fd(texts[i]);
+		pm = procmap_open_fd(fd, PROCMAP_BACKEND_TEXT);
+		if (!CHECK(procmap_find(pm, 0x1000, PROCMAP_NAME, &vma) == -1 && errno == EPROTO))
+			printf("# text %zu\n", i);
+		CHECK(procmap_next(pm, 0, &vma) == -1 && errno == EPROTO);
+		procmap_close(pm);
+		close(fd);
+	}
+	procmap_vma_free(&vma);
+	tap_end();
+}
+
+static void test_garbage(void)
+{
+	static const unsigned int flags[] = { 0, PROCMAP_NAME, PROCMAP_BUILD_ID };
+	struct procmap_vma vma = { 0 };
+	struct procmap *pm;
+	struct table table;
+	size_t i;
+
+	tap_begin("query: an answer that cannot be is EPROTO");
+	table_odd(&table);
+	for (i = 0; i < ARRAY_SIZE(flags); i++) {
+		pm = open_table(&table, PROCMAP_BACKEND_QUERY);
+		fake.garbage = true;
+		CHECK(procmap_find(pm, 0x1000, flags[i], &vma) == -1 && errno == EPROTO);
+		procmap_close(pm);
+	}
+	procmap_vma_free(&vma);
+	table_free(&table);
+	tap_end();
+}
+
+static size_t open_descriptors(void)
+{
+	DIR *dir = opendir("/proc/self/fd");
+	size_t nr = 0;
+
+	while (readdir(dir))
+		nr++;
+	closedir(dir);
+	return nr;
+}
+
+static void test_open_errors(void)
+{
+	const size_t before = open_descriptors();
+	int fd = open("/proc/self/maps", O_RDONLY);
+
+	tap_begin("open: errors");
+	fake = (struct fake){ 0 };
+	CHECK(!procmap_open(0, PROCMAP_BACKEND_AUTO) && errno == EINVAL);
+	CHECK(!procmap_open(-1, PROCMAP_BACKEND_AUTO) && errno == EINVAL);
+	CHECK(!procmap_open(getpid(), 3) && errno == EINVAL);
+	CHECK(!procmap_open_fd(fd, 3) && errno == EINVAL);
+	CHECK(!procmap_open(0x7fffffff, PROCMAP_BACKEND_AUTO) && errno == ENOENT);
+	CHECK(!procmap_open_fd(-1, PROCMAP_BACKEND_AUTO) && errno == EBADF);
+	CHECK(!procmap_open_fd(-1, PROCMAP_BACKEND_TEXT) && errno == EBADF);
+	CHECK(!procmap_open_fd(12345, PROCMAP_BACKEND_QUERY) && errno == EBADF);
+	fake.query_errno = ENOTTY;
+	CHECK(!procmap_open(getpid(), PROCMAP_BACKEND_QUERY) && errno == ENOTTY);
+	CHECK(!procmap_open_fd(fd, PROCMAP_BACKEND_QUERY) && errno == ENOTTY);
+	CHECK(fcntl(fd, F_GETFD) >= 0);
+	close(fd);
+	procmap_close(NULL);
+	CHECK(open_descriptors() == before);
+	tap_end();
+}
+
+static void test_abi(void)
+{
+	tap_begin("the ABI: number and size of the ioctl");
+	CHECK(PROCMAP_QUERY == 0xc0686611);
+	CHECK(sizeof(struct procmap_query) == 104);
+	CHECK(offsetof(struct procmap_query, vma_name_addr) == 88);
+	tap_end();
+}
+
+static void test_fallback(void)
+{
+	struct procmap_vma vma = { 0 };
+	struct procmap *pm;
+
+	tap_begin("open: the text where queries are ENOTTY, and only there");
+	fake = (struct fake){ 0 };
+	pm = procmap_open(getpid(), PROCMAP_BACKEND_AUTO);
+	CHECK(pm && procmap_get_backend(pm) == PROCMAP_BACKEND_QUERY);
+	procmap_close(pm);
+
+	fake.query_errno = ENOTTY;
+	pm = procmap_open(getpid(), PROCMAP_BACKEND_AUTO);
+	CHECK(pm && procmap_get_backend(pm) == PROCMAP_BACKEND_TEXT);
+	CHECK(!procmap_find(pm, (uintptr_t)test_abi, PROCMAP_EXEC | PROCMAP_FILE, &vma));
+	procmap_close(pm);
+
+	fake.query_errno = ESRCH;
+	pm = procmap_open(getpid(), PROCMAP_BACKEND_AUTO);
+	CHECK(pm && procmap_get_backend(pm) == PROCMAP_BACKEND_QUERY);
+	CHECK(procmap_find(pm, 0, 0, &vma) == -1 && errno == ESRCH);
+	procmap_close(pm);
+	tap_end();
+}
+
+static void test_find_errors(void)
+{
+	static const int errors[] = { ESRCH, ENOMEM, EINTR, EFAULT, EPERM, ENAMETOOLONG };
+	const enum procmap_backend *b;
+	struct procmap_vma vma = { 0 };
+	struct procmap_batch batch;
+	const uint64_t addr = 0x1000;
+	struct procmap *pm;
+	struct table table;
+	size_t i;
+
+	tap_begin("look-ups: errors of the kernel come through, unknown flags are EINVAL");
+	table_odd(&table);
+	for (b = backends; b < backends_end; b++) {
+		pm = open_table(&table, *b);
+		CHECK(procmap_find(pm, addr, 0x40, &vma) == -1 && errno == EINVAL);
+		CHECK(procmap_next(pm, 0x400, &vma) == -1 && errno == EINVAL);
+		CHECK(procmap_resolve_many(pm, &addr, 1, 0x80, &batch) == -1 && errno == EINVAL);
+		CHECK(!fake.queries && !fake.reads);
+		for (i = 0; i < ARRAY_SIZE(errors); i++) {
+			fake.query_errno = errors[i];
+			fake.read_errno = errors[i];
+			vma.end = 0;
+			CHECK(procmap_find(pm, addr, 0, &vma) == -1 && errno == errors[i]);
+			CHECK(procmap_next(pm, 0, &vma) == -1 && errno == errors[i]);
+			CHECK(procmap_resolve_many(pm, &addr, 1, 0, &batch) == -1 &&
+			      errno == errors[i]);
+		}
+		/* The handle still works. */
+		fake.query_errno = 0;
+		fake.read_errno = 0;
+		check_find(pm, &table, addr, PROCMAP_NAME, &vma);
+		procmap_close(pm);
+	}
+	procmap_vma_free(&vma);
+	table_free(&table);
+	tap_end();
+}
+
+/* A child that stays until it is killed. */
+static pid_t start_child(void)
+{
+	pid_t pid = fork();
+
+	if (pid < 0)
+		exit(1);
+	while (!pid)
+		pause();
+	return pid;
+}
+
+static void check_gone(struct procmap *pm)
+{
+	struct procmap_vma vma = { 0 };
+	struct procmap_batch batch;
+	const uint64_t addr = 0x1000;
+
+	CHECK(procmap_find(pm, addr, PROCMAP_OR_NEXT, &vma) == -1 && errno == ESRCH);
+	CHECK(procmap_next(pm, 0, &vma) == -1 && errno == ESRCH);
+	CHECK(procmap_resolve_many(pm, &addr, 1, 0, &batch) == -1 && errno == ESRCH);
+	procmap_vma_free(&vma);
+}
+
+static void check_exit(enum procmap_backend backend)
+{
+	struct procmap_vma vma = { 0 };
+	pid_t pid = start_child();
+	struct procmap *pm;
+	siginfo_t info;
+
+	pm = procmap_open(pid, backend);
+	CHECK(pm && procmap_next(pm, 0, &vma) == 1);
+	kill(pid, SIGKILL);
+	CHECK(!waitid(P_PID, pid, &info, WEXITED | WNOWAIT));
+	/* A zombie first, then nothing at all. */
+	check_gone(pm);
+	CHECK(waitpid(pid, NULL, 0) == pid);
+	check_gone(pm);
+	procmap_close(pm);
+	CHECK(!procmap_open(pid, backend) && errno == ENOENT);
+	procmap_vma_free(&vma);
+}
+
+static void test_exit(void)
+{
+	const enum procmap_backend *b;
+
+	tap_begin("a process that exits: ESRCH");
+	fake = (struct fake){ 0 };
+	for (b = backends; b < backends_end; b++)
+		check_exit(*b);
+	tap_end();
+}
+
+static void test_exit_midway(void)
+{
+	struct procmap_vma vma = { 0 };
+	struct procmap *pm;
+	struct table table;
+	int ret;
+
+	tap_begin("a process that exits while its text is read: ESRCH, not an early end");
+	table_odd(&table);
+	pm = open_table(&table, PROCMAP_BACKEND_TEXT);
+	fake.read_max = 500;
+	fake.read_eof_from = 3;
+	do {
+		ret = procmap_next(pm, 0, &vma);
+	} while (ret == 1);
+	CHECK(ret == -1 && (errno == ESRCH || errno == EPROTO));
+	procmap_close(pm);
+
+	/* At the end of a line, as the kernel does it. */
+	pm = open_table(&table, PROCMAP_BACKEND_TEXT);
+	/* The terminating NUL stands for the newline. */
+	fake.read_max = sizeof("00000000-00001000 r--p 00000000 00:00 0 ");
+	fake.read_eof_from = 2;
+	vma.end = 0;
+	CHECK(procmap_next(pm, 0, &vma) == 1 && vma.end == 0x1000);
+	CHECK(procmap_next(pm, 0, &vma) == -1 && errno == ESRCH);
+	procmap_close(pm);
+	procmap_vma_free(&vma);
+	table_free(&table);
+	tap_end();
+}
+
+static void test_descriptor(void)
+{
+	const enum procmap_backend *b;
+	const size_t before = open_descriptors();
+	struct procmap_vma vma = { 0 };
+	struct procmap *pm;
+	struct table table;
+
+	tap_begin("descriptors: position not moved, closed only if own");
+	table_odd(&table);
+	for (b = backends; b < backends_end; b++) {
+		pm = open_table(&table, *b);
+		CHECK(lseek(table.fd, 17, SEEK_SET) == 17);
+		check_find(pm, &table, 0x2000, PROCMAP_NAME, &vma);
+		check_walk(pm, &table, 0);
+		CHECK(lseek(table.fd, 0, SEEK_CUR) == 17);
+		CHECK(procmap_get_fd(pm) == table.fd);
+		procmap_close(pm);
+		CHECK(fcntl(table.fd, F_GETFD) >= 0);
+
+		fake.table = NULL;
+		pm = procmap_open(getpid(), *b);
+		CHECK(pm && (fcntl(procmap_get_fd(pm), F_GETFD) & FD_CLOEXEC));
+		errno = 99;
+		procmap_close(pm);
+		CHECK(errno == 99);
+	}
+	table_free(&table);
+	CHECK(open_descriptors() == before);
+	procmap_vma_free(&vma);
+	tap_end();
+}
+
+/* All that the library does; fails with ENOMEM or succeeds. */
+static bool use_all(const struct table *table, enum procmap_backend backend)
+{
+	static const uint64_t addrs[] = { 0x1000, 0x2000, 0x2fff, 0x9000, 0x46000 };
+	struct procmap_vma vma = { 0 };
+	struct procmap_batch batch;
+	struct procmap *pm;
+	int ret;
+
+	pm = procmap_open_fd(table->fd, backend);
+	if (!pm)
+		return CHECK(errno == ENOMEM) && false;
+	do {
+		ret = procmap_next(pm, PROCMAP_NAME, &vma);
+	} while (ret == 1);
+	if (!ret)
+		ret = procmap_find(pm, 0x1000, PROCMAP_NAME, &vma);
+	if (!ret)
+		ret = procmap_resolve_many(pm, addrs, ARRAY_SIZE(addrs), PROCMAP_NAME, &batch);
+	if (ret)
+		CHECK(errno == ENOMEM);
+	else
+		procmap_batch_free(&batch);
+	procmap_vma_free(&vma);
+	procmap_close(pm);
+	return !ret;
+}
+
+static void test_no_memory(void)
+{
+	const enum procmap_backend *b;
+	struct table odd, named;
+	unsigned long n;
+	int i;
+
+	tap_begin("no memory: each allocation in turn fails with ENOMEM");
+	table_odd(&odd);
+	table_long_name(&named, 5000);
+	for (b = backends; b < backends_end; b++) {
+		for (i = 0; i < 2; i++) {
+			const struct table *table = i ? &named : &odd;
+
+			n = 0;
+			do {
+				fake = (struct fake){ .table = table->vmas, .nr = table->nr };
+				fake.name_limit = 4096;
+				fake.alloc_fail = ++n;
+			} while (!use_all(table, *b));
+			/* The last one did not need that many. */
+			CHECK(n > 3 && fake.allocs < n);
+		}
+	}
+	fake = (struct fake){ 0 };
+	table_free(&named);
+	table_free(&odd);
+	tap_end();
+}
+
+static bool kernel_has_queries(void)
+{
+	struct procmap *pm;
+
+	fake = (struct fake){ .real = true };
+	pm = procmap_open(getpid(), PROCMAP_BACKEND_QUERY);
+	procmap_close(pm);
+	return pm;
+}
+
+/* Each VMA of @pid by queries of the real kernel against a reader of the text that is not ours. */
+static void check_real(pid_t pid, unsigned int filters)
+{
+	struct procmap *pm = procmap_open(pid, PROCMAP_BACKEND_QUERY);
+	struct procmap_vma vma = { 0 }, text;
+	uint64_t end = 0;
+	int ret;
+
+	do {
+		memset(&text, 0, sizeof(text));
+		ret = procmap_next(pm, filters | PROCMAP_NAME, &vma);
+		CHECK(ret == !fake_text_vma(procmap_get_fd(pm), end, filters, &text));
+		if (ret == 1) {
+			CHECK(vma.start == text.start && vma.end == text.end);
+			CHECK(vma.flags == text.flags && vma.offset == text.offset);
+			CHECK(vma.inode == text.inode && vma.dev_major == text.dev_major &&
+			      vma.dev_minor == text.dev_minor);
+			CHECK(vma.page_size >= 4096);
+			CHECK(same_string(vma.name, text.name));
+		}
+		end = text.end;
+		procmap_vma_free(&text);
+	} while (ret == 1);
+	procmap_vma_free(&vma);
+	procmap_close(pm);
+}
+
+static void test_real(void)
+{
+	unsigned int filters;
+	pid_t pid;
+
+	tap_begin("the real kernel: every VMA of a process by query and by text, with all filters");
+	if (!kernel_has_queries()) {
+		tap_skip("this kernel has no PROCMAP_QUERY");
+		return;
+	}
+	pid = start_child();
+	for (filters = 0; filters < 0x40; filters++)
+		if (!(filters & PROCMAP_OR_NEXT))
+			check_real(pid, filters);
+	kill(pid, SIGKILL);
+	CHECK(waitpid(pid, NULL, 0) == pid);
+	check_exit(PROCMAP_BACKEND_QUERY);
+	tap_end();
+}
+
+int main(void)
+{
+	setvbuf(stdout, NULL, _IOLBF, 0);
+	puts("TAP version 13");
+	test_abi();
+	test_find();
+	test_walk();
+	test_small_reads();
+	test_interleaved();
+	test_batch();
+	test_large();
+	test_long_names();
+	test_escapes();
+	test_torn_text();
+	test_bad_text();
+	test_garbage();
+	test_open_errors();
+	test_fallback();
+	test_find_errors();
+	test_exit();
+	test_exit_midway();
+	test_descriptor();
+	test_no_memory();
+	test_real();
+	return tap_finish();
+}

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Made address spaces: the truth that answers are compared with.
+ */
+#ifndef PROCMAP_TABLE_H
+#define PROCMAP_TABLE_H
+
+#include <stddef.h>
+#include "../procmap.h"
+
+#define ARRAY_SIZE(array) (sizeof(array) / sizeof((array)[0]))
+
+/**
+ * struct table - an address space
+ * @vmas: its VMAs
+ * @nr: number of them
+ * @fd: its text, in a file
+ */
+struct table {
+	struct procmap_vma *vmas;
+	size_t nr;
+	int fd;
+};
+
+/**
+ * table_odd() - one with everything that is odd about VMAs and names
+ * @table: filled
+ */
+void table_odd(struct table *table);
+
+/**
+ * table_large() - one with many VMAs
+ * @table: filled
+ * @nr: number of them
+ */
+void table_large(struct table *table, size_t nr);
+
+/**
+ * table_long_name() - one with a single VMA
+ * @table: filled
+ * @len: length of its name
+ */
+void table_long_name(struct table *table, size_t len);
+
+/**
+ * table_free() - free a table
+ * @table: the table
+ */
+void table_free(struct table *table);
+
+/**
+ * text_fd() - a file with text
+ * @text: the text
+ *
+ * Return: a descriptor.
+ */
+int text_fd(const char *text);
+
+#endif /* PROCMAP_TABLE_H */
