@@ -10,7 +10,6 @@
 
 #include <errno.h>
 #include <stdbool.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <sys/syscall.h>
 #include <sys/types.h>
@@ -18,10 +17,15 @@
 #include <unistd.h>
 #include <linux/fs.h>
 
+#if __has_builtin(__builtin_ia32_rdtsc) && __has_builtin(__builtin_ia32_lfence) && __LP64__
+#define BENCH_X86_64
+#endif
+
 #define BENCH_UNAVAILABLE	1
 #define BENCH_MAX_REPS		1000
 #define BENCH_ADDRESSES		256	/* that a case with random addresses asks for */
 #define BENCH_REASON		160
+#define BENCH_WORD		0x0123456789abcdefull	/* in a target's memory */
 
 #define ARRAY_SIZE(a)		(sizeof(a) / sizeof((a)[0]))
 
@@ -103,8 +107,8 @@ struct bench_case {
  */
 struct bench {
 	const struct bench_case *row;
-	uint64_t began;
-	uint64_t sum;
+	__u64 began;
+	__u64 sum;
 	unsigned int units;
 	struct bench_target *target;
 	int fd;
@@ -124,7 +128,7 @@ extern const struct bench_case bench_mm_cases[];
 extern const unsigned int bench_mm_nr;
 
 /* bench_clock.c */
-extern uint64_t bench_overhead;
+extern __u64 bench_overhead;
 
 int bench_clock_calibrate(void);
 const char *bench_clock_name(void);
@@ -139,18 +143,19 @@ void bench_library_remove(void);
 long bench_count_vmas(void);
 
 /* procmap_bench.c */
-int bench_unavailable(struct bench *b, const char *format, ...)
-	__attribute__((__format__(__printf__, 2, 3)));
+int bench_unavailable(struct bench *b, const char *reason);
 int bench_failed(struct bench *b, const char *what, int err);
 
 /* A process's own clock: the counter of the processor, where there is one we know. */
-static inline uint64_t bench_clock(void)
+static inline __u64 bench_clock(void)
 {
-#if defined(__x86_64__) || defined(__i386__)
-	uint32_t low, high;
+#ifdef BENCH_X86_64
+	__u64 now;
 
-	asm volatile("lfence; rdtsc; lfence" : "=a"(low), "=d"(high) : : "memory");
-	return (uint64_t)high << 32 | low;
+	__builtin_ia32_lfence();
+	now = __builtin_ia32_rdtsc();
+	__builtin_ia32_lfence();
+	return now;
 #else
 	struct timespec now;
 
@@ -172,7 +177,7 @@ static inline void bench_end(struct bench *b)
 /* A system call without the C library around it; returns -errno. */
 static inline long bench_syscall(long number, long a, long b, long c, long d, long e, long f)
 {
-#if defined(__x86_64__)
+#ifdef BENCH_X86_64
 	register long r10 asm("r10") = d;
 	register long r8 asm("r8") = e;
 	register long r9 asm("r9") = f;

@@ -10,32 +10,32 @@
 #define CLOCK_SHORT	10000
 #define CLOCK_LONG	20000
 
-uint64_t bench_overhead;
+__u64 bench_overhead;
 
 static double clock_scale;
 
-#if defined(__x86_64__) || defined(__i386__)
+#ifdef BENCH_X86_64
 /* Two instructions a turn. */
-static uint64_t clock_loop(unsigned long turns)
+static __u64 clock_loop(unsigned long turns)
 {
-	uint64_t began = bench_clock();
+	__u64 began = bench_clock();
 
 	asm volatile("1: dec %0; jnz 1b" : "+r"(turns) : : "cc");
 	return bench_clock() - began;
 }
 #endif
 
-static uint64_t clock_nothing(void)
+static __u64 clock_nothing(void)
 {
-	uint64_t began = bench_clock();
+	__u64 began = bench_clock();
 
 	return bench_clock() - began;
 }
 
 /* Interrupts only ever add: the least of many is without. */
-static uint64_t clock_least(uint64_t (*fn)(void))
+static __u64 clock_least(__u64 (*fn)(void))
 {
-	uint64_t least = UINT64_MAX, now;
+	__u64 least = ~0ull, now;
 	int i;
 
 	for (i = 0; i < CLOCK_TRIES; i++) {
@@ -46,13 +46,13 @@ static uint64_t clock_least(uint64_t (*fn)(void))
 	return least;
 }
 
-#if defined(__x86_64__) || defined(__i386__)
-static uint64_t clock_short(void)
+#ifdef BENCH_X86_64
+static __u64 clock_short(void)
 {
 	return clock_loop(CLOCK_SHORT);
 }
 
-static uint64_t clock_long(void)
+static __u64 clock_long(void)
 {
 	return clock_loop(CLOCK_LONG);
 }
@@ -66,7 +66,7 @@ static uint64_t clock_long(void)
 int bench_clock_calibrate(void)
 {
 	bench_overhead = clock_least(clock_nothing);
-#if defined(__x86_64__) || defined(__i386__)
+#ifdef BENCH_X86_64
 	clock_scale = ((double)clock_least(clock_long) - (double)clock_least(clock_short)) /
 		      (2 * (CLOCK_LONG - CLOCK_SHORT));
 	if (clock_scale <= 0)
@@ -90,7 +90,7 @@ double bench_clock_scale(void)
  */
 const char *bench_clock_name(void)
 {
-#if defined(__x86_64__) || defined(__i386__)
+#ifdef BENCH_X86_64
 	return "tsc";
 #else
 	return "CLOCK_MONOTONIC";
@@ -104,7 +104,7 @@ const char *bench_clock_name(void)
  */
 const char *bench_clock_unit(void)
 {
-#if defined(__x86_64__) || defined(__i386__)
+#ifdef BENCH_X86_64
 	return clock_scale == 1.0 ? "instructions" : "ticks";
 #else
 	return "ns";

@@ -217,18 +217,19 @@ static int fault_setup(struct bench *b)
 static int fault_op(struct bench *b, unsigned int i)
 {
 	const size_t page = PAGES(1);
-	volatile char *at = b->area, *end = b->area + b->size;
-	int err = mm_map_at(b, b->area, b->size, RW);
+	char *at = b->area, *end = b->area + b->size;
+	int err = mm_map_at(b, at, b->size, RW);
 
 	if (err)
 		return err;
 	bench_begin(b);
-	if (b->row->flags)
-		for (; at < end; at += page)
+	for (; at < end; at += page) {
+		if (b->row->flags)
 			*at = 1;
-	else
-		for (; at < end; at += page)
-			(void)*at;
+		else
+			asm volatile("" : : "r"(*at));
+		asm volatile("" : : : "memory");
+	}
 	bench_end(b);
 	return munmap(b->area, b->size) ? bench_failed(b, "munmap", -errno) : 0;
 }

@@ -10,13 +10,13 @@
 #define UNKNOWN_IOCTL	_IO('f', 250)
 #define EXECUTABLE	(PROCMAP_QUERY_VMA_EXECUTABLE | PROCMAP_QUERY_FILE_BACKED_VMA | \
 			 PROCMAP_QUERY_COVERING_OR_NEXT_VMA)
-#define NOWAIT		(1ul << 1)	/* PROCESS_VM_NOWAIT of <linux/process_vm.h> */
+#define NOWAIT		0x2	/* PROCESS_VM_NOWAIT of <linux/process_vm.h> */
 #define TEXT_BUFFER	65536
 
 /* xorshift64: the same addresses in every run. */
-static uint64_t query_random(void)
+static __u64 query_random(void)
 {
-	static uint64_t state = 0x9e3779b97f4a7c15;
+	static __u64 state = 0x9e3779b97f4a7c15;
 
 	state ^= state << 13;
 	state ^= state >> 7;
@@ -201,7 +201,7 @@ static void text_teardown(struct bench *b)
 	free(b->area);
 }
 
-static long readv_call(struct bench *b, uint64_t *word)
+static long readv_call(struct bench *b, __u64 *word)
 {
 	struct iovec local = { .iov_base = word, .iov_len = sizeof(*word) };
 	struct iovec remote = { .iov_base = (void *)b->target->word, .iov_len = sizeof(*word) };
@@ -216,7 +216,7 @@ static long readv_call(struct bench *b, uint64_t *word)
 
 static int readv_setup(struct bench *b)
 {
-	uint64_t word = 0;
+	__u64 word = 0;
 	long done;
 	int err = query_use_target(b);
 
@@ -232,56 +232,49 @@ static int readv_setup(struct bench *b)
 
 static int readv_op(struct bench *b, unsigned int i)
 {
-	uint64_t word = 0;
+	__u64 word = 0;
 	long done = readv_call(b, &word);
 
-	if (done != sizeof(word) || word != 0x0123456789abcdef)
+	if (done != sizeof(word) || word != BENCH_WORD)
 		return bench_failed(b, "process_vm_readv(): wrong answer", done < 0 ? done : -EIO);
 	return 0;
 }
 
-#define QUERY_RANDOM(label, nr)							\
-	{ .name = "query/covering/" label, .vmas = nr, .batch = BENCH_ADDRESSES,	\
-	  .what = "covering query, random address, process with " label " VMAs",	\
-	  .setup = query_setup_random, .op = query_op }
-
-#define QUERY_LIBRARY(label, wanted, text)					\
-	{ .name = "query/library/" label, .vmas = 10000, .want = wanted, .batch = 64, \
-	  .what = "covering query of a library, " text,				\
-	  .setup = query_setup_library, .op = query_op }
-
-#define QUERY_WALK(kind, where, label, nr)					\
-	{ .name = "walk/" kind "/" label, .vmas = 10000, .layout = where, .passed = nr,	\
-	  .flags = EXECUTABLE, .batch = nr < 1000 ? 64 : 1,				\
-	  .what = "next executable file VMA behind " label " others (" kind ")",	\
-	  .setup = query_setup_walk, .op = query_op }
+#define RANDOM	.setup = query_setup_random, .op = query_op, .batch = BENCH_ADDRESSES, \
+		.what = "covering query, random address; number of VMAs: see the name"
+#define LIBRARY	.setup = query_setup_library, .op = query_op, .vmas = 10000, .batch = 64
+#define WALK	.setup = query_setup_walk, .op = query_op, .vmas = 10000, .flags = EXECUTABLE, \
+		.what = "next executable VMA with a file, behind so many others"
 
 const struct bench_case bench_query_cases[] = {
-	{ .name = "ioctl/unknown", .vmas = 30, .batch = 64, .what = "unknown ioctl on maps (floor)",
-	  .setup = query_use_target, .op = unknown_op },
-	QUERY_RANDOM("30", 30),
-	QUERY_RANDOM("1000", 1000),
-	QUERY_RANDOM("10000", 10000),
-	QUERY_LIBRARY("plain", 0, "no name, no build ID"),
-	QUERY_LIBRARY("name", BENCH_WANT_NAME, "with the name"),
-	QUERY_LIBRARY("build-id", BENCH_WANT_BUILD_ID, "with the build ID"),
-	QUERY_LIBRARY("both", BENCH_WANT_NAME | BENCH_WANT_BUILD_ID, "with name and build ID"),
+	{ .name = "ioctl/unknown", .vmas = 30, .batch = 64, .setup = query_use_target,
+	  .op = unknown_op, .what = "unknown ioctl on maps: the floor" },
+	{ .name = "query/covering/30", .vmas = 30, RANDOM },
+	{ .name = "query/covering/1000", .vmas = 1000, RANDOM },
+	{ .name = "query/covering/10000", .vmas = 10000, RANDOM },
+	{ .name = "query/library/plain", LIBRARY,
+	  .what = "covering query of a library, no name, no build ID" },
+	{ .name = "query/library/name", LIBRARY, .want = BENCH_WANT_NAME,
+	  .what = "the same with the name" },
+	{ .name = "query/library/build-id", LIBRARY, .want = BENCH_WANT_BUILD_ID,
+	  .what = "the same with the build ID" },
+	{ .name = "query/library/both", LIBRARY, .want = BENCH_WANT_NAME | BENCH_WANT_BUILD_ID,
+	  .what = "the same with name and build ID" },
 	{ .name = "text/10000", .vmas = 10000, .batch = 1,
-	  .what = "text of 10,000 VMAs, open to end, per VMA",
-	  .setup = text_setup, .op = text_op, .teardown = text_teardown },
-	{ .name = "readv/8", .vmas = 10000, .batch = 64,
-	  .what = "process_vm_readv() of 8 resident bytes, flags 0",
-	  .setup = readv_setup, .op = readv_op },
+	  .setup = text_setup, .op = text_op, .teardown = text_teardown,
+	  .what = "text of 10,000 VMAs, open to end, per VMA" },
+	{ .name = "readv/8", .vmas = 10000, .batch = 64, .setup = readv_setup, .op = readv_op,
+	  .what = "process_vm_readv() of 8 resident bytes" },
 	{ .name = "readv/8-nowait", .vmas = 10000, .batch = 64, .flags = NOWAIT,
-	  .what = "process_vm_readv() of 8 resident bytes, NOWAIT",
-	  .setup = readv_setup, .op = readv_op },
-	{ .name = "query/self", .batch = 64, .what = "covering query, own address space",
-	  .setup = query_setup_self, .op = query_op, .teardown = query_teardown_self },
-	QUERY_WALK("adjacent", BENCH_ADJACENT, "10", 10),
-	QUERY_WALK("adjacent", BENCH_ADJACENT, "10000", 10000),
-	QUERY_WALK("holes", BENCH_HOLES, "10", 10),
-	QUERY_WALK("holes", BENCH_HOLES, "10000", 10000),
-	QUERY_RANDOM("100000", 100000),
+	  .setup = readv_setup, .op = readv_op, .what = "the same with PROCESS_VM_NOWAIT" },
+	{ .name = "query/self", .batch = 64, .setup = query_setup_self, .op = query_op,
+	  .teardown = query_teardown_self, .what = "covering query, own address space" },
+	{ .name = "walk/adjacent/10", .layout = BENCH_ADJACENT, .passed = 10, .batch = 64, WALK },
+	{ .name = "walk/adjacent/10000", .layout = BENCH_ADJACENT, .passed = 10000, .batch = 1,
+	  WALK },
+	{ .name = "walk/holes/10", .layout = BENCH_HOLES, .passed = 10, .batch = 64, WALK },
+	{ .name = "walk/holes/10000", .layout = BENCH_HOLES, .passed = 10000, .batch = 1, WALK },
+	{ .name = "query/covering/100000", .vmas = 100000, RANDOM },
 };
 
 const unsigned int bench_query_nr = ARRAY_SIZE(bench_query_cases);

@@ -14,11 +14,11 @@
 #define TARGET_FILE_EVERY	8	/* of the mixed VMAs, one in so many is of a file */
 #define TARGET_HOLE_EVERY	16	/* and behind one in so many is a hole */
 #define TARGET_SPARE		1000	/* VMAs that vm.max_map_count must leave */
-#define TARGET_GUARD		(1ul << 20)
+#define TARGET_GUARD		0x100000ul
 #define MAX_MAP_COUNT		"/proc/sys/vm/max_map_count"
 
 static struct bench_target target;
-static volatile uint64_t target_word;
+static __u64 target_word;
 static char library_dir[64];
 static char library_path[96];
 static unsigned long map_count_before;
@@ -118,8 +118,7 @@ static int map_count_raise(struct bench *b, unsigned long vmas)
 	if (have >= vmas + TARGET_SPARE)
 		return 0;
 	if (map_count_write(vmas + TARGET_SPARE))
-		return bench_unavailable(b, "needs root, or %s of %lu", MAX_MAP_COUNT,
-					 vmas + TARGET_SPARE);
+		return bench_unavailable(b, "needs root, or a larger " MAX_MAP_COUNT);
 	if (!map_count_before)
 		map_count_before = have;
 	return 0;
@@ -203,7 +202,7 @@ static void target_child(struct bench_target *t, int report, const char *library
 		err = -errno;
 	if (!err)
 		err = target_fill(t, file, &st);
-	target_word = 0x0123456789abcdef;
+	target_word = BENCH_WORD;
 	t->word = (unsigned long)&target_word;
 	if (write(report, &err, sizeof(err)) != sizeof(err) ||
 	    write(report, t, sizeof(*t)) != sizeof(*t))

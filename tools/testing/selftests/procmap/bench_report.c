@@ -1,0 +1,234 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Results of procmap_bench: statistics, differences, table and JSON. */
+#include <stdlib.h>
+#include <string.h>
+#include <sys/utsname.h>
+#include "bench_report.h"
+
+/* A row that is computed from two others: (plus - minus) / units. */
+static const struct bench_difference {
+	const char *name;
+	const char *what;
+	const char *plus;
+	const char *minus;
+	unsigned long units;
+} differences[] = {
+	{ "add/name", "what the name adds to a query", "query/library/name",
+	  "query/library/plain", 1 },
+	{ "add/build-id", "what the build ID adds to a query", "query/library/build-id",
+	  "query/library/plain", 1 },
+	{ "add/build-id-to-name", "what the build ID adds to a query for the name",
+	  "query/library/both", "query/library/name", 1 },
+	{ "walk/adjacent/per-vma", "passing one VMA that the filter excludes",
+	  "walk/adjacent/10000", "walk/adjacent/10", 9990 },
+	{ "walk/holes/per-vma", "passing one VMA that the filter excludes and a hole",
+	  "walk/holes/10000", "walk/holes/10", 9990 },
+};
+
+static int compare(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+
+	return (x > y) - (x < y);
+}
+
+/**
+ * bench_result_settle() - statistics of the repetitions
+ * @result: raw, reps and err are set; the rest is computed
+ */
+void bench_result_settle(struct bench_result *result)
+{
+	unsigned int i, close = 0;
+
+	if (result->err || !result->reps)
+		return;
+	qsort(result->raw, result->reps, sizeof(result->raw[0]), compare);
+	result->min = result->raw[0];
+	result->max = result->raw[result->reps - 1];
+	result->median = (result->raw[result->reps / 2] + result->raw[(result->reps - 1) / 2]) / 2;
+	for (i = 0; i < result->reps; i++)
+		close += result->raw[i] >= result->median * 0.99 &&
+			 result->raw[i] <= result->median * 1.01;
+	result->agree = (double)close / result->reps;
+}
+
+static const struct bench_result *find(const struct bench_result *results, unsigned int nr,
+				       const char *name)
+{
+	unsigned int i;
+
+	for (i = 0; i < nr; i++)
+		if (!strcmp(results[i].row->name, name))
+			return &results[i];
+	return NULL;
+}
+
+/* Returns 0 with the figure in @value, BENCH_UNAVAILABLE with the reason, or -ENOENT. */
+static int difference(const struct bench_difference *d, const struct bench_result *results,
+		      unsigned int nr, double *value, const char **reason)
+{
+	const struct bench_result *plus = find(results, nr, d->plus);
+	const struct bench_result *minus = find(results, nr, d->minus);
+
+	if (!plus || !minus)
+		return -ENOENT;
+	if (plus->err || minus->err) {
+		*reason = plus->err ? plus->reason : minus->reason;
+		return BENCH_UNAVAILABLE;
+	}
+	*value = (plus->median - minus->median) / d->units;
+	return 0;
+}
+
+static const char *state(int err)
+{
+	if (!err)
+		return "ok";
+	return err == BENCH_UNAVAILABLE ? "not available" : "failed";
+}
+
+static void json_string(const char *key, const char *text, const char *end)
+{
+	printf("\"%s\": \"", key);
+	for (; *text; text++) {
+		if (*text == '"' || *text == '\\')
+			printf("\\%c", *text);
+		else if ((unsigned char)*text < ' ')
+			printf("\\u%04x", *text);
+		else
+			putchar(*text);
+	}
+	printf("\"%s", end);
+}
+
+static void json_environment(const struct bench_environment *env)
+{
+	struct utsname name;
+
+	uname(&name);
+	printf("{\n \"tool\": \"procmap_bench\",\n \"format\": 1,\n \"environment\": {\n  ");
+	json_string("release", name.release, ",\n  ");
+	json_string("version", name.version, ",\n  ");
+	json_string("machine", name.machine, ",\n  ");
+	json_string("accelerator", env->accelerator, ",\n  ");
+	json_string("config_hash", env->config_hash, ",\n  ");
+	json_string("clock", bench_clock_name(), ",\n  ");
+	json_string("unit", bench_clock_unit(), ",\n  ");
+	printf("\"ticks_per_instruction\": %.6f,\n", bench_clock_scale());
+	printf("  \"overhead_subtracted\": %llu,\n", bench_overhead);
+	printf("  \"cpu\": %ld,\n  \"reps\": %lu,\n  \"warm_up\": %lu\n },\n", env->cpu, env->reps,
+	       env->warm_up);
+	printf(" \"cases\": [");
+}
+
+static void json_result(const struct bench_result *result, const char *before)
+{
+	unsigned int i;
+
+	printf("%s\n  { ", before);
+	json_string("name", result->row->name, ", ");
+	json_string("what", result->row->what, ", ");
+	json_string("status", state(result->err), "");
+	if (result->err) {
+		printf(", ");
+		json_string("reason", result->reason, " }");
+		return;
+	}
+	printf(", \"units\": %u, \"min\": %.3f, \"median\": %.3f, \"max\": %.3f", result->units,
+	       result->min, result->median, result->max);
+	printf(", \"agree\": %.3f,\n", result->agree);
+	printf("    \"raw\": [");
+	for (i = 0; i < result->reps; i++)
+		printf("%s%.3f", i ? ", " : "", result->raw[i]);
+	printf("] }");
+}
+
+static void json_difference(const struct bench_difference *d, int err, double value,
+			    const char *reason)
+{
+	printf(",\n  { ");
+	json_string("name", d->name, ", ");
+	json_string("what", d->what, ", ");
+	json_string("status", state(err), ", \"derived\": true, ");
+	if (err)
+		json_string("reason", reason, " }");
+	else
+		printf("\"median\": %.3f }", value);
+}
+
+static void table_environment(const struct bench_environment *env)
+{
+	struct utsname name;
+
+	uname(&name);
+	printf("kernel %s %s, accelerator: %s, configuration: %s\n", name.release, name.machine,
+	       env->accelerator, env->config_hash);
+	printf("unit: %s (%s, %.4f an instruction; %llu of a look at it are subtracted)\n",
+	       bench_clock_unit(), bench_clock_name(), bench_clock_scale(), bench_overhead);
+	printf("%lu repetitions after %lu to warm up, on processor %ld\n\n", env->reps,
+	       env->warm_up, env->cpu);
+	printf("%-24s %12s %12s %12s %6s  %s\n", "case", "median", "min", "max", "agree", "what");
+}
+
+static void table_result(const struct bench_result *result)
+{
+	if (result->err)
+		printf("%-24s %s: %s\n", result->row->name, state(result->err), result->reason);
+	else
+		printf("%-24s %12.1f %12.1f %12.1f %5.0f%%  %s\n", result->row->name,
+		       result->median, result->min, result->max, 100 * result->agree,
+		       result->row->what);
+}
+
+static void table_difference(const struct bench_difference *d, int err, double value,
+			     const char *reason)
+{
+	if (err)
+		printf("%-24s %s: %s\n", d->name, state(err), reason);
+	else
+		printf("%-24s %12.1f %12s %12s %6s  %s\n", d->name, value, "", "", "", d->what);
+}
+
+/**
+ * bench_report() - print all results
+ * @env: what they depend on
+ * @results: the results
+ * @nr: their number
+ * @json: as JSON, not as a table
+ *
+ * Return: 0, or 1 if a case failed.
+ */
+int bench_report(const struct bench_environment *env, const struct bench_result *results,
+		 unsigned int nr, bool json)
+{
+	const char *reason = "";
+	double value = 0;
+	unsigned int i;
+	int err, failed = 0;
+
+	if (json)
+		json_environment(env);
+	else
+		table_environment(env);
+	for (i = 0; i < nr; i++) {
+		failed |= results[i].err < 0;
+		if (json)
+			json_result(&results[i], i ? "," : "");
+		else
+			table_result(&results[i]);
+	}
+	for (i = 0; i < ARRAY_SIZE(differences); i++) {
+		err = difference(&differences[i], results, nr, &value, &reason);
+		if (err == -ENOENT)
+			continue;
+		if (json)
+			json_difference(&differences[i], err, value, reason);
+		else
+			table_difference(&differences[i], err, value, reason);
+	}
+	if (json)
+		printf("\n ]\n}\n");
+	if (fflush(stdout) || ferror(stdout))
+		failed = 1;
+	return failed;
+}

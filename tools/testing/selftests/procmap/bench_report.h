@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Results of procmap_bench: statistics, differences, table and JSON. */
+#ifndef SELFTEST_PROCMAP_BENCH_REPORT_H
+#define SELFTEST_PROCMAP_BENCH_REPORT_H
+
+#include "bench.h"
+
+/**
+ * struct bench_environment - what the figures depend on
+ */
+struct bench_environment {
+	const char *accelerator;
+	const char *config_hash;
+	long cpu;
+	unsigned long reps;
+	unsigned long warm_up;
+};
+
+/**
+ * struct bench_result - one case, measured
+ * @row: the case
+ * @err: 0, BENCH_UNAVAILABLE or -errno
+ * @reps: repetitions that were made
+ * @units: units in each of them
+ * @raw: cost of a unit in each repetition, sorted by bench_result_settle()
+ * @agree: share of the repetitions that are within 1 % of the median
+ */
+struct bench_result {
+	const struct bench_case *row;
+	int err;
+	unsigned int reps;
+	unsigned int units;
+	double raw[BENCH_MAX_REPS];
+	double min;
+	double median;
+	double max;
+	double agree;
+	char reason[BENCH_REASON];
+};
+
+void bench_result_settle(struct bench_result *result);
+int bench_report(const struct bench_environment *env, const struct bench_result *results,
+		 unsigned int nr, bool json);
+
+#endif /* SELFTEST_PROCMAP_BENCH_REPORT_H */
