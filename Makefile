@@ -20,15 +20,15 @@ help: ## this list
 	@awk -F ':.*## ' '/^[a-z][a-z-]*:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 tree: ## the patched source tree, build/6.1/src (KSRC=tarball or directory instead of Debian's package)
-	$(call need,tree)
+	$(call need,tree base)
 	@$(SERIES)/tree.py
 
 kernel: ## the kernel, build/6.1/VARIANT/bzImage (VARIANT=plain, debug, kcsan or the unpatched base)
-	$(call need,tree kernel)
+	$(call need,tree base kernel)
 	@$(SERIES)/kernel.py "$(VARIANT)"
 
 initrd: ## kselftests and client, and the initramfs of the test machine, build/6.1/initrd.cpio
-	$(call need,tree kernel guest)
+	$(call need,tree base kernel guest)
 	@VARIANT=plain $(SERIES)/kernel.py plain
 	@$(SERIES)/guest.py
 
@@ -36,7 +36,15 @@ refresh: ## bring edits and commits made in build/6.1/src (or TREE=another git t
 	$(call need,tree)
 	@$(SERIES)/refresh.py $(if $(TREE),"$(TREE)")
 
+apply: ## overlay and hunks onto your own tree: KDIR=directory
+	$(call need,tree)
+	@$(SERIES)/apply.py "$(KDIR)"
+
+series: ## build/series/*.patch with cover letter, for git am and git send-email
+	$(call need,tree base)
+	@$(SERIES)/emit.py
+
 clean: ## remove build/
 	rm -rf build
 
-.PHONY: help tree kernel initrd refresh clean
+.PHONY: help tree kernel initrd refresh apply series clean

@@ -5,7 +5,8 @@
 set -euo pipefail
 
 declare -A groups=(
-	[tree]="git python3 xz-utils"
+	[tree]="git python3"
+	[base]="xz-utils"
 	[kernel]="bc bison binutils ccache cpio flex gcc libc6-dev libelf-dev make perl"
 	[guest]="busybox-static gcc-multilib rsync"
 	[vm]="qemu-system-x86"
@@ -49,7 +50,7 @@ main() {
 	for group in "$@"; do
 		read -ra names <<<"${groups[$group]}"
 		wanted+=("${names[@]}")
-		[[ $group != tree || -n ${KSRC:-} ]] || wanted+=(linux-source-6.1)
+		[[ $group != base || -n ${KSRC:-} ]] || wanted+=(linux-source-6.1)
 	done
 	if ! command -v dpkg-query >/dev/null; then
 		echo "notice: this is no Debian; needed are: ${wanted[*]}" >&2

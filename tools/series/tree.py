@@ -51,7 +51,7 @@ class Builder:
         status, _, err = self.repo.run("apply", "--cached", "--whitespace=nowarn", "-",
                                        data=commit.diff.encode(), ok=(0, 1, 128))
         if status:
-            raise Failure(f"{rel(commit.path)} does not fit: {apply_error(err)}")
+            raise Failure(f"{rel(commit.path)} does not fit: {apply_error(err, commit.diff)}")
 
     def add(self, commit, ours):
         """Make the next commit; ours collects the overlay files so far."""
@@ -68,13 +68,17 @@ class Builder:
                                  "-F", "-", data=commit.message.encode(), env=env)
 
 
-def apply_error(err):
-    """Turn git's words about a hunk into one line that names file and line."""
+def apply_error(err, diff):
+    """Turn git's words about a hunk into one line that names file and hunk."""
     text = err.decode(errors="replace")
     match = re.search(r"patch failed: (\S+):(\d+)", text)
-    if match:
-        return f"the hunk of {match.group(1)} at line {match.group(2)} finds no matching place"
-    return text.strip().splitlines()[0] if text.strip() else "git apply gave no reason"
+    if not match:
+        return text.strip().splitlines()[0] if text.strip() else "git apply gave no reason"
+    name, line = match.groups()
+    start = re.search(rf"^diff --git a/{re.escape(name)} .*?(?=^diff --git |\Z)", diff, re.M | re.S)
+    lines = re.findall(r"^@@ -(\d+)", start.group(), re.M) if start else []
+    number = lines.index(line) + 1 if line in lines else 0
+    return f"hunk {number} of {name} (line {line}) finds no matching place"
 
 
 def build_commits(repo, base_commit, commits):
