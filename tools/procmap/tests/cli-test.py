@@ -247,7 +247,8 @@ def test_json_tool(target):
         for words in (), ("1000",), (hex(target.at["utf8"]),), ("-",):
             _, out, _ = run(client, "-j", target.pid, *words)
             subprocess.run(tool, input=out.encode(), stdout=subprocess.DEVNULL, check=True)
-        for what, name in (("utf8", b"/\xc3\xa4\xff\xed\xa0\x80"), ("control", b"/\x1b[31m\x7f"),
+        odd = b"/\xc3\xa4\xff\xed\xa0\x80\xc0\xaf\xe0\x80\xaf\xf4\x90\x80\x80"
+        for what, name in (("utf8", odd), ("control", b"/\x1b[31m\x7f"),
                            ("newline", b"/new\nline"), ("quotes", b'/"quotes\\"'),
                            ("spaces", b"/with spaces  "), ("deleted", b"/gone (deleted)")):
             out = succeeds(client, "-j", target.pid, hex(target.at[what]))

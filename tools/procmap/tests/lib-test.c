@@ -432,6 +432,42 @@ static void test_torn_text(void)
 	tap_end();
 }
 
+static void rewrite(int fd, const char *text)
+{
+	CHECK(!ftruncate(fd, 0) && pwrite(fd, text, strlen(text), 0) == (ssize_t)strlen(text));
+}
+
+static void test_fresh_text(void)
+{
+	static const char first[] = "1000-2000 r--p 00000000 00:00 0 x\n";
+	static const char second[] = "1000-2000 rw-p 00000000 00:00 0 x\n";
+	const uint64_t addr = 0x1000;
+	struct procmap_vma vma = { 0 };
+	struct procmap_batch batch;
+	int fd = text_fd(first);
+	struct procmap *pm;
+
+	tap_begin("text: each look-up, walk and batch begins with new text");
+	pm = procmap_open_fd(fd, PROCMAP_BACKEND_TEXT);
+	CHECK(!procmap_find(pm, addr, 0, &vma) && vma.flags == PROCMAP_READ);
+	rewrite(fd, second);
+	CHECK(!procmap_find(pm, addr, 0, &vma) && vma.flags == (PROCMAP_READ | PROCMAP_WRITE));
+	rewrite(fd, first);
+	vma.end = 0;
+	CHECK(procmap_next(pm, 0, &vma) == 1 && vma.flags == PROCMAP_READ);
+	rewrite(fd, second);
+	CHECK(!procmap_resolve_many(pm, &addr, 1, 0, &batch));
+	CHECK(batch.vmas[0].flags == (PROCMAP_READ | PROCMAP_WRITE));
+	procmap_batch_free(&batch);
+	rewrite(fd, first);
+	vma.end = 0;
+	CHECK(procmap_next(pm, 0, &vma) == 1 && vma.flags == PROCMAP_READ);
+	CHECK(procmap_next(pm, 0, &vma) == 0);
+	procmap_close(pm);
+	close(fd);
+	tap_end();
+}
+
 static void test_bad_text(void)
 {
 	static const char * const texts[] = {
@@ -842,6 +878,7 @@ int main(void)
 	test_long_names();
 	test_escapes();
 	test_torn_text();
+	test_fresh_text();
 	test_bad_text();
 	test_garbage();
 	test_open_errors();

@@ -78,7 +78,8 @@ static void map_odd(void)
 	map_file("newline", "new\nline");
 	map_file("escape", "new\\012line");
 	map_file("control", "\x1b[31m\x7f");
-	map_file("utf8", "\xc3\xa4\xff\xed\xa0\x80");
+	/* A letter, then what is none: a stray byte, a surrogate, too long, too large. */
+	map_file("utf8", "\xc3\xa4\xff\xed\xa0\x80\xc0\xaf\xe0\x80\xaf\xf4\x90\x80\x80");
 	map_file("quotes", "\"quotes\\\"");
 	map_file("deleted", "gone");
 	unlink("gone");
