@@ -53,6 +53,8 @@ class Kernel:
     def make(self, log, *targets):
         env = dict(os.environ, KBUILD_BUILD_TIMESTAMP="1970-01-01", KBUILD_BUILD_USER="procmap",
                    KBUILD_BUILD_HOST="build", LOCALVERSION="", ARCH="x86")
+        env.setdefault("CCACHE_BASEDIR", BUILD)
+        env.setdefault("CCACHE_NOHASHDIR", "1")
         for name in ("MAKEFLAGS", "MFLAGS", "MAKELEVEL", "KSRC", "VARIANT"):
             env.pop(name, None)
         cache = ["CC=ccache gcc", "HOSTCC=ccache gcc"] if shutil.which("ccache") else []
