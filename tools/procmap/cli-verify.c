@@ -43,7 +43,8 @@ struct cli_file {
  * @vmas: VMAs that were hit
  * @holes: addresses that are not mapped
  * @rereads: how often the text was read again because of a difference
- * @mismatches: answers that differ nevertheless
+ * @unexplained: how often an answer differed from that text, too
+ * @mismatches: answers that still differ after all retries
  */
 struct cli_verify {
 	const struct cli *cli;
@@ -60,6 +61,7 @@ struct cli_verify {
 	size_t vmas;
 	size_t holes;
 	size_t rereads;
+	size_t unexplained;
 	size_t mismatches;
 };
 
@@ -178,7 +180,8 @@ static void cli_mismatch(struct cli_verify *v, uint64_t addr, bool or_next,
 
 /*
  * Ask for one address and compare. The process runs on, so an answer that differs is compared with
- * text that is read after it, and asked for again: a difference counts if it persists.
+ * text that is read after it. One that differs from both may still be right, if the VMA changed
+ * twice: this is counted, and the question asked again. A difference that persists is a mismatch.
  * *@mapped tells whether there was a VMA; it is then in @vma.
  */
 static int cli_verify_addr(struct cli_verify *v, uint64_t addr, bool or_next,
@@ -202,6 +205,7 @@ static int cli_verify_addr(struct cli_verify *v, uint64_t addr, bool or_next,
 			return CLI_TROUBLE;
 		if (cli_same_vma(answer, cli_snapshot_find(v, addr, or_next)))
 			return CLI_OK;
+		v->unexplained++;
 	}
 	cli_mismatch(v, addr, or_next, answer);
 	return CLI_OK;
@@ -379,8 +383,9 @@ static int cli_verify_summary(struct cli_verify *v)
 	       v->cli->pid, v->nr_addrs);
 	printf("%zu in %zu VMAs (the text has %zu) of %zu files, %zu in holes\n",
 	       v->nr_addrs - v->holes, v->vmas, v->nr_snapshot, cli_count_files(v), v->holes);
-	printf("%zu mismatches, text read again %zu times after a difference\n", v->mismatches,
-	       v->rereads);
+	printf("text read again %zu times after a difference, which did not explain it %zu times\n",
+	       v->rereads, v->unexplained);
+	printf("%zu mismatches\n", v->mismatches);
 	if (v->mismatches)
 		return CLI_NO;
 	if (v->nr_addrs < v->cli->count) {

@@ -105,9 +105,8 @@ int cli_verify(const struct cli *cli);
 /**
  * cli_output_ok() - whether it makes sense to print more
  *
- * To be asked after every few lines, while errno still says what went wrong.
- *
- * Return: whether all output got through so far.
+ * Return: whether all output got through so far. To be asked after every few lines, while errno
+ * still says what went wrong.
  */
 bool cli_output_ok(void);
 

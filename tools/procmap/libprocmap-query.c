@@ -98,10 +98,10 @@ static int procmap_query_long_name(struct procmap *pm, uint64_t addr, unsigned i
 		if (procmap_text_find(pm, vma->start, PROCMAP_NAME, &text)) {
 			if (errno != ENOENT)
 				break;
-			continue;
-		}
-		if (text.start == vma->start && text.end == vma->end && text.inode == vma->inode)
+		} else if (text.start == vma->start && text.end == vma->end &&
+			   text.inode == vma->inode) {
 			ret = 0;
+		}
 		errno = ENAMETOOLONG;
 	}
 	if (!ret && text.name) {

@@ -46,6 +46,13 @@ struct procmap_text {
 	bool eof;
 };
 
+/**
+ * struct procmap - a handle
+ * @fd: descriptor of /proc/PID/maps
+ * @own_fd: it is closed with the handle
+ * @backend: PROCMAP_BACKEND_QUERY or PROCMAP_BACKEND_TEXT
+ * @text: reader of the text; with queries, for names that do not fit into one
+ */
 struct procmap {
 	int fd;
 	bool own_fd;

@@ -87,7 +87,7 @@ enum procmap_backend {
  * @name_alloc: private
  *
  * Zero the struct before its first use, use it as often as you like and free what it holds with
- * procmap_vma_free(). Don't copy it.
+ * procmap_vma_free(). A copy has the same buffer for the name: go on with one of the two only.
  *
  * @known has PROCMAP_KNOWN_NAME and PROCMAP_KNOWN_BUILD_ID if these were asked for and the backend
  * could tell: then a missing one means that the VMA has none. The text tells neither page size nor
