@@ -1,0 +1,354 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * One case for every writer that changes flags or the name of VMAs, and for fork
+ * and exec: see procmap_writers_test.c, which also says which mark is reached by
+ * which case.
+ */
+#include <fcntl.h>
+#include <linux/userfaultfd.h>
+#include <signal.h>
+#include <sys/auxv.h>
+#include <sys/ioctl.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "procmap_harness.h"
+#include "writers_target.h"
+
+#ifndef PR_SET_VMA
+#define PR_SET_VMA		0x53564d41
+#define PR_SET_VMA_ANON_NAME	0
+#endif
+#ifndef MREMAP_DONTUNMAP
+#define MREMAP_DONTUNMAP	4
+#endif
+
+static bool lock(unsigned int page, unsigned int pages)
+{
+	return !mlock(writers_page(page), writers_bytes(pages));
+}
+
+static bool unlock(unsigned int page, unsigned int pages)
+{
+	return !munlock(writers_page(page), writers_bytes(pages));
+}
+
+static bool mlock_parts_case(struct procmap_child *t)
+{
+	return HOLDS(writers_map(8, 12, WRITERS_RW)) && writers_seen(t, 1) &&
+	       HOLDS(lock(8, 12)) && writers_seen(t, 1) &&
+	       HOLDS(unlock(8, 12)) && writers_seen(t, 1) &&
+	       HOLDS(lock(12, 4)) && writers_seen(t, 3) &&
+	       HOLDS(!mlock2(writers_page(12), writers_bytes(4), MLOCK_ONFAULT)) &&
+	       writers_seen(t, 3) &&
+	       HOLDS(unlock(12, 4)) && writers_seen(t, 1);
+}
+
+TEST(mlock_whole_and_part)
+{
+	ASSERT_EQ(0, writers_run(mlock_parts_case));
+}
+
+static bool mlock_all_case(struct procmap_child *t)
+{
+	return HOLDS(writers_map(8, 4, WRITERS_RW)) && writers_seen(t, 1) &&
+	       HOLDS(!mlockall(MCL_CURRENT | MCL_ONFAULT)) && writers_seen(t, 1) &&
+	       HOLDS(!mlockall(MCL_CURRENT | MCL_FUTURE)) && writers_seen(t, 1) &&
+	       HOLDS(writers_map(12, 4, WRITERS_RW)) && writers_seen(t, 1) &&
+	       HOLDS(!munlockall()) && writers_seen(t, 1);
+}
+
+TEST(mlockall_and_munlockall)
+{
+	ASSERT_EQ(0, writers_run(mlock_all_case));
+}
+
+/* Advice that changes flags, what takes it back, VMAs afterwards when it was given to a part. */
+static const struct {
+	const char *name;
+	int set;
+	int clear;
+	unsigned int left;
+} advices[] = {
+	{ "DONTDUMP", MADV_DONTDUMP, MADV_DODUMP, 1 },
+	{ "DONTFORK", MADV_DONTFORK, MADV_DOFORK, 1 },
+	{ "WIPEONFORK", MADV_WIPEONFORK, MADV_KEEPONFORK, 1 },
+	{ "SEQUENTIAL", MADV_SEQUENTIAL, MADV_NORMAL, 1 },
+	{ "RANDOM", MADV_RANDOM, MADV_NORMAL, 1 },
+	{ "HUGEPAGE", MADV_HUGEPAGE, MADV_NOHUGEPAGE, 3 },
+	{ "MERGEABLE", MADV_MERGEABLE, MADV_UNMERGEABLE, 1 },
+};
+
+static bool advise_both_ways(struct procmap_child *t, int set, int clear, unsigned int left)
+{
+	return HOLDS(writers_map(8, 12, WRITERS_RW)) && writers_seen(t, 1) &&
+	       HOLDS(writers_advise(12, 4, set)) && writers_seen(t, 3) &&
+	       HOLDS(writers_advise(12, 4, clear)) && writers_seen(t, left) &&
+	       HOLDS(writers_advise(8, 12, set)) && writers_seen(t, 1) &&
+	       HOLDS(writers_advise(8, 12, clear)) && writers_seen(t, 1) &&
+	       HOLDS(writers_unmap(8, 12)) && writers_seen(t, 0);
+}
+
+static bool madvise_flags_case(struct procmap_child *t)
+{
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(advices); i++) {
+		if (!advise_both_ways(t, advices[i].set, advices[i].clear, advices[i].left)) {
+			fprintf(stderr, "# that was MADV_%s\n", advices[i].name);
+			return false;
+		}
+	}
+	return true;
+}
+
+TEST(madvise_whole_and_part)
+{
+	ASSERT_EQ(0, writers_run(madvise_flags_case));
+}
+
+/* The second half is a hole: the first half is changed, the call fails. */
+static bool madvise_fails_case(struct procmap_child *t)
+{
+	return HOLDS(writers_map(8, 4, WRITERS_RW)) && writers_seen(t, 1) &&
+	       HOLDS(!writers_advise(10, 8, MADV_DONTDUMP)) && HOLDS(errno == ENOMEM) &&
+	       writers_seen(t, 2) && HOLDS(writers_advise(8, 4, MADV_DODUMP)) &&
+	       writers_seen(t, 1);
+}
+
+TEST(madvise_fails_half_way)
+{
+	ASSERT_EQ(0, writers_run(madvise_fails_case));
+}
+
+static bool set_name(unsigned int page, unsigned int pages, const char *name)
+{
+	return !prctl(PR_SET_VMA, PR_SET_VMA_ANON_NAME, writers_page(page), writers_bytes(pages),
+		      name);
+}
+
+static bool anon_name_case(struct procmap_child *t)
+{
+	return HOLDS(writers_map(8, 12, WRITERS_RW)) && writers_seen(t, 1) &&
+	       HOLDS(set_name(8, 12, "first")) && writers_seen(t, 1) &&
+	       HOLDS(set_name(8, 12, "second")) && writers_seen(t, 1) &&
+	       HOLDS(set_name(8, 12, NULL)) && writers_seen(t, 1) &&
+	       HOLDS(set_name(12, 4, "part")) && writers_seen(t, 3) &&
+	       HOLDS(set_name(8, 4, "part")) && writers_seen(t, 2) &&
+	       HOLDS(set_name(8, 8, NULL)) && writers_seen(t, 1);
+}
+
+TEST(anon_name_set_changed_and_cleared)
+{
+	ASSERT_EQ(0, writers_run(anon_name_case));
+}
+
+static int open_uffd(void)
+{
+	struct uffdio_api api = { .api = UFFD_API };
+	int fd = syscall(__NR_userfaultfd, O_CLOEXEC | UFFD_USER_MODE_ONLY);
+
+	if (fd >= 0 && ioctl(fd, UFFDIO_API, &api)) {
+		close(fd);
+		return -1;
+	}
+	return fd;
+}
+
+static bool uffd_register(int fd, unsigned int page, unsigned int pages)
+{
+	struct uffdio_register arg = {
+		.range = {
+			.start = (unsigned long)writers_page(page),
+			.len = writers_bytes(pages),
+		},
+		.mode = UFFDIO_REGISTER_MODE_MISSING,
+	};
+
+	return !ioctl(fd, UFFDIO_REGISTER, &arg);
+}
+
+static bool uffd_unregister(int fd, unsigned int page, unsigned int pages)
+{
+	struct uffdio_range range = {
+		.start = (unsigned long)writers_page(page),
+		.len = writers_bytes(pages),
+	};
+
+	return !ioctl(fd, UFFDIO_UNREGISTER, &range);
+}
+
+static bool uffd_case(struct procmap_child *t)
+{
+	int fd = open_uffd();
+
+	return HOLDS(fd >= 0) && HOLDS(writers_map(8, 12, WRITERS_RW)) && writers_seen(t, 1) &&
+	       HOLDS(uffd_register(fd, 8, 12)) && writers_seen(t, 1) &&
+	       HOLDS(uffd_unregister(fd, 8, 12)) && writers_seen(t, 1) &&
+	       HOLDS(uffd_register(fd, 12, 4)) && writers_seen(t, 3) &&
+	       HOLDS(uffd_unregister(fd, 12, 4)) && writers_seen(t, 1) &&
+	       HOLDS(uffd_register(fd, 12, 4)) && writers_seen(t, 3) &&
+	       HOLDS(!close(fd)) && writers_seen(t, 1);
+}
+
+TEST(userfaultfd_registers_unregisters_and_closes)
+{
+	ASSERT_EQ(0, writers_run(uffd_case));
+}
+
+/* Without UFFD_FEATURE_EVENT_REMAP the moved area is not registered any more. */
+static bool uffd_mremap_case(struct procmap_child *t)
+{
+	int fd = open_uffd();
+
+	return HOLDS(fd >= 0) && HOLDS(writers_map(8, 4, WRITERS_RW)) &&
+	       HOLDS(uffd_register(fd, 8, 4)) && writers_seen(t, 1) &&
+	       HOLDS(writers_move(8, 4, 32, 4, MREMAP_MAYMOVE | MREMAP_FIXED)) &&
+	       writers_seen(t, 1) && HOLDS(uffd_register(fd, 32, 4)) && writers_seen(t, 1) &&
+	       HOLDS(writers_unmap(32, 2)) && writers_seen(t, 1) && HOLDS(!close(fd)) &&
+	       writers_seen(t, 1);
+}
+
+TEST(mremap_of_userfaultfd)
+{
+	ASSERT_EQ(0, writers_run(uffd_mremap_case));
+}
+
+static bool mremap_dontunmap_case(struct procmap_child *t)
+{
+	const int flags = MREMAP_MAYMOVE | MREMAP_FIXED | MREMAP_DONTUNMAP;
+
+	return HOLDS(writers_map(8, 12, WRITERS_RW)) && writers_seen(t, 1) &&
+	       HOLDS(writers_move(8, 12, 32, 12, flags)) && writers_seen(t, 2) &&
+	       HOLDS(lock(8, 12)) && writers_seen(t, 2) &&
+	       HOLDS(writers_move(8, 12, 64, 12, flags)) && writers_seen(t, 3) &&
+	       HOLDS(writers_move(68, 4, 96, 4, flags)) && writers_seen(t, 6);
+}
+
+TEST(mremap_dontunmap)
+{
+	ASSERT_EQ(0, writers_run(mremap_dontunmap_case));
+}
+
+static bool clear_soft_dirty(void)
+{
+	int fd = open("/proc/self/clear_refs", O_WRONLY | O_CLOEXEC);
+	bool good = fd >= 0 && write(fd, "4", 1) == 1;
+
+	close(fd);
+	return good;
+}
+
+static bool clear_refs_case(struct procmap_child *t)
+{
+	return HOLDS(writers_map(8, 4, WRITERS_RW)) && writers_seen(t, 1) &&
+	       HOLDS(clear_soft_dirty()) && writers_seen(t, 1) &&
+	       HOLDS(writers_map(12, 4, WRITERS_RW)) && writers_seen(t, 1) &&
+	       HOLDS(clear_soft_dirty()) && writers_seen(t, 1);
+}
+
+TEST(clear_refs_soft_dirty)
+{
+	ASSERT_EQ(0, writers_run(clear_refs_case));
+}
+
+/* A child of the child, which does nothing. */
+static pid_t fork_idle(void)
+{
+	pid_t parent = getpid();
+	pid_t pid = fork();
+
+	if (pid)
+		return pid;
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	while (getppid() == parent)
+		pause();
+	_exit(0);
+}
+
+static bool fork_and_see(struct procmap_child *t, unsigned int here, unsigned int there)
+{
+	pid_t pid = fork_idle();
+	bool good = HOLDS(pid > 0) && writers_seen(t, here) && writers_seen_pid(t, pid, there);
+	int status;
+
+	if (pid <= 0)
+		return false;
+	return HOLDS(!kill(pid, SIGKILL)) && HOLDS(waitpid(pid, &status, 0) == pid) &&
+	       writers_seen(t, here) && good;
+}
+
+static bool fork_plain_case(struct procmap_child *t)
+{
+	return HOLDS(writers_map(8, 12, WRITERS_RW)) && HOLDS(set_name(12, 4, "part")) &&
+	       HOLDS(writers_map(32, 4, PROT_READ)) && writers_seen(t, 4) &&
+	       fork_and_see(t, 4, 4) &&
+	       HOLDS(writers_advise(12, 4, MADV_DONTFORK)) && writers_seen(t, 4) &&
+	       fork_and_see(t, 4, 3);
+}
+
+TEST(fork_parent_and_child)
+{
+	ASSERT_EQ(0, writers_run(fork_plain_case));
+}
+
+static bool fork_uffd_case(struct procmap_child *t)
+{
+	int fd = open_uffd();
+
+	return HOLDS(fd >= 0) && HOLDS(writers_map(8, 12, WRITERS_RW)) &&
+	       HOLDS(uffd_register(fd, 12, 4)) && writers_seen(t, 3) && fork_and_see(t, 3, 3) &&
+	       HOLDS(!close(fd)) && writers_seen(t, 1);
+}
+
+TEST(fork_with_userfaultfd)
+{
+	ASSERT_EQ(0, writers_run(fork_uffd_case));
+}
+
+static bool exec_program_case(struct procmap_child *t)
+{
+	struct procmap_child program;
+
+	return writers_seen(t, 0) && HOLDS(!procmap_child_exec(&program, "procmap_target")) &&
+	       HOLDS(!procmap_sync(&program)) && writers_seen_pid(t, program.pid, 0) &&
+	       HOLDS(!procmap_child_finish(&program)) && writers_seen(t, 0);
+}
+
+TEST(exec_every_vma_of_the_new_image)
+{
+	ASSERT_EQ(0, writers_run(exec_program_case));
+}
+
+/* The vdso only moves as a whole, and what its size is nobody says. */
+static bool move_vdso(char *from, char *to)
+{
+	unsigned int pages;
+
+	for (pages = 1; pages <= 8; pages++)
+		if (mremap(from, writers_bytes(pages), writers_bytes(pages),
+			   MREMAP_MAYMOVE | MREMAP_FIXED, to) == to)
+			return true;
+	return false;
+}
+
+static bool vdso_case(struct procmap_child *t)
+{
+	char *from = (char *)getauxval(AT_SYSINFO_EHDR);
+
+	/* Programs of 32 bit call the kernel through it. */
+	if (sizeof(long) == 4)
+		return true;
+	return HOLDS(from) && writers_seen(t, 0) && HOLDS(move_vdso(from, writers_page(8))) &&
+	       writers_seen(t, 1) && HOLDS(move_vdso(writers_page(8), from)) &&
+	       writers_seen(t, 0);
+}
+
+TEST(vdso_moves)
+{
+	ASSERT_EQ(0, writers_run(vdso_case));
+}
+
+TEST_HARNESS_MAIN

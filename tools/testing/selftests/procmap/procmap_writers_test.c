@@ -1,0 +1,625 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * One case for every writer that moves the bounds of VMAs, makes or removes
+ * some. All VMAs are looked at before and after each step, and each step is
+ * also done in the other direction; a DEBUG_VM kernel then tells on a writer
+ * without a mark. procmap_writers_flags_test.c has those that change flags and
+ * names, and fork and exec.
+ *
+ * Which mark of the patched tree is reached by which case (F: in the other file):
+ *
+ * fs/exec.c	setup_arg_pages		F exec; seen only by a reader in between
+ * fs/proc/task_mmu.c clear_refs_write	F clear_refs
+ * fs/userfaultfd.c userfaultfd_set_vm_flags F userfaultfd, mremap_userfaultfd
+ * kernel/fork.c dup_mmap		F fork, fork_userfaultfd
+ * mm/madvise.c madvise_update_vma	F madvise_*, anon_name_*
+ * mm/memory.c vm_insert_page(s)	none: here only called from ->mmap(), before
+ *					the VMA is visible
+ * mm/mlock.c mlock_fixup		F mlock_*, mlockall
+ * mm/mmap.c vma_mas_store		mmap, split_*, all cases that split or merge
+ *	vma_expand: vma			mmap_merges_with_prev, _with_next
+ *	vma_expand: next		mmap_merges_with_both
+ *	__vma_adjust: vma		split_and_merge, merge_case_*
+ *	__vma_adjust: next		merge_case_4, _5 (moved), _6, _7 (removed)
+ *	__vma_adjust: next_next		merge_case_6
+ *	expand_upwards			none: not on this architecture
+ *	expand_downwards		stack_grows, main_stack_grows
+ *	do_mas_align_munmap: split	munmap_head, munmap_middle
+ *	do_mas_align_munmap: next	munmap_whole, munmap_many
+ *	do_mas_align_munmap: cancel	munmap_fails_half_way
+ *	do_brk_flags: expand		brk_grows
+ *	do_brk_flags: new		brk_first
+ * mm/mprotect.c mprotect_fixup		mprotect_whole
+ * mm/mremap.c move_vma			mremap_moves, _moves_middle, F mremap_dontunmap
+ */
+#include <alloca.h>
+#include <fcntl.h>
+#include <sys/ipc.h>
+#include <sys/prctl.h>
+#include <sys/shm.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "procmap_harness.h"
+#include "writers_target.h"
+
+/* Far enough above the area's start for a stack to grow. */
+#define HIGH	2048
+
+static bool mmap_alone_case(struct procmap_child *t)
+{
+	return writers_seen(t, 0) && HOLDS(writers_map(8, 4, WRITERS_RW)) && writers_seen(t, 1) &&
+	       HOLDS(writers_unmap(8, 4)) && writers_seen(t, 0);
+}
+
+TEST(mmap_and_munmap_whole)
+{
+	ASSERT_EQ(0, writers_run(mmap_alone_case));
+}
+
+static bool mmap_prev_case(struct procmap_child *t)
+{
+	return HOLDS(writers_map(8, 4, WRITERS_RW)) && writers_seen(t, 1) &&
+	       HOLDS(writers_map(12, 4, WRITERS_RW)) && writers_seen(t, 1) &&
+	       HOLDS(writers_unmap(12, 4)) && writers_seen(t, 1);
+}
+
+TEST(mmap_merges_with_prev)
+{
+	ASSERT_EQ(0, writers_run(mmap_prev_case));
+}
+
+static bool mmap_next_case(struct procmap_child *t)
+{
+	return HOLDS(writers_map(12, 4, WRITERS_RW)) && writers_seen(t, 1) &&
+	       HOLDS(writers_map(8, 4, WRITERS_RW)) && writers_seen(t, 1) &&
+	       HOLDS(writers_unmap(8, 4)) && writers_seen(t, 1);
+}
+
+TEST(mmap_merges_with_next)
+{
+	ASSERT_EQ(0, writers_run(mmap_next_case));
+}
+
+static bool mmap_both_case(struct procmap_child *t)
+{
+	return HOLDS(writers_map(8, 4, WRITERS_RW)) && HOLDS(writers_map(16, 4, WRITERS_RW)) &&
+	       writers_seen(t, 2) && HOLDS(writers_map(12, 4, WRITERS_RW)) && writers_seen(t, 1) &&
+	       HOLDS(writers_unmap(12, 4)) && writers_seen(t, 2);
+}
+
+TEST(mmap_merges_with_both)
+{
+	ASSERT_EQ(0, writers_run(mmap_both_case));
+}
+
+static bool mmap_between_case(struct procmap_child *t)
+{
+	return HOLDS(writers_map(8, 4, PROT_READ)) && HOLDS(writers_map(16, 4, PROT_NONE)) &&
+	       writers_seen(t, 2) && HOLDS(writers_map(12, 4, WRITERS_RW)) && writers_seen(t, 3) &&
+	       HOLDS(writers_unmap(12, 4)) && writers_seen(t, 2);
+}
+
+TEST(mmap_between_others)
+{
+	ASSERT_EQ(0, writers_run(mmap_between_case));
+}
+
+static bool mmap_over_case(struct procmap_child *t)
+{
+	return HOLDS(writers_map(8, 12, WRITERS_RW)) && writers_seen(t, 1) &&
+	       HOLDS(writers_map_over(8, 12, PROT_READ)) && writers_seen(t, 1) &&
+	       HOLDS(writers_map_over(12, 4, WRITERS_RW)) && writers_seen(t, 3) &&
+	       HOLDS(writers_map_over(12, 4, PROT_READ)) && writers_seen(t, 1) &&
+	       HOLDS(writers_map_over(6, 4, PROT_NONE)) && writers_seen(t, 2) &&
+	       HOLDS(writers_map_over(18, 4, WRITERS_RW)) && writers_seen(t, 3) &&
+	       HOLDS(writers_map_over(4, 20, PROT_READ)) && writers_seen(t, 1);
+}
+
+TEST(mmap_over_others)
+{
+	ASSERT_EQ(0, writers_run(mmap_over_case));
+}
+
+static bool mmap_file_case(struct procmap_child *t)
+{
+	int fd = memfd_create("writers", MFD_CLOEXEC);
+
+	return HOLDS(fd >= 0) && HOLDS(!ftruncate(fd, writers_bytes(64))) && writers_seen(t, 0) &&
+	       HOLDS(writers_map_file(8, 4, WRITERS_RW, fd, 8)) && writers_seen(t, 1) &&
+	       HOLDS(writers_map_file(12, 4, WRITERS_RW, fd, 12)) && writers_seen(t, 1) &&
+	       HOLDS(writers_map_file(4, 4, WRITERS_RW, fd, 4)) && writers_seen(t, 1) &&
+	       HOLDS(writers_map_file(16, 4, WRITERS_RW, fd, 17)) && writers_seen(t, 2) &&
+	       HOLDS(writers_map_file(8, 4, WRITERS_RW, fd, 9)) && writers_seen(t, 4) &&
+	       HOLDS(writers_map_file(8, 4, WRITERS_RW, fd, 8)) && writers_seen(t, 2) &&
+	       HOLDS(writers_protect(10, 8, PROT_READ)) && writers_seen(t, 4) &&
+	       HOLDS(writers_protect(10, 8, WRITERS_RW)) && writers_seen(t, 2) &&
+	       HOLDS(writers_map_over(8, 8, WRITERS_RW)) && writers_seen(t, 3) &&
+	       HOLDS(writers_unmap(0, 32)) && writers_seen(t, 0);
+}
+
+TEST(mmap_of_a_file)
+{
+	ASSERT_EQ(0, writers_run(mmap_file_case));
+}
+
+/* The old mapping is removed before the file refuses. */
+static bool mmap_fails_case(struct procmap_child *t)
+{
+	int fd = memfd_create("writers", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+
+	return HOLDS(fd >= 0) && HOLDS(!ftruncate(fd, writers_bytes(64))) &&
+	       HOLDS(!fcntl(fd, F_ADD_SEALS, F_SEAL_FUTURE_WRITE)) &&
+	       HOLDS(writers_map(8, 12, WRITERS_RW)) && writers_seen(t, 1) &&
+	       HOLDS(!writers_map_file(12, 4, WRITERS_RW, fd, 0)) && HOLDS(errno == EPERM) &&
+	       writers_seen(t, 2) &&
+	       HOLDS(writers_map(12, 4, WRITERS_RW)) && writers_seen(t, 1);
+}
+
+TEST(mmap_over_others_fails_half_way)
+{
+	ASSERT_EQ(0, writers_run(mmap_fails_case));
+}
+
+static bool munmap_parts_case(struct procmap_child *t)
+{
+	return HOLDS(writers_map(8, 12, WRITERS_RW)) && writers_seen(t, 1) &&
+	       HOLDS(writers_unmap(8, 2)) && writers_seen(t, 1) &&
+	       HOLDS(writers_unmap(18, 2)) && writers_seen(t, 1) &&
+	       HOLDS(writers_unmap(12, 4)) && writers_seen(t, 2) &&
+	       HOLDS(writers_map(12, 4, WRITERS_RW)) && writers_seen(t, 1) &&
+	       HOLDS(writers_map(18, 2, WRITERS_RW)) && writers_seen(t, 1) &&
+	       HOLDS(writers_map(8, 2, WRITERS_RW)) && writers_seen(t, 1);
+}
+
+TEST(munmap_head_tail_and_middle)
+{
+	ASSERT_EQ(0, writers_run(munmap_parts_case));
+}
+
+/* VMAs of one to three pages that do not merge, every other one behind a hole. */
+static bool map_many(void)
+{
+	unsigned int i;
+
+	for (i = 0; i < 16; i++)
+		if (!writers_map(i * 4 + i % 2, 3, i % 4 < 2 ? PROT_READ : WRITERS_RW))
+			return false;
+	return true;
+}
+
+static bool munmap_many_case(struct procmap_child *t)
+{
+	return HOLDS(map_many()) && writers_seen(t, 16) &&
+	       HOLDS(writers_unmap(6, 10)) && writers_seen(t, 14) &&
+	       HOLDS(writers_unmap(17, 25)) && writers_seen(t, 9) &&
+	       HOLDS(writers_map_over(1, 59, WRITERS_RW)) && writers_seen(t, 3) &&
+	       HOLDS(writers_unmap(0, 64)) && writers_seen(t, 0) &&
+	       HOLDS(map_many()) && writers_seen(t, 16);
+}
+
+TEST(munmap_many)
+{
+	ASSERT_EQ(0, writers_run(munmap_many_case));
+}
+
+static size_t huge_size(void)
+{
+	FILE *file = fopen("/proc/meminfo", "r");
+	unsigned long kbytes = 0;
+	char line[128];
+
+	while (file && fgets(line, sizeof(line), file))
+		if (sscanf(line, "Hugepagesize: %lu kB", &kbytes) == 1)
+			break;
+	if (file)
+		fclose(file);
+	return kbytes * 1024;
+}
+
+static bool map_huge(unsigned int page, size_t bytes)
+{
+	char *at = writers_page(page);
+
+	return mmap(at, bytes, WRITERS_RW, MAP_PRIVATE | MAP_ANONYMOUS | MAP_HUGETLB |
+		    MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0) == at;
+}
+
+/* A huge page cannot be split: what was gathered before it must stay. */
+static bool munmap_fails_case(struct procmap_child *t)
+{
+	size_t size = huge_size();
+	unsigned int huge = size / writers_bytes(1);
+
+	return HOLDS(huge) && HOLDS(map_huge(huge, size)) &&
+	       HOLDS(writers_map(huge - 12, 8, WRITERS_RW)) &&
+	       HOLDS(writers_protect(huge - 8, 4, PROT_READ)) && writers_seen(t, 3) &&
+	       HOLDS(!writers_unmap(huge - 12, 13)) && HOLDS(errno == EINVAL) &&
+	       writers_seen(t, 3) &&
+	       HOLDS(!writers_unmap(huge - 10, 11)) && HOLDS(errno == EINVAL) &&
+	       writers_seen(t, 4) &&
+	       HOLDS(writers_protect(huge - 12, 8, PROT_READ)) && writers_seen(t, 2) &&
+	       HOLDS(writers_unmap(0, 2 * huge)) && writers_seen(t, 0);
+}
+
+TEST(munmap_fails_half_way)
+{
+	ASSERT_EQ(0, writers_run(munmap_fails_case));
+}
+
+/* Areas of huge pages are split, but never merged. */
+static bool hugetlb_case(struct procmap_child *t)
+{
+	size_t size = huge_size();
+	unsigned int huge = size / writers_bytes(1);
+
+	return HOLDS(huge) && writers_seen(t, 0) && HOLDS(map_huge(0, 4 * size)) &&
+	       writers_seen(t, 1) && HOLDS(writers_protect(huge, huge, PROT_READ)) &&
+	       writers_seen(t, 3) && HOLDS(writers_protect(huge, huge, WRITERS_RW)) &&
+	       writers_seen(t, 3) && HOLDS(writers_unmap(2 * huge, huge)) && writers_seen(t, 3) &&
+	       HOLDS(map_huge(2 * huge, size)) && writers_seen(t, 4);
+}
+
+TEST(hugetlb_splits)
+{
+	ASSERT_EQ(0, writers_run(hugetlb_case));
+}
+
+/* struct prctl_mm_map as the kernel has it, which is not the one of a 32-bit program. */
+struct mm_map {
+	__u64 start_code, end_code, start_data, end_data, start_brk, brk, start_stack;
+	__u64 arg_start, arg_end, env_start, env_end, auxv;
+	__u32 auxv_size, exe_fd;
+};
+
+/* A heap that begins in the area, and is empty. */
+static bool heap_in_area(unsigned int page)
+{
+	unsigned long code = (unsigned long)heap_in_area;
+	unsigned long stack = (unsigned long)&code;
+	unsigned long start = (unsigned long)writers_page(page);
+	struct mm_map map = {
+		.start_code = code, .end_code = code + 1, .start_data = code, .end_data = code + 1,
+		.start_brk = start, .brk = start, .start_stack = stack, .arg_start = stack,
+		.arg_end = stack, .env_start = stack, .env_end = stack, .exe_fd = -1,
+	};
+
+	return !prctl(PR_SET_MM, PR_SET_MM_MAP, &map, sizeof(map), 0);
+}
+
+/* brk() of libc would not know. */
+static bool set_brk(unsigned int page)
+{
+	unsigned long brk = (unsigned long)writers_page(page);
+
+	return (unsigned long)syscall(__NR_brk, brk) == brk;
+}
+
+static bool brk_moves_case(struct procmap_child *t)
+{
+	return HOLDS(heap_in_area(8)) && writers_seen(t, 0) &&
+	       HOLDS(set_brk(9)) && writers_seen(t, 1) &&
+	       HOLDS(set_brk(16)) && writers_seen(t, 1) &&
+	       HOLDS(set_brk(12)) && writers_seen(t, 1) &&
+	       HOLDS(set_brk(20)) && writers_seen(t, 1) &&
+	       HOLDS(set_brk(8)) && writers_seen(t, 0) &&
+	       HOLDS(set_brk(12)) && writers_seen(t, 1);
+}
+
+TEST(brk_first_grows_and_shrinks)
+{
+	ASSERT_EQ(0, writers_run(brk_moves_case));
+}
+
+static bool mprotect_whole_case(struct procmap_child *t)
+{
+	return HOLDS(writers_map(8, 4, WRITERS_RW)) && writers_seen(t, 1) &&
+	       HOLDS(writers_protect(8, 4, PROT_READ)) && writers_seen(t, 1) &&
+	       HOLDS(writers_protect(8, 4, WRITERS_RW)) && writers_seen(t, 1) &&
+	       HOLDS(writers_protect(8, 4, PROT_NONE)) && writers_seen(t, 1) &&
+	       HOLDS(writers_protect(8, 4, PROT_READ | PROT_EXEC)) && writers_seen(t, 1);
+}
+
+TEST(mprotect_whole)
+{
+	ASSERT_EQ(0, writers_run(mprotect_whole_case));
+}
+
+static bool mprotect_parts_case(struct procmap_child *t)
+{
+	return HOLDS(writers_map(8, 12, WRITERS_RW)) && writers_seen(t, 1) &&
+	       HOLDS(writers_protect(8, 4, PROT_READ)) && writers_seen(t, 2) &&
+	       HOLDS(writers_protect(8, 4, WRITERS_RW)) && writers_seen(t, 1) &&
+	       HOLDS(writers_protect(16, 4, PROT_READ)) && writers_seen(t, 2) &&
+	       HOLDS(writers_protect(16, 4, WRITERS_RW)) && writers_seen(t, 1) &&
+	       HOLDS(writers_protect(12, 4, PROT_READ)) && writers_seen(t, 3) &&
+	       HOLDS(writers_protect(12, 4, WRITERS_RW)) && writers_seen(t, 1);
+}
+
+TEST(mprotect_splits_and_merges)
+{
+	ASSERT_EQ(0, writers_run(mprotect_parts_case));
+}
+
+/* The second half is a hole: the first half is changed, the call fails. */
+static bool mprotect_fails_case(struct procmap_child *t)
+{
+	return HOLDS(writers_map(8, 4, WRITERS_RW)) && writers_seen(t, 1) &&
+	       HOLDS(!writers_protect(10, 8, PROT_READ)) && HOLDS(errno == ENOMEM) &&
+	       writers_seen(t, 2) && HOLDS(writers_protect(8, 4, WRITERS_RW)) &&
+	       writers_seen(t, 1);
+}
+
+TEST(mprotect_fails_half_way)
+{
+	ASSERT_EQ(0, writers_run(mprotect_fails_case));
+}
+
+/*
+ * The cases of vma_merge(), as it numbers them. 1 to 3 are reached by mremap(),
+ * see below; for the others three areas lie side by side: before, changed, behind.
+ * All were writable, and so are accounted: what was never would not merge with them.
+ */
+static bool three(int before, int changed, int behind)
+{
+	return writers_map(8, 12, WRITERS_RW) && writers_protect(8, 4, before) &&
+	       writers_protect(12, 4, changed) && writers_protect(16, 4, behind);
+}
+
+static bool merge_4_case(struct procmap_child *t)
+{
+	return HOLDS(three(PROT_READ, WRITERS_RW, PROT_EXEC)) && writers_seen(t, 3) &&
+	       HOLDS(writers_protect(14, 2, PROT_EXEC)) && writers_seen(t, 3) &&
+	       HOLDS(writers_protect(14, 2, WRITERS_RW)) && writers_seen(t, 3);
+}
+
+TEST(merge_case_4_tail_joins_next)
+{
+	ASSERT_EQ(0, writers_run(merge_4_case));
+}
+
+static bool merge_5_case(struct procmap_child *t)
+{
+	return HOLDS(three(PROT_READ, WRITERS_RW, PROT_EXEC)) && writers_seen(t, 3) &&
+	       HOLDS(writers_protect(12, 2, PROT_READ)) && writers_seen(t, 3) &&
+	       HOLDS(writers_protect(12, 2, WRITERS_RW)) && writers_seen(t, 3);
+}
+
+TEST(merge_case_5_head_joins_prev)
+{
+	ASSERT_EQ(0, writers_run(merge_5_case));
+}
+
+static bool merge_6_case(struct procmap_child *t)
+{
+	return HOLDS(three(PROT_READ, PROT_EXEC, PROT_READ)) && writers_seen(t, 3) &&
+	       HOLDS(writers_protect(12, 4, PROT_READ)) && writers_seen(t, 1) &&
+	       HOLDS(writers_protect(12, 4, PROT_EXEC)) && writers_seen(t, 3);
+}
+
+TEST(merge_case_6_joins_both)
+{
+	ASSERT_EQ(0, writers_run(merge_6_case));
+}
+
+static bool merge_7_case(struct procmap_child *t)
+{
+	return HOLDS(three(PROT_READ, WRITERS_RW, PROT_EXEC)) && writers_seen(t, 3) &&
+	       HOLDS(writers_protect(12, 4, PROT_READ | PROT_EXEC)) && writers_seen(t, 3) &&
+	       HOLDS(writers_protect(8, 4, PROT_READ | PROT_EXEC)) && writers_seen(t, 2) &&
+	       HOLDS(writers_protect(8, 4, PROT_NONE)) && writers_seen(t, 3) &&
+	       HOLDS(writers_protect(12, 4, PROT_READ)) && writers_seen(t, 3) &&
+	       HOLDS(writers_protect(12, 4, PROT_NONE)) && writers_seen(t, 2);
+}
+
+TEST(merge_case_7_whole_joins_prev)
+{
+	ASSERT_EQ(0, writers_run(merge_7_case));
+}
+
+static bool merge_8_case(struct procmap_child *t)
+{
+	return HOLDS(three(PROT_READ, PROT_NONE, PROT_EXEC)) && writers_seen(t, 3) &&
+	       HOLDS(writers_protect(12, 4, PROT_EXEC)) && writers_seen(t, 2) &&
+	       HOLDS(writers_protect(12, 4, PROT_NONE)) && writers_seen(t, 3);
+}
+
+TEST(merge_case_8_whole_joins_next)
+{
+	ASSERT_EQ(0, writers_run(merge_8_case));
+}
+
+static bool mremap_resizes_case(struct procmap_child *t)
+{
+	return HOLDS(writers_map(8, 4, WRITERS_RW)) && HOLDS(writers_map(32, 4, PROT_READ)) &&
+	       writers_seen(t, 2) &&
+	       HOLDS(writers_move(8, 4, 8, 12, 0)) && writers_seen(t, 2) &&
+	       HOLDS(writers_move(8, 12, 8, 4, 0)) && writers_seen(t, 2) &&
+	       HOLDS(writers_map(16, 4, WRITERS_RW)) && writers_seen(t, 3) &&
+	       HOLDS(writers_move(8, 4, 8, 8, 0)) && writers_seen(t, 2) &&
+	       HOLDS(writers_move(8, 12, 8, 2, 0)) && writers_seen(t, 2);
+}
+
+TEST(mremap_grows_and_shrinks_in_place)
+{
+	ASSERT_EQ(0, writers_run(mremap_resizes_case));
+}
+
+#define MOVE	(MREMAP_MAYMOVE | MREMAP_FIXED)
+
+static bool mremap_moves_case(struct procmap_child *t)
+{
+	return HOLDS(writers_map(8, 4, WRITERS_RW)) && HOLDS(writers_map(32, 4, PROT_READ)) &&
+	       writers_seen(t, 2) &&
+	       HOLDS(writers_move(8, 4, 16, 4, MOVE)) && writers_seen(t, 2) &&
+	       HOLDS(writers_move(16, 4, 8, 8, MOVE)) && writers_seen(t, 2) &&
+	       HOLDS(writers_move(32, 4, 10, 4, MOVE)) && writers_seen(t, 3) &&
+	       HOLDS(writers_move(10, 4, 32, 2, MOVE)) && writers_seen(t, 3);
+}
+
+TEST(mremap_moves)
+{
+	ASSERT_EQ(0, writers_run(mremap_moves_case));
+}
+
+/* Private and writable is accounted: the rest of a split area must stay so. */
+static bool mremap_moves_part_case(struct procmap_child *t)
+{
+	return HOLDS(writers_map(8, 12, WRITERS_RW)) && writers_seen(t, 1) &&
+	       HOLDS(writers_move(12, 4, 32, 4, MOVE)) && writers_seen(t, 3) &&
+	       HOLDS(writers_move(32, 4, 12, 4, MOVE)) && writers_seen(t, 1) &&
+	       HOLDS(writers_move(8, 4, 32, 4, MOVE)) && writers_seen(t, 2) &&
+	       HOLDS(writers_move(32, 4, 8, 4, MOVE)) && writers_seen(t, 1) &&
+	       HOLDS(writers_move(16, 4, 32, 4, MOVE)) && writers_seen(t, 2) &&
+	       HOLDS(writers_move(32, 4, 16, 4, MOVE)) && writers_seen(t, 1);
+}
+
+TEST(mremap_moves_parts_of_accounted_memory)
+{
+	ASSERT_EQ(0, writers_run(mremap_moves_part_case));
+}
+
+/* vma_merge() as it numbers them: 1 both, 2 prev, 3 next. */
+static bool merge_1_to_3_case(struct procmap_child *t)
+{
+	return HOLDS(writers_map(8, 4, WRITERS_RW)) && HOLDS(writers_map(16, 4, WRITERS_RW)) &&
+	       HOLDS(writers_map(32, 4, WRITERS_RW)) && writers_seen(t, 3) &&
+	       HOLDS(writers_move(32, 4, 12, 4, MOVE)) && writers_seen(t, 1) &&
+	       HOLDS(writers_move(12, 4, 32, 4, MOVE)) && writers_seen(t, 3) &&
+	       HOLDS(writers_move(32, 4, 20, 4, MOVE)) && writers_seen(t, 2) &&
+	       HOLDS(writers_move(20, 4, 32, 4, MOVE)) && writers_seen(t, 3) &&
+	       HOLDS(writers_move(32, 4, 4, 4, MOVE)) && writers_seen(t, 2) &&
+	       HOLDS(writers_move(4, 4, 32, 4, MOVE)) && writers_seen(t, 3);
+}
+
+TEST(merge_cases_1_to_3_by_mremap)
+{
+	ASSERT_EQ(0, writers_run(merge_1_to_3_case));
+}
+
+/* A second look at shared memory: the old size is 0. */
+static bool mremap_duplicates_case(struct procmap_child *t)
+{
+	int fd = memfd_create("writers", MFD_CLOEXEC);
+
+	return HOLDS(fd >= 0) && HOLDS(!ftruncate(fd, writers_bytes(64))) &&
+	       HOLDS(writers_map_file(8, 4, WRITERS_RW, fd, 4)) && writers_seen(t, 1) &&
+	       HOLDS(writers_move(8, 0, 32, 4, MOVE)) && writers_seen(t, 2) &&
+	       HOLDS(writers_unmap(8, 4)) && writers_seen(t, 1);
+}
+
+TEST(mremap_duplicates)
+{
+	ASSERT_EQ(0, writers_run(mremap_duplicates_case));
+}
+
+static bool map_stack(unsigned int page, unsigned int pages)
+{
+	char *at = writers_page(page);
+
+	return mmap(at, writers_bytes(pages), WRITERS_RW, MAP_PRIVATE | MAP_ANONYMOUS |
+		    MAP_GROWSDOWN | MAP_FIXED_NOREPLACE, -1, 0) == at;
+}
+
+static bool touch(unsigned int page)
+{
+	__atomic_store_n(writers_page(page), 1, __ATOMIC_RELAXED);
+	return true;
+}
+
+static bool stack_grows_case(struct procmap_child *t)
+{
+	return HOLDS(map_stack(HIGH, 4)) && writers_seen(t, 1) &&
+	       HOLDS(touch(HIGH - 1)) && writers_seen(t, 1) &&
+	       HOLDS(touch(HIGH - 20)) && writers_seen(t, 1) &&
+	       HOLDS(writers_unmap(HIGH - 20, 19)) && writers_seen(t, 1) &&
+	       HOLDS(touch(HIGH - 4)) && writers_seen(t, 1);
+}
+
+TEST(stack_grows_and_is_cut)
+{
+	ASSERT_EQ(0, writers_run(stack_grows_case));
+}
+
+static bool use_stack(size_t bytes)
+{
+	char *room = alloca(bytes);
+
+	__atomic_store_n(room, 1, __ATOMIC_RELAXED);
+	return true;
+}
+
+static bool main_stack_grows_case(struct procmap_child *t)
+{
+	return writers_seen(t, 0) && HOLDS(use_stack(200 * 1024)) && writers_seen(t, 0) &&
+	       HOLDS(use_stack(1024 * 1024)) && writers_seen(t, 0);
+}
+
+TEST(main_stack_grows)
+{
+	ASSERT_EQ(0, writers_run(main_stack_grows_case));
+}
+
+static bool attach(int id, unsigned int page, int flags)
+{
+	return shmat(id, writers_page(page), flags) == writers_page(page);
+}
+
+static bool shm_attaches_case(struct procmap_child *t)
+{
+	int id = shmget(IPC_PRIVATE, writers_bytes(8), IPC_CREAT | 0600);
+	bool good;
+
+	good = HOLDS(id >= 0) && writers_seen(t, 0) && HOLDS(attach(id, 8, 0)) &&
+	       writers_seen(t, 1) && HOLDS(attach(id, 12, SHM_REMAP)) && writers_seen(t, 2) &&
+	       HOLDS(attach(id, 24, SHM_RDONLY)) && writers_seen(t, 3) &&
+	       HOLDS(writers_unmap(14, 2)) && writers_seen(t, 4) &&
+	       HOLDS(!shmdt(writers_page(24))) && writers_seen(t, 3) &&
+	       HOLDS(!shmdt(writers_page(12))) && writers_seen(t, 1) &&
+	       HOLDS(!shmdt(writers_page(8))) && writers_seen(t, 0);
+	shmctl(id, IPC_RMID, NULL);
+	return good;
+}
+
+TEST(shm_attaches_and_detaches)
+{
+	ASSERT_EQ(0, writers_run(shm_attaches_case));
+}
+
+static bool remap_pages(unsigned int page, unsigned int pages, unsigned int offset)
+{
+	return !syscall(__NR_remap_file_pages, writers_page(page), writers_bytes(pages), 0,
+			offset, 0);
+}
+
+static bool remaps_file_pages_case(struct procmap_child *t)
+{
+	int fd = memfd_create("writers", MFD_CLOEXEC);
+
+	return HOLDS(fd >= 0) && HOLDS(!ftruncate(fd, writers_bytes(64))) &&
+	       HOLDS(writers_map_file(8, 12, WRITERS_RW, fd, 0)) && writers_seen(t, 1) &&
+	       HOLDS(remap_pages(12, 4, 32)) && writers_seen(t, 3) &&
+	       HOLDS(remap_pages(12, 4, 4)) && writers_seen(t, 1);
+}
+
+TEST(remap_file_pages_splits_and_merges)
+{
+	ASSERT_EQ(0, writers_run(remaps_file_pages_case));
+}
+
+/* The ring of asynchronous IO is mapped by the kernel, and moved by the program. */
+static bool aio_ring_case(struct procmap_child *t)
+{
+	unsigned long context = 0;
+
+	return writers_seen(t, 0) && HOLDS(!syscall(__NR_io_setup, 1, &context)) &&
+	       writers_seen(t, 0) && HOLDS(!syscall(__NR_io_destroy, context)) &&
+	       writers_seen(t, 0);
+}
+
+TEST(aio_ring_appears_and_goes)
+{
+	ASSERT_EQ(0, writers_run(aio_ring_case));
+}
+
+TEST_HARNESS_MAIN

@@ -1,0 +1,258 @@
+// SPDX-License-Identifier: GPL-2.0
+/* A child that changes its address space, and who looks at it: see writers_target.h. */
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "writers_target.h"
+
+/* What the child gets back when the look failed; else the number of VMAs in its area. */
+#define LOOK_FAILED	(~0ULL)
+
+static bool in_area(const struct procmap_vma *vma)
+{
+	return vma->start < WRITERS_AREA + WRITERS_SIZE && vma->end > WRITERS_AREA;
+}
+
+static bool same_answer(const struct procmap_vma *vma, const struct procmap_call *call)
+{
+	const char *wrong = procmap_differs(vma, call);
+
+	if (wrong)
+		fprintf(stderr, "# %s of 0x%llx-0x%llx %s differs from the text\n", wrong,
+			vma->start, vma->end, vma->name);
+	return !wrong;
+}
+
+/* Every VMA by a walk and by its last byte, every hole by its first. */
+static bool all_equal(int fd, const struct procmap_text *text)
+{
+	struct procmap_call call;
+	__u64 addr = 0;
+	size_t i;
+
+	for (i = 0; i < text->nr; i++) {
+		const struct procmap_vma *vma = &text->vma[i];
+
+		if (procmap_ask(fd, addr, PROCMAP_QUERY_COVERING_OR_NEXT_VMA, &call) ||
+		    !same_answer(vma, &call))
+			return false;
+		if (vma->start != addr && procmap_ask(fd, addr, 0, &call) != -ENOENT)
+			return false;
+		if (procmap_ask(fd, vma->end - 1, 0, &call) || !same_answer(vma, &call))
+			return false;
+		addr = vma->end;
+	}
+	return procmap_ask(fd, addr, PROCMAP_QUERY_COVERING_OR_NEXT_VMA, &call) == -ENOENT;
+}
+
+/* The number of VMAs in the area, or LOOK_FAILED. */
+static __u64 look(pid_t pid)
+{
+	int fd = procmap_open(pid);
+	struct procmap_text text;
+	__u64 nr = 0;
+	size_t i;
+
+	if (fd < 0)
+		return LOOK_FAILED;
+	if (procmap_text_read(fd, &text)) {
+		close(fd);
+		return LOOK_FAILED;
+	}
+	for (i = 0; i < text.nr; i++)
+		nr += in_area(&text.vma[i]);
+	if (!all_equal(fd, &text))
+		nr = LOOK_FAILED;
+	procmap_text_free(&text);
+	close(fd);
+	return nr;
+}
+
+static int runs_case(struct procmap_child *child, void *arg)
+{
+	writers_fn **fn = arg;
+
+	return (*fn)(child) ? 0 : 1;
+}
+
+/**
+ * writers_run() - run one case in a child and look at it whenever it asks
+ * @fn: the case
+ *
+ * Return: 0; 1 when the case failed; 256 plus the signal that killed the child;
+ * or -errno.
+ */
+int writers_run(writers_fn *fn)
+{
+	struct procmap_child child;
+	int ret = procmap_child_start(&child, runs_case, &fn);
+	__u64 pid;
+
+	if (ret)
+		return ret;
+	while (!procmap_recv(&child, &pid)) {
+		ret = procmap_send(&child, look(pid ?: child.pid));
+		if (ret)
+			break;
+	}
+	return procmap_child_wait(&child);
+}
+
+/**
+ * writers_seen_pid() - in the child: let the test look at another process
+ * @child: what the case got
+ * @pid: the process; 0: the child itself
+ * @nr: how many VMAs there must be in its area
+ *
+ * Return: true if all that was seen agrees with the text, and the number is right.
+ */
+bool writers_seen_pid(struct procmap_child *child, pid_t pid, unsigned int nr)
+{
+	__u64 got;
+
+	if (!HOLDS(!procmap_send(child, pid)) || !HOLDS(!procmap_recv(child, &got)))
+		return false;
+	if (got != nr)
+		fprintf(stderr, "# %lld VMAs in the area, expected %u\n", (long long)got, nr);
+	return got == nr;
+}
+
+/**
+ * writers_seen() - in the child: let the test look at it
+ * @child: what the case got
+ * @nr: how many VMAs there must be in the area
+ *
+ * Return: as writers_seen_pid().
+ */
+bool writers_seen(struct procmap_child *child, unsigned int nr)
+{
+	return writers_seen_pid(child, 0, nr);
+}
+
+/**
+ * writers_bytes() - size of pages
+ * @pages: how many
+ *
+ * Return: their size in bytes.
+ */
+size_t writers_bytes(unsigned int pages)
+{
+	return (size_t)pages * sysconf(_SC_PAGESIZE);
+}
+
+/**
+ * writers_page() - address of a page of the area
+ * @page: its number
+ *
+ * Return: its first byte.
+ */
+char *writers_page(unsigned int page)
+{
+	return (char *)WRITERS_AREA + writers_bytes(page);
+}
+
+static bool map_at(unsigned int page, unsigned int pages, int prot, int flags, int fd,
+		   unsigned int offset)
+{
+	char *at = writers_page(page);
+
+	return mmap(at, writers_bytes(pages), prot, flags, fd, writers_bytes(offset)) == at;
+}
+
+/**
+ * writers_map() - map private anonymous memory where nothing is
+ * @page: first page
+ * @pages: how many
+ * @prot: PROT_*
+ *
+ * Return: true if it was mapped.
+ */
+bool writers_map(unsigned int page, unsigned int pages, int prot)
+{
+	return map_at(page, pages, prot, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+}
+
+/**
+ * writers_map_over() - map private anonymous memory over what is there
+ * @page: first page
+ * @pages: how many
+ * @prot: PROT_*
+ *
+ * Return: true if it was mapped.
+ */
+bool writers_map_over(unsigned int page, unsigned int pages, int prot)
+{
+	return map_at(page, pages, prot, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+}
+
+/**
+ * writers_map_file() - map a file, shared, over what is there
+ * @page: first page
+ * @pages: how many
+ * @prot: PROT_*
+ * @fd: the file
+ * @offset: its first page to map
+ *
+ * Return: true if it was mapped.
+ */
+bool writers_map_file(unsigned int page, unsigned int pages, int prot, int fd,
+		      unsigned int offset)
+{
+	return map_at(page, pages, prot, MAP_SHARED | MAP_FIXED, fd, offset);
+}
+
+/**
+ * writers_unmap() - munmap() of pages
+ * @page: first page
+ * @pages: how many
+ *
+ * Return: true if it succeeded.
+ */
+bool writers_unmap(unsigned int page, unsigned int pages)
+{
+	return !munmap(writers_page(page), writers_bytes(pages));
+}
+
+/**
+ * writers_protect() - mprotect() of pages
+ * @page: first page
+ * @pages: how many
+ * @prot: PROT_*
+ *
+ * Return: true if it succeeded.
+ */
+bool writers_protect(unsigned int page, unsigned int pages, int prot)
+{
+	return !mprotect(writers_page(page), writers_bytes(pages), prot);
+}
+
+/**
+ * writers_advise() - madvise() of pages
+ * @page: first page
+ * @pages: how many
+ * @advice: MADV_*
+ *
+ * Return: true if it succeeded.
+ */
+bool writers_advise(unsigned int page, unsigned int pages, int advice)
+{
+	return !madvise(writers_page(page), writers_bytes(pages), advice);
+}
+
+/**
+ * writers_move() - mremap() of pages to a certain place
+ * @from: first page
+ * @old: how many
+ * @to: where the first page must be afterwards
+ * @new: how many there must be afterwards
+ * @flags: MREMAP_*
+ *
+ * Return: true if the pages are there.
+ */
+bool writers_move(unsigned int from, unsigned int old, unsigned int to, unsigned int new,
+		  int flags)
+{
+	return mremap(writers_page(from), writers_bytes(old), writers_bytes(new), flags,
+		      writers_page(to)) == writers_page(to);
+}
