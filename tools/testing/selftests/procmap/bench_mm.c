@@ -122,14 +122,13 @@ static int grow_setup(struct bench *b)
 
 static int grow_op(struct bench *b, unsigned int i)
 {
-	long ret;
+	long grow, shrink;
 
 	bench_begin(b);
-	ret = bench_call6(SYS_mremap, b->area, b->size / 2, b->size, 0, 0, 0);
+	grow = bench_call6(SYS_mremap, b->area, b->size / 2, b->size, 0, 0, 0);
+	shrink = bench_call6(SYS_mremap, b->area, b->size, b->size / 2, 0, 0, 0);
 	bench_end(b);
-	if (munmap(b->area + b->size / 2, b->size / 2))
-		return bench_failed(b, "munmap", -errno);
-	return mm_check(b, "mremap", ret);
+	return mm_check(b, "mremap", grow) ?: mm_check(b, "mremap", shrink);
 }
 
 static int move_setup(struct bench *b)
@@ -256,33 +255,33 @@ static int unmap_op(struct bench *b, unsigned int i)
 }
 
 const struct bench_case bench_mm_cases[] = {
-	{ .name = "mm/mmap-munmap/anon", .batch = 1000, .what = "mmap + munmap, 16 pages, private",
+	{ .name = "mm/mmap-munmap/anon", .batch = 5000, .what = "mmap + munmap, 16 pages, private",
 	  .setup = map_setup, .op = map_op, .teardown = mm_teardown },
-	{ .name = "mm/mmap-munmap/file", .batch = 1000, .what = "mmap + munmap, 16 pages, file",
+	{ .name = "mm/mmap-munmap/file", .batch = 5000, .what = "mmap + munmap, 16 pages, file",
 	  .setup = map_setup_file, .op = map_op, .teardown = mm_teardown },
-	{ .name = "mm/mprotect/untouched", .batch = 1000,
+	{ .name = "mm/mprotect/untouched", .batch = 5000,
 	  .what = "mprotect, split + merge, no pages",
 	  .setup = protect_setup, .op = protect_op, .teardown = mm_teardown },
-	{ .name = "mm/mprotect/touched", .batch = 1000,
+	{ .name = "mm/mprotect/touched", .batch = 5000,
 	  .what = "mprotect, split + merge, 16 pages touched",
 	  .setup = protect_setup_touched, .op = protect_op, .teardown = mm_teardown },
-	{ .name = "mm/mremap/grow", .batch = 1000, .what = "mremap, 8 to 16 pages in place",
+	{ .name = "mm/mremap/grow", .batch = 5000, .what = "mremap, grow + shrink in place by 8 pages",
 	  .setup = grow_setup, .op = grow_op, .teardown = mm_teardown },
-	{ .name = "mm/mremap/move", .batch = 500, .what = "mremap, there and back, no pages",
+	{ .name = "mm/mremap/move", .batch = 2000, .what = "mremap, there and back, no pages",
 	  .setup = move_setup, .op = move_op, .teardown = mm_teardown },
-	{ .name = "mm/brk", .batch = 1000, .what = "brk, grow + shrink by 16 pages",
+	{ .name = "mm/brk", .batch = 5000, .what = "brk, grow + shrink by 16 pages",
 	  .setup = brk_setup, .op = brk_op },
-	{ .name = "mm/fork/20", .batch = 64, .vmas = 20, .what = "fork + exit + wait, 20 VMAs",
+	{ .name = "mm/fork/20", .batch = 256, .vmas = 20, .what = "fork + exit + wait, 20 VMAs",
 	  .setup = fork_setup, .op = fork_op, .teardown = mm_teardown },
-	{ .name = "mm/fork/1000", .batch = 4, .vmas = 1000,
+	{ .name = "mm/fork/1000", .batch = 16, .vmas = 1000,
 	  .what = "fork + exit + wait, 1,000 VMAs",
 	  .setup = fork_setup, .op = fork_op, .teardown = mm_teardown },
-	{ .name = "mm/fault/write", .batch = 4, .flags = 1,
+	{ .name = "mm/fault/write", .batch = 16, .flags = 1,
 	  .what = "first write to a private page",
 	  .setup = fault_setup, .op = fault_op },
-	{ .name = "mm/fault/read", .batch = 8, .what = "first read of a private page (zero page)",
+	{ .name = "mm/fault/read", .batch = 64, .what = "first read of a private page (zero page)",
 	  .setup = fault_setup, .op = fault_op },
-	{ .name = "mm/munmap/100", .batch = 16, .what = "munmap of 100 VMAs at once",
+	{ .name = "mm/munmap/100", .batch = 128, .what = "munmap of 100 VMAs at once",
 	  .setup = unmap_setup, .op = unmap_op },
 };
 
