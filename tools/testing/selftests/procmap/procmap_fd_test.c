@@ -299,38 +299,40 @@ TEST_F(fd, process_gone_but_not_its_address_space)
 	EXPECT_EQ(-ESRCH, procmap_ask(self->fd, marker, 0, &self->call));
 }
 
+/* Each side closes its end of a pipe to be waited for no longer. */
 struct thread {
 	pthread_t thread;
-	pthread_barrier_t started;
-	pthread_barrier_t end;
+	int started[2];
+	int end[2];
 	pid_t tid;
 };
 
 static void *thread_waits(void *arg)
 {
 	struct thread *thread = arg;
+	char byte;
 
 	thread->tid = syscall(SYS_gettid);
-	pthread_barrier_wait(&thread->started);
-	pthread_barrier_wait(&thread->end);
+	close(thread->started[1]);
+	if (read(thread->end[0], &byte, 1))
+		thread->tid = -1;
 	return NULL;
 }
 
 static int start_thread(struct thread *thread)
 {
-	int ret;
+	char byte;
 
-	pthread_barrier_init(&thread->started, NULL, 2);
-	pthread_barrier_init(&thread->end, NULL, 2);
-	ret = pthread_create(&thread->thread, NULL, thread_waits, thread);
-	if (!ret)
-		pthread_barrier_wait(&thread->started);
-	return ret;
+	if (pipe2(thread->started, O_CLOEXEC) || pipe2(thread->end, O_CLOEXEC))
+		return -errno;
+	if (pthread_create(&thread->thread, NULL, thread_waits, thread))
+		return -EAGAIN;
+	return read(thread->started[0], &byte, 1);
 }
 
 static int end_thread(struct thread *thread)
 {
-	pthread_barrier_wait(&thread->end);
+	close(thread->end[1]);
 	return pthread_join(thread->thread, NULL);
 }
 
