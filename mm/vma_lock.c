@@ -1,0 +1,550 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Per-VMA locks: slow paths, and the search under RCU that ends with the lock.
+ *
+ * Documentation/mm/vma_lock.rst has the rules and the argument why they hold.
+ */
+#include <linux/jhash.h>
+#include <linux/mm.h>
+#include <linux/sched.h>
+#include <linux/vma_lock.h>
+#include <linux/vmstat.h>
+#include <linux/wait_bit.h>
+
+/* A query holds the lock for some hundred instructions: rarely worth a sleep. */
+#define VMA_LOCK_SPINS		256
+/* Looks at one place before mmap_lock is taken: longer than most write sections. */
+#define VMA_WALK_TRIES		64
+/* Steps, each to the end of a leaf at most, in one RCU section. */
+#define VMA_WALK_STEPS		64
+
+/* Is this the lock word of a VMA that is marked for this write section? */
+static bool vma_lock_word_marked(long word, unsigned long seq)
+{
+	return !((word ^ (long)(seq << VMA_LOCK_SEQ_SHIFT)) >> VMA_LOCK_SEQ_SHIFT);
+}
+
+#ifdef CONFIG_DEBUG_VM
+/*
+ * x86 changes VM_PAT of a mapping it zaps under no lock of the VMA at all; no
+ * reader may look at it.
+ */
+#ifdef CONFIG_X86
+#define VMA_LOCK_UNSTABLE_FLAGS	VM_PAT
+#else
+#define VMA_LOCK_UNSTABLE_FLAGS	0UL
+#endif
+
+static unsigned long vma_lock_hash(const struct vm_area_struct *vma)
+{
+	unsigned long state[] = {
+		vma->vm_start, vma->vm_end, vma->vm_pgoff,
+		vma->vm_flags & ~VMA_LOCK_UNSTABLE_FLAGS,
+		(unsigned long)vma->vm_file,
+		vma->vm_file ? 0 : (unsigned long)vma->anon_name,
+	};
+
+	return jhash2((u32 *)state, sizeof(state) / sizeof(u32), 0);
+}
+
+/*
+ * While a VMA is not marked it does not change. Called with the VMA stable and
+ * its marks over: notes what it looks like the first time after a mark, and
+ * compares every other time. Readers may note at once: they note the same.
+ */
+static void vma_lock_check(struct vm_area_struct *vma, long word)
+{
+	unsigned long mark = (unsigned long)word >> VMA_LOCK_SEQ_SHIFT;
+	unsigned long hash;
+
+	if (word & VMA_LOCK_DETACHED)
+		return;
+	hash = vma_lock_hash(vma);
+	if (smp_load_acquire(&vma->vm_lock_noted) != mark + 1) {
+		WRITE_ONCE(vma->vm_lock_hash, hash);
+		/* Hash before mark: who sees the mark compares with this hash. */
+		smp_store_release(&vma->vm_lock_noted, mark + 1);
+	} else if (READ_ONCE(vma->vm_lock_hash) != hash) {
+		dump_vma(vma);
+		WARN_ONCE(1, "VMA %px changed without vma_start_write()", vma);
+	}
+}
+#else
+static void vma_lock_check(struct vm_area_struct *vma, long word) {}
+#endif
+
+/**
+ * vma_lock_ctor() - constructor of the cache of VMAs
+ * @vma: a struct vm_area_struct
+ *
+ * The lock word outlives the VMA: a reader with an old pointer tests it.
+ */
+void vma_lock_ctor(void *vma)
+{
+	atomic_long_set(&((struct vm_area_struct *)vma)->vm_lock, VMA_LOCK_DETACHED);
+}
+
+#ifdef CONFIG_LOCKDEP
+/*
+ * One for all: whoever waits for mmap_lock with a VMA locked, and the writer
+ * who waits for that VMA with mmap_lock held, wait for each other.
+ */
+static struct lockdep_map vma_lock_map = STATIC_LOCKDEP_MAP_INIT("vma_lock", &vma_lock_map);
+#endif
+
+/* The word forbids new readers; wait for those that are there. */
+static void vma_lock_wait_for_readers(struct vm_area_struct *vma)
+{
+	atomic_long_t *lock = &vma->vm_lock;
+	unsigned int spins;
+
+	lock_map_acquire(&vma_lock_map);
+	lock_map_release(&vma_lock_map);
+	for (spins = 0; spins < VMA_LOCK_SPINS; spins++) {
+		if (!(atomic_long_read_acquire(lock) & VMA_LOCK_READERS))
+			return;
+		cpu_relax();
+	}
+	/* Ordered against the reader's decrement, which looks for the flag. */
+	atomic_long_fetch_or(VMA_LOCK_WAITING, lock);
+	wait_var_event(lock, !(atomic_long_read_acquire(lock) & VMA_LOCK_READERS));
+	atomic_long_andnot(VMA_LOCK_WAITING, lock);
+}
+
+/* Mark an attached VMA, with more flags; false if it is in no tree. */
+static bool vma_lock_mark(struct vm_area_struct *vma, long flags)
+{
+	long old = atomic_long_read(&vma->vm_lock);
+	long new;
+
+	might_sleep();
+	if (old & VMA_LOCK_DETACHED)
+		return false;
+	vma_begin_write_section(vma->vm_mm);
+	do {
+		new = vma_lock_marked(vma->vm_mm) | flags | (old & VMA_LOCK_READERS);
+	} while (!atomic_long_try_cmpxchg(&vma->vm_lock, &old, new));
+	if (unlikely(new & VMA_LOCK_READERS))
+		vma_lock_wait_for_readers(vma);
+	if (!vma_lock_word_marked(old, vma->vm_mm->vma_seq)) {
+		vma_lock_check(vma, old);
+		vma_lock_forget(vma);
+	}
+	return true;
+}
+
+/**
+ * __vma_start_write() - mark a VMA before it is changed, slow path
+ * @vma: the VMA, not marked yet
+ *
+ * Context: as vma_start_write(), which is to be called.
+ */
+void __vma_start_write(struct vm_area_struct *vma)
+{
+	vma_lock_mark(vma, 0);
+}
+
+/**
+ * vma_start_remove() - mark a VMA that will be removed from its tree
+ * @vma: the VMA
+ *
+ * As vma_start_write(), but the mark outlasts the release of mmap_lock: an old
+ * pointer to the VMA will not get its lock.
+ *
+ * Context: mmap_lock of the address space held for writing. May sleep.
+ */
+void vma_start_remove(struct vm_area_struct *vma)
+{
+	mmap_assert_write_locked(vma->vm_mm);
+	VM_WARN_ON_ONCE(!vma_lock_mark(vma, VMA_LOCK_DETACHED));
+}
+
+/**
+ * vma_cancel_remove() - a VMA stays in its tree after all
+ * @vma: a VMA that was given to vma_start_remove()
+ *
+ * It stays marked as after vma_start_write().
+ *
+ * Context: mmap_lock held for writing since vma_start_remove().
+ */
+void vma_cancel_remove(struct vm_area_struct *vma)
+{
+	mmap_assert_write_locked(vma->vm_mm);
+	atomic_long_andnot(VMA_LOCK_DETACHED, &vma->vm_lock);
+}
+
+/**
+ * vma_lock_release() - a VMA is about to be freed
+ * @vma: the VMA, in no tree; or the address space has no users
+ *
+ * Returns when nobody holds the lock of @vma, and nobody will again. A reader
+ * of another address space, who met @vma in the memory of a VMA that it was
+ * looking for, can hold the lock for a moment even when no user is left.
+ *
+ * Context: may sleep.
+ */
+void vma_lock_release(struct vm_area_struct *vma)
+{
+	long old = atomic_long_read(&vma->vm_lock);
+
+	if (!(old & VMA_LOCK_DETACHED))
+		old = atomic_long_fetch_or(VMA_LOCK_DETACHED, &vma->vm_lock);
+	if (unlikely(old & VMA_LOCK_READERS))
+		vma_lock_wait_for_readers(vma);
+}
+
+/* May a VMA of @mm with this lock word be read? The word was read with acquire. */
+static bool vma_lock_readable(long word, const struct mm_struct *mm)
+{
+	/*
+	 * Acquire: the word first, since a mark is written after the sequence
+	 * that it is for; and when the marks are over, so are the changes.
+	 * Pairs with vma_begin_write_section() and vma_end_write_all().
+	 */
+	return !(word & VMA_LOCK_DETACHED) &&
+	       !vma_lock_word_marked(word, smp_load_acquire(&mm->vma_seq));
+}
+
+static void __vma_end_read(struct vm_area_struct *vma)
+{
+	atomic_long_t *lock = &vma->vm_lock;
+	long word = atomic_long_dec_return(lock);
+
+	/* From here on only the address of the lock is used: @vma may be gone. */
+	if (unlikely((word & (VMA_LOCK_READERS | VMA_LOCK_WAITING)) == VMA_LOCK_WAITING))
+		wake_up_var(lock);
+}
+
+/*
+ * Try to lock a VMA that was found in the tree of @mm, under RCU. It may have
+ * left that tree: when the lock was got, the caller must look at vm_mm first.
+ */
+static bool vma_start_read(struct vm_area_struct *vma, const struct mm_struct *mm)
+{
+	long old, new;
+
+	do {
+		old = atomic_long_read_acquire(&vma->vm_lock);
+		new = old + VMA_LOCK_READER;
+		if (!vma_lock_readable(old, mm) || !(new & VMA_LOCK_READERS))
+			return false;
+	} while (!atomic_long_try_cmpxchg(&vma->vm_lock, &old, new));
+
+	/*
+	 * The sequence wraps where long is short: a writer takes a very old
+	 * mark for its own and does not touch the word. Both it and we have a
+	 * full barrier between our write (mm->vma_seq, vm_lock) and our read of
+	 * the other's: one of us sees the other.
+	 */
+	if (unlikely(vma_lock_word_marked(new, READ_ONCE(mm->vma_seq)))) {
+		__vma_end_read(vma);
+		return false;
+	}
+	rwsem_acquire_read(&vma_lock_map, 0, 1, _RET_IP_);
+	return true;
+}
+
+/**
+ * vma_end_read() - unlock a VMA
+ * @vma: the VMA; the caller must not touch it after this
+ *
+ * Context: any in which wake_up() may be called.
+ */
+void vma_end_read(struct vm_area_struct *vma)
+{
+	rwsem_release(&vma_lock_map, _RET_IP_);
+	__vma_end_read(vma);
+}
+EXPORT_SYMBOL_GPL(vma_end_read);
+
+/* Has a VMA of @mm changed since mm->vma_seq was @seq? Or may it, meanwhile? */
+static bool vma_seq_changed(const struct mm_struct *mm, unsigned long seq)
+{
+	/* What was read before the sequence; pairs with the writers' smp_mb(). */
+	smp_rmb();
+	return (seq & 1) || READ_ONCE(mm->vma_seq) != seq;
+}
+
+/*
+ * A place in a leaf of the tree. Nodes are read as they are, also when a writer
+ * has replaced them meanwhile: their slots stay as they were, while the head
+ * for call_rcu() overwrites pivots. So the wrong VMA or a wrong hole may be
+ * found, never a wild pointer; the VMA or mm->vma_seq tell what to believe.
+ */
+static_assert(offsetofend(struct maple_node, ma_flags) <= offsetof(struct maple_range_64, slot));
+static_assert(offsetofend(struct maple_node, ma_flags) <= offsetof(struct maple_arange_64, slot));
+
+struct vma_leaf {
+	const struct maple_range_64 *node;
+	unsigned int slot;
+	unsigned int end;	/* the last slot in use */
+	unsigned long max;	/* the last address below the leaf */
+};
+
+static const struct maple_node *vma_tree_node(const void *entry)
+{
+	return (const struct maple_node *)((unsigned long)entry & ~MAPLE_NODE_MASK);
+}
+
+static enum maple_type vma_tree_type(const void *entry)
+{
+	return ((unsigned long)entry >> MAPLE_NODE_TYPE_SHIFT) & MAPLE_NODE_TYPE_MASK;
+}
+
+/* The first slot whose pivot is not below @addr; the last slot needs no pivot. */
+static __always_inline unsigned int vma_tree_slot(const unsigned long *pivots, unsigned int end,
+				  unsigned long addr)
+{
+	const unsigned long *pivot = pivots, *last = pivots + end;
+
+	if (end && data_race(pivots[end / 2]) < addr)
+		pivot += end / 2 + 1;
+	while (pivot < last && data_race(*pivot) < addr)
+		pivot++;
+	return pivot - pivots;
+}
+
+/* The last slot in use: a leaf that is not full keeps it in its last slot. */
+static unsigned int vma_leaf_end(const struct maple_range_64 *node, unsigned long max)
+{
+	unsigned long pivot = READ_ONCE(node->pivot[MAPLE_RANGE64_SLOTS - 2]);
+
+	if (!pivot)
+		return READ_ONCE(node->meta.end);
+	return pivot == max ? MAPLE_RANGE64_SLOTS - 2 : MAPLE_RANGE64_SLOTS - 1;
+}
+
+/* Go down to the leaf and the slot for @addr; false if the tree is empty. */
+static __always_inline bool vma_leaf_find(struct mm_struct *mm, unsigned long addr,
+					  struct vma_leaf *leaf)
+{
+	const void *entry = rcu_dereference(mm->mm_mt.ma_root);
+
+	leaf->max = ULONG_MAX;
+	if (unlikely(!xa_is_node(entry)))
+		return false;
+
+	while (vma_tree_type(entry) == maple_arange_64) {
+		const struct maple_arange_64 *node = &vma_tree_node(entry)->ma64;
+		unsigned int end = READ_ONCE(node->meta.end);
+		unsigned int slot = vma_tree_slot(node->pivot, end, addr);
+
+		if (slot < end)
+			leaf->max = READ_ONCE(node->pivot[slot]);
+		entry = rcu_dereference(node->slot[slot]);
+	}
+
+	leaf->node = &vma_tree_node(entry)->mr64;
+	leaf->end = vma_leaf_end(leaf->node, leaf->max);
+	leaf->slot = vma_tree_slot(leaf->node->pivot, leaf->end, addr);
+	return true;
+}
+
+static struct vm_area_struct *vma_leaf_entry(const struct vma_leaf *leaf)
+{
+	return rcu_dereference(leaf->node->slot[leaf->slot]);
+}
+
+/* Lock @vma if it matches; it may be any VMA by now, or none. */
+static bool vma_walk_lock(const struct vma_walk *walk, struct vm_area_struct *vma)
+{
+	if (!vma_start_read(vma, walk->mm))
+		return false;
+	if (unlikely(vma->vm_mm != walk->mm))
+		goto unlock;
+	vma_lock_check(vma, atomic_long_read(&vma->vm_lock));
+	if (likely(walk->addr < vma->vm_end && (!walk->covering || vma->vm_start <= walk->addr) &&
+		   vma_walk_wants(walk, vma->vm_flags, vma->vm_file)))
+		return true;
+unlock:
+	vma_end_read(vma);
+	return false;
+}
+
+/* Is there nothing more to look at behind @last? If there is, go on there. */
+static bool vma_walk_ends(struct vma_walk *walk, unsigned long last)
+{
+	if (walk->covering || last == ULONG_MAX)
+		return true;
+	walk->addr = last + 1;
+	return false;
+}
+
+/* The first VMA in the rest of the leaf that looks as if it matched. */
+static struct vm_area_struct *vma_leaf_search(const struct vma_walk *walk, struct vma_leaf *leaf)
+{
+	unsigned int end = walk->covering ? leaf->slot : leaf->end;
+	struct vm_area_struct *vma;
+
+	for (; leaf->slot <= end; leaf->slot++) {
+		vma = vma_leaf_entry(leaf);
+		if (vma && vma_walk_wants(walk, data_race(READ_ONCE(vma->vm_flags)),
+					  data_race(READ_ONCE(vma->vm_file))))
+			return vma;
+	}
+	return NULL;
+}
+
+/*
+ * Look at the rest of a leaf while no writer is at work. What is passed over,
+ * VMAs and holes, is passed over because mm->vma_seq stayed @seq throughout.
+ *
+ * Return: a locked VMA, NULL at the end, -EINPROGRESS to go on, -EAGAIN if a
+ * writer was met.
+ */
+static struct vm_area_struct *vma_walk_quiet(struct vma_walk *walk, unsigned long seq)
+{
+	struct mm_struct *mm = walk->mm;
+	struct vm_area_struct *vma = NULL;
+	struct vma_leaf leaf;
+
+	if (likely(vma_leaf_find(mm, walk->addr, &leaf)))
+		vma = vma_leaf_search(walk, &leaf);
+	if (!vma) {
+		if (vma_seq_changed(mm, seq))
+			return ERR_PTR(-EAGAIN);
+		return vma_walk_ends(walk, leaf.max) ? NULL : ERR_PTR(-EINPROGRESS);
+	}
+	if (!vma_walk_lock(walk, vma))
+		return ERR_PTR(-EAGAIN);
+	/* Nothing was passed over when the VMA covers the address. */
+	if (vma->vm_start > walk->addr && vma_seq_changed(mm, seq)) {
+		vma_end_read(vma);
+		return ERR_PTR(-EAGAIN);
+	}
+	return vma;
+}
+
+/*
+ * Is @vma one that covers the address and does not match? What is read without
+ * the lock counts because the VMA was not marked before and is not after.
+ */
+static bool vma_walk_rejects(const struct vma_walk *walk, struct vm_area_struct *vma,
+			     unsigned long *last)
+{
+	long word = atomic_long_read_acquire(&vma->vm_lock);
+	unsigned long start, end;
+	bool mine, wanted;
+
+	if (!vma_lock_readable(word, walk->mm))
+		return false;
+	mine = data_race(READ_ONCE(vma->vm_mm)) == walk->mm;
+	start = data_race(READ_ONCE(vma->vm_start));
+	end = data_race(READ_ONCE(vma->vm_end));
+	wanted = vma_walk_wants(walk, data_race(READ_ONCE(vma->vm_flags)),
+				data_race(READ_ONCE(vma->vm_file)));
+	/* The fields before the word; pairs with the writers' full barriers. */
+	smp_rmb();
+	if (!mine || wanted || walk->addr < start || walk->addr >= end)
+		return false;
+	if ((atomic_long_read(&vma->vm_lock) ^ word) & ~(VMA_LOCK_READERS | VMA_LOCK_WAITING))
+		return false;
+	*last = end - 1;
+	return !vma_lock_word_marked(word, READ_ONCE(walk->mm->vma_seq));
+}
+
+/*
+ * Look at one VMA or one hole beside writers. A VMA answers for itself; a hole
+ * counts only when no writer was at work, since they make some in passing.
+ *
+ * Return: as vma_walk_quiet().
+ */
+static noinline struct vm_area_struct *vma_walk_careful(struct vma_walk *walk, unsigned long seq)
+{
+	struct vm_area_struct *vma = NULL;
+	struct vma_leaf leaf;
+	unsigned long last = ULONG_MAX;
+
+	if (vma_leaf_find(walk->mm, walk->addr, &leaf)) {
+		vma = vma_leaf_entry(&leaf);
+		last = leaf.slot < leaf.end ? READ_ONCE(leaf.node->pivot[leaf.slot]) : leaf.max;
+	}
+	if (!vma) {
+		if (vma_seq_changed(walk->mm, seq))
+			return ERR_PTR(-EAGAIN);
+	} else if (!vma_walk_rejects(walk, vma, &last)) {
+		if (!vma_walk_lock(walk, vma))
+			return ERR_PTR(-EAGAIN);
+		if (likely(vma->vm_start <= walk->addr))
+			return vma;
+		vma_end_read(vma);
+		return ERR_PTR(-EAGAIN);
+	}
+	return vma_walk_ends(walk, last) ? NULL : ERR_PTR(-EINPROGRESS);
+}
+
+/**
+ * vma_walk_rcu() - find the first VMA that matches, and lock it
+ * @walk: the search
+ *
+ * Never sleeps; VMAs that do not match are not locked. A VMA that matched
+ * during the whole call is not missed; one that never did is not returned.
+ *
+ * Context: any, with mm_users of @walk->mm held. Takes and leaves RCU; does not
+ * need mmap_lock.
+ * Return: the VMA, read-locked, to be released with vma_end_read(); NULL if
+ * there is none; -EINPROGRESS when it is time to reschedule and call again;
+ * -EAGAIN when the caller must look at @walk->addr under mmap_lock, because a
+ * writer is at work there.
+ */
+struct vm_area_struct *vma_walk_rcu(struct vma_walk *walk)
+{
+	struct vm_area_struct *vma = ERR_PTR(-EINPROGRESS);
+	unsigned int steps, tries = 0;
+	unsigned long seq;
+
+	rcu_read_lock();
+	for (steps = 0; steps < VMA_WALK_STEPS + tries; steps++) {
+		/* Before what it stands for; pairs with vma_end_write_all(). */
+		seq = smp_load_acquire(&walk->mm->vma_seq);
+		if (likely(!(seq & 1) && !tries))
+			vma = vma_walk_quiet(walk, seq);
+		else
+			vma = vma_walk_careful(walk, seq);
+		if (vma == ERR_PTR(-EINPROGRESS)) {
+			tries = 0;
+			continue;
+		}
+		if (likely(vma != ERR_PTR(-EAGAIN)) || ++tries == VMA_WALK_TRIES)
+			break;
+		count_vm_event(VMA_LOCK_RETRY);
+		cpu_relax();
+	}
+	rcu_read_unlock();
+	if (!IS_ERR(vma))
+		count_vm_event(VMA_LOCK_RCU);
+	return vma;
+}
+
+/**
+ * vma_lock_count_fallback() - count a look-up that took mmap_lock
+ */
+void vma_lock_count_fallback(void)
+{
+	count_vm_event(VMA_LOCK_MMAP);
+}
+
+/**
+ * find_and_lock_vma_rcu() - find_vma() under RCU, with the lock of the VMA
+ * @mm: the address space
+ * @address: the address
+ *
+ * While the VMA is locked it can be neither changed nor freed. Keep it short: a
+ * writer waits for it, with mmap_lock held.
+ *
+ * Context: any, with mm_users of @mm held. Does not need mmap_lock.
+ * Return: the first VMA with @address < vm_end, read-locked, to be released
+ * with vma_end_read(); NULL if there is none; -EAGAIN when the caller must take
+ * mmap_lock and use find_vma() instead.
+ */
+struct vm_area_struct *find_and_lock_vma_rcu(struct mm_struct *mm, unsigned long address)
+{
+	struct vma_walk walk = { .mm = mm, .addr = address };
+	struct vm_area_struct *vma;
+
+	do {
+		vma = vma_walk_rcu(&walk);
+	} while (vma == ERR_PTR(-EINPROGRESS));
+	return vma;
+}
+EXPORT_SYMBOL_GPL(find_and_lock_vma_rcu);
