@@ -51,13 +51,15 @@ struct build_id_image {
  * @buf: its bytes
  * @len: their number
  * @id_at: position of the build ID
- * @note_at: position of the header of its note
+ * @notes_at: position of the first note of all
+ * @note_at: position of the header of the note with the build ID
  * @need: bytes from the start without which it cannot be found
  */
 struct build_id_made {
 	u8 *buf;
 	u32 len;
 	u32 id_at;
+	u32 notes_at;
 	u32 note_at;
 	u32 need;
 };
@@ -188,6 +190,7 @@ static inline struct build_id_made build_id_image_make(const struct build_id_ima
 	u32 ph_end = phoff + phnum * (im->is64 ? 56 : 32);
 	u32 ph = phoff, i, first, sh;
 
+	made.notes_at = note;
 	if (phnum)
 		ph = build_id_image_others(im, buf, phoff, &note);
 
