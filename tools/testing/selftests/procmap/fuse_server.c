@@ -1,0 +1,684 @@
+// SPDX-License-Identifier: GPL-2.0
+/* A FUSE server that answers when it is told to: see fuse_server.h. */
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+#include <linux/mount.h>
+
+#include "fuse_server.h"
+
+#define SERVER_MAX_WRITE	(64 * 1024)
+#define SERVER_BUFFER		(SERVER_MAX_WRITE + 4096)
+#define SERVER_OPCODES		64
+/* Nothing is asked twice. */
+#define SERVER_VALID		1000000
+/* Node IDs: the root has 1. */
+#define SERVER_FIRST_NODE	2
+
+/* What the test asks for; each is answered by a note. */
+enum { COMMAND_STALL, COMMAND_RELEASE, COMMAND_FAIL };
+
+struct command {
+	int what;
+	unsigned int file;
+	unsigned int opcode;
+	unsigned int times;
+	int error;
+};
+
+/* What the server tells: that a command is in force, or that a request is held. */
+struct note {
+	bool held;
+	struct fuse_server_held request;
+};
+
+struct request {
+	struct request *next;
+	size_t size;
+	struct fuse_in_header in;
+	char arg[];
+};
+
+struct rule {
+	bool stall;
+	unsigned int fail;
+	int error;
+};
+
+struct file {
+	char *data;
+	size_t size;
+	struct rule rules[SERVER_OPCODES];
+};
+
+struct server {
+	int dev;
+	int sock;
+	unsigned int nr;
+	struct file files[FUSE_SERVER_FILES];
+	struct request *held;
+};
+
+static void reply(struct server *s, const struct fuse_in_header *in, int error, const void *data,
+		  size_t size)
+{
+	struct fuse_out_header out = {
+		.len = sizeof(out) + (error ? 0 : size),
+		.error = error,
+		.unique = in->unique,
+	};
+	struct iovec iov[] = {
+		{ .iov_base = &out, .iov_len = sizeof(out) },
+		{ .iov_base = (void *)data, .iov_len = error ? 0 : size },
+	};
+
+	/* Fails when who asked was killed meanwhile; so be it. */
+	(void)!writev(s->dev, iov, 2);
+}
+
+static struct file *file_of_node(struct server *s, __u64 node)
+{
+	return node - SERVER_FIRST_NODE < s->nr ? &s->files[node - SERVER_FIRST_NODE] : NULL;
+}
+
+static void fill_attr(struct server *s, __u64 node, struct fuse_attr *attr)
+{
+	const struct file *file = file_of_node(s, node);
+
+	memset(attr, 0, sizeof(*attr));
+	attr->ino = node;
+	attr->mode = file ? S_IFREG | 0777 : S_IFDIR | 0755;
+	attr->size = file ? file->size : 0;
+	attr->blocks = attr->size / 512;
+	attr->nlink = 1;
+	attr->blksize = 4096;
+}
+
+static void do_init(struct server *s, const struct request *req)
+{
+	const struct fuse_init_in *arg = (const void *)req->arg;
+	struct fuse_init_out out = {
+		.major = FUSE_KERNEL_VERSION,
+		.minor = FUSE_KERNEL_MINOR_VERSION,
+		.max_readahead = arg->max_readahead,
+		/* Changed times are kept, and sent when a mapping is closed. */
+		.flags = FUSE_WRITEBACK_CACHE,
+		.max_background = 12,
+		.congestion_threshold = 9,
+		.max_write = SERVER_MAX_WRITE,
+		.time_gran = 1,
+	};
+
+	reply(s, &req->in, 0, &out, sizeof(out));
+}
+
+static void do_lookup(struct server *s, const struct request *req)
+{
+	struct fuse_entry_out out = { .entry_valid = SERVER_VALID, .attr_valid = SERVER_VALID };
+	unsigned int number;
+	char rest;
+
+	if (sscanf(req->arg, "file%u%c", &number, &rest) != 1 || number >= s->nr) {
+		reply(s, &req->in, -ENOENT, NULL, 0);
+		return;
+	}
+	out.nodeid = SERVER_FIRST_NODE + number;
+	fill_attr(s, out.nodeid, &out.attr);
+	reply(s, &req->in, 0, &out, sizeof(out));
+}
+
+static void do_attr(struct server *s, const struct request *req)
+{
+	struct fuse_attr_out out = { .attr_valid = SERVER_VALID };
+
+	fill_attr(s, req->in.nodeid, &out.attr);
+	reply(s, &req->in, 0, &out, sizeof(out));
+}
+
+static void do_open(struct server *s, const struct request *req)
+{
+	struct fuse_open_out out = { .open_flags = 0 };
+
+	reply(s, &req->in, 0, &out, sizeof(out));
+}
+
+static void do_read(struct server *s, const struct request *req)
+{
+	const struct fuse_read_in *arg = (const void *)req->arg;
+	const struct file *file = file_of_node(s, req->in.nodeid);
+	size_t size = 0;
+
+	if (!file) {
+		reply(s, &req->in, -EISDIR, NULL, 0);
+		return;
+	}
+	if (arg->offset < file->size)
+		size = file->size - arg->offset;
+	if (size > arg->size)
+		size = arg->size;
+	reply(s, &req->in, 0, file->data + arg->offset, size);
+}
+
+static void do_write(struct server *s, const struct request *req)
+{
+	const struct fuse_write_in *arg = (const void *)req->arg;
+	struct fuse_write_out out = { .size = arg->size };
+	struct file *file = file_of_node(s, req->in.nodeid);
+
+	if (!file || arg->offset > file->size || arg->size > file->size - arg->offset) {
+		reply(s, &req->in, -ENOSPC, NULL, 0);
+		return;
+	}
+	memcpy(file->data + arg->offset, req->arg + sizeof(*arg), arg->size);
+	reply(s, &req->in, 0, &out, sizeof(out));
+}
+
+static void answer(struct server *s, const struct request *req)
+{
+	switch (req->in.opcode) {
+	case FUSE_INIT:
+		return do_init(s, req);
+	case FUSE_LOOKUP:
+		return do_lookup(s, req);
+	case FUSE_GETATTR:
+	case FUSE_SETATTR:
+		return do_attr(s, req);
+	case FUSE_OPEN:
+	case FUSE_OPENDIR:
+		return do_open(s, req);
+	case FUSE_READ:
+		return do_read(s, req);
+	case FUSE_WRITE:
+		return do_write(s, req);
+	case FUSE_ACCESS:
+	case FUSE_READDIR:
+	case FUSE_FLUSH:
+	case FUSE_FSYNC:
+	case FUSE_RELEASE:
+	case FUSE_RELEASEDIR:
+		return reply(s, &req->in, 0, NULL, 0);
+	case FUSE_FORGET:
+	case FUSE_BATCH_FORGET:
+	case FUSE_INTERRUPT:
+		return;
+	default:
+		return reply(s, &req->in, -EOPNOTSUPP, NULL, 0);
+	}
+}
+
+static void hold(struct server *s, const struct request *req, unsigned int file)
+{
+	struct request *copy = malloc(sizeof(*copy) + req->size);
+	struct note note = {
+		.held = true,
+		.request = { .file = file, .opcode = req->in.opcode, .pid = req->in.pid },
+	};
+
+	if (!copy)
+		_exit(1);
+	memcpy(copy, req, sizeof(*copy) + req->size);
+	copy->next = s->held;
+	s->held = copy;
+	if (send(s->sock, &note, sizeof(note), MSG_NOSIGNAL) != sizeof(note))
+		_exit(1);
+}
+
+static void handle(struct server *s, const struct request *req)
+{
+	struct file *file = file_of_node(s, req->in.nodeid);
+	struct rule *rule = NULL;
+
+	if (file && req->in.opcode < SERVER_OPCODES)
+		rule = &file->rules[req->in.opcode];
+	if (rule && rule->fail) {
+		rule->fail--;
+		reply(s, &req->in, -rule->error, NULL, 0);
+	} else if (rule && rule->stall) {
+		hold(s, req, file - s->files);
+	} else {
+		answer(s, req);
+	}
+}
+
+static void release_held(struct server *s, unsigned int file, unsigned int opcode)
+{
+	struct request **link = &s->held;
+
+	while (*link) {
+		struct request *req = *link;
+
+		if (req->in.nodeid != SERVER_FIRST_NODE + file || req->in.opcode != opcode) {
+			link = &req->next;
+			continue;
+		}
+		*link = req->next;
+		answer(s, req);
+		free(req);
+	}
+}
+
+static void obey(struct server *s)
+{
+	struct note note = { .held = false };
+	struct command command;
+	struct rule *rule;
+
+	/* Nobody is left to ask for anything. */
+	if (recv(s->sock, &command, sizeof(command), 0) != sizeof(command))
+		_exit(0);
+	rule = &s->files[command.file].rules[command.opcode];
+	switch (command.what) {
+	case COMMAND_STALL:
+		rule->stall = true;
+		break;
+	case COMMAND_RELEASE:
+		rule->stall = false;
+		release_held(s, command.file, command.opcode);
+		break;
+	case COMMAND_FAIL:
+		rule->fail = command.times;
+		rule->error = command.error;
+		break;
+	}
+	if (send(s->sock, &note, sizeof(note), MSG_NOSIGNAL) != sizeof(note))
+		_exit(1);
+}
+
+/* One request at a time, and commands first: a command is in force when it was answered. */
+static void serve(struct server *s)
+{
+	struct request *req = malloc(sizeof(*req) + SERVER_BUFFER);
+	struct pollfd fds[] = {
+		{ .fd = s->sock, .events = POLLIN },
+		{ .fd = s->dev, .events = POLLIN },
+	};
+	struct iovec iov[] = {
+		{ .iov_base = &req->in, .iov_len = sizeof(req->in) },
+		{ .iov_base = req->arg, .iov_len = SERVER_BUFFER },
+	};
+
+	if (!req)
+		_exit(1);
+	for (;;) {
+		ssize_t got;
+
+		if (poll(fds, 2, -1) < 0)
+			_exit(1);
+		if (fds[0].revents) {
+			obey(s);
+			continue;
+		}
+		got = readv(s->dev, iov, 2);
+		if (got < 0 && (errno == EAGAIN || errno == EINTR || errno == ENOENT))
+			continue;
+		if (got < (ssize_t)sizeof(req->in))
+			_exit(0);
+		req->size = got - sizeof(req->in);
+		handle(s, req);
+	}
+}
+
+static int write_file(const char *path, const char *text)
+{
+	int fd = open(path, O_WRONLY | O_CLOEXEC);
+	int ret = fd < 0 || write(fd, text, strlen(text)) < 0 ? -errno : 0;
+
+	close(fd);
+	return ret;
+}
+
+/* An ordinary user may mount in namespaces of his own, where he is root. */
+static int become_root(void)
+{
+	char uid_map[32], gid_map[32];
+	int ret;
+
+	if (!geteuid())
+		return 0;
+	snprintf(uid_map, sizeof(uid_map), "0 %d 1", geteuid());
+	snprintf(gid_map, sizeof(gid_map), "0 %d 1", getegid());
+	if (unshare(CLONE_NEWUSER | CLONE_NEWNS))
+		return -errno;
+	ret = write_file("/proc/self/setgroups", "deny");
+	if (!ret)
+		ret = write_file("/proc/self/uid_map", uid_map);
+	return ret ? ret : write_file("/proc/self/gid_map", gid_map);
+}
+
+static int set_option(int fs, const char *key, const char *value)
+{
+	return syscall(__NR_fsconfig, fs, FSCONFIG_SET_STRING, key, value, 0);
+}
+
+static int set_flag(int fs, const char *key)
+{
+	return syscall(__NR_fsconfig, fs, FSCONFIG_SET_FLAG, key, NULL, 0);
+}
+
+/* @others: who is not the mounter may use it too; in a user namespace that excludes the mounter. */
+static int make_mount(int dev, bool others)
+{
+	char number[16];
+	int fs, mount;
+
+	snprintf(number, sizeof(number), "%d", dev);
+	fs = syscall(__NR_fsopen, "fuse", FSOPEN_CLOEXEC);
+	if (fs < 0)
+		return -errno;
+	if (set_option(fs, "source", "fuse_server") || set_option(fs, "fd", number) ||
+	    set_option(fs, "rootmode", "40755") || set_option(fs, "user_id", "0") ||
+	    set_option(fs, "group_id", "0") || (others && set_flag(fs, "allow_other")) ||
+	    syscall(__NR_fsconfig, fs, FSCONFIG_CMD_CREATE, NULL, NULL, 0))
+		mount = -errno;
+	else
+		mount = syscall(__NR_fsmount, fs, FSMOUNT_CLOEXEC, 0);
+	if (mount == -1)
+		mount = -errno;
+	close(fs);
+	return mount;
+}
+
+union fd_control {
+	char buf[CMSG_SPACE(sizeof(int))];
+	struct cmsghdr align;
+};
+
+/* The first message: the descriptor of the mount, or what went wrong. */
+static int send_mount(int sock, int mount)
+{
+	union fd_control control = { .buf = { 0 } };
+	struct iovec iov = { .iov_base = &mount, .iov_len = sizeof(mount) };
+	struct msghdr msg = { .msg_iov = &iov, .msg_iovlen = 1 };
+	struct cmsghdr *cmsg;
+
+	if (mount >= 0) {
+		msg.msg_control = control.buf;
+		msg.msg_controllen = sizeof(control.buf);
+		cmsg = CMSG_FIRSTHDR(&msg);
+		cmsg->cmsg_level = SOL_SOCKET;
+		cmsg->cmsg_type = SCM_RIGHTS;
+		cmsg->cmsg_len = CMSG_LEN(sizeof(mount));
+		memcpy(CMSG_DATA(cmsg), &mount, sizeof(mount));
+	}
+	return sendmsg(sock, &msg, MSG_NOSIGNAL) == sizeof(mount) ? 0 : -errno;
+}
+
+static int recv_mount(int sock)
+{
+	union fd_control control;
+	int mount = -EPIPE;
+	struct iovec iov = { .iov_base = &mount, .iov_len = sizeof(mount) };
+	struct msghdr msg = {
+		.msg_iov = &iov,
+		.msg_iovlen = 1,
+		.msg_control = control.buf,
+		.msg_controllen = sizeof(control.buf),
+	};
+	struct cmsghdr *cmsg;
+
+	if (recvmsg(sock, &msg, MSG_CMSG_CLOEXEC) < 0)
+		return -errno;
+	cmsg = CMSG_FIRSTHDR(&msg);
+	if (cmsg && cmsg->cmsg_type == SCM_RIGHTS)
+		memcpy(&mount, CMSG_DATA(cmsg), sizeof(mount));
+	return mount;
+}
+
+static int make_files(struct server *s, const struct fuse_server_file *files, unsigned int nr)
+{
+	for (s->nr = 0; s->nr < nr; s->nr++) {
+		struct file *file = &s->files[s->nr];
+
+		file->size = files[s->nr].size;
+		file->data = calloc(1, file->size + 1);
+		if (!file->data)
+			return -ENOMEM;
+		if (files[s->nr].data)
+			memcpy(file->data, files[s->nr].data, file->size);
+	}
+	return 0;
+}
+
+static void run(int sock, const struct fuse_server_file *files, unsigned int nr)
+{
+	bool root = !geteuid();
+	struct server s = { .sock = sock };
+	int mount = become_root();
+
+	if (!mount)
+		mount = make_files(&s, files, nr);
+	if (!mount) {
+		s.dev = open("/dev/fuse", O_RDWR | O_CLOEXEC | O_NONBLOCK);
+		mount = s.dev < 0 ? -errno : make_mount(s.dev, root);
+	}
+	if (send_mount(sock, mount) || mount < 0)
+		_exit(1);
+	close(mount);
+	serve(&s);
+}
+
+/**
+ * fuse_server_start() - start a server
+ * @server: what to set up
+ * @files: its files, copied
+ * @nr: their number, at most FUSE_SERVER_FILES
+ *
+ * Return: 0; -ENOENT, -EACCES or -ENODEV: no /dev/fuse, no access to it or no
+ * FUSE in this kernel; -EPERM or -EINVAL also: no user namespaces; or another
+ * -errno.
+ */
+int fuse_server_start(struct fuse_server *server, const struct fuse_server_file *files,
+		      unsigned int nr)
+{
+	pid_t parent = getpid();
+	int sock[2];
+
+	if (nr > FUSE_SERVER_FILES)
+		return -EINVAL;
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sock))
+		return -errno;
+	fflush(NULL);
+	server->nr_notes = 0;
+	server->pid = fork();
+	if (!server->pid) {
+		close(sock[0]);
+		if (prctl(PR_SET_PDEATHSIG, SIGKILL) || getppid() != parent)
+			_exit(1);
+		run(sock[1], files, nr);
+	}
+	close(sock[1]);
+	server->sock = sock[0];
+	server->mount = server->pid < 0 ? -errno : recv_mount(sock[0]);
+	if (server->mount >= 0)
+		return 0;
+	close(sock[0]);
+	if (server->pid > 0)
+		waitpid(server->pid, NULL, 0);
+	return server->mount;
+}
+
+/**
+ * fuse_server_stop() - end a server
+ * @server: the server; whoever waits for an answer gets an error
+ */
+void fuse_server_stop(struct fuse_server *server)
+{
+	kill(server->pid, SIGKILL);
+	waitpid(server->pid, NULL, 0);
+	close(server->sock);
+	close(server->mount);
+}
+
+/**
+ * fuse_server_open() - open a file of a server
+ * @server: the server
+ * @file: number of the file
+ * @flags: O_*
+ *
+ * Return: a descriptor, or -errno.
+ */
+int fuse_server_open(struct fuse_server *server, unsigned int file, int flags)
+{
+	char name[16];
+	int fd;
+
+	snprintf(name, sizeof(name), "file%u", file);
+	fd = openat(server->mount, name, flags | O_CLOEXEC);
+	return fd < 0 ? -errno : fd;
+}
+
+/* The next note, waited for until @deadline; -ETIMEDOUT, or -EPIPE when the server is gone. */
+static int next_note(struct fuse_server *server, struct note *note, int timeout_ms)
+{
+	struct pollfd fd = { .fd = server->sock, .events = POLLIN };
+	int ready = poll(&fd, 1, timeout_ms);
+
+	if (ready < 0)
+		return -errno;
+	if (!ready)
+		return -ETIMEDOUT;
+	if (recv(server->sock, note, sizeof(*note), 0) != sizeof(*note))
+		return -EPIPE;
+	if (!note->held)
+		return 0;
+	if (server->nr_notes == FUSE_SERVER_NOTES)
+		return -ENOBUFS;
+	server->notes[server->nr_notes++] = note->request;
+	return 0;
+}
+
+static int order(struct fuse_server *server, const struct command *command)
+{
+	struct note note = { .held = true };
+	int ret;
+
+	if (command->file >= FUSE_SERVER_FILES || command->opcode >= SERVER_OPCODES)
+		return -EINVAL;
+	if (send(server->sock, command, sizeof(*command), MSG_NOSIGNAL) != sizeof(*command))
+		return -errno;
+	while (note.held) {
+		ret = next_note(server, &note, -1);
+		if (ret)
+			return ret;
+	}
+	return 0;
+}
+
+/**
+ * fuse_server_stall() - requests get no answer from now on
+ * @server: the server
+ * @file: for this file
+ * @opcode: of this kind: FUSE_READ, FUSE_SETATTR, ...
+ *
+ * Return: 0 or -errno.
+ */
+int fuse_server_stall(struct fuse_server *server, unsigned int file, unsigned int opcode)
+{
+	struct command command = { .what = COMMAND_STALL, .file = file, .opcode = opcode };
+
+	return order(server, &command);
+}
+
+/**
+ * fuse_server_fail() - requests fail a few times, before anything else is done
+ * @server: the server
+ * @file: for this file
+ * @opcode: of this kind
+ * @times: how often
+ * @error: errno to answer with
+ *
+ * Return: 0 or -errno.
+ */
+int fuse_server_fail(struct fuse_server *server, unsigned int file, unsigned int opcode,
+		     unsigned int times, int error)
+{
+	struct command command = {
+		.what = COMMAND_FAIL, .file = file, .opcode = opcode,
+		.times = times, .error = error,
+	};
+
+	return order(server, &command);
+}
+
+/* Forget the first note that fits; 0 if there is one. */
+static int take_note(struct fuse_server *server, unsigned int file, unsigned int opcode,
+		     pid_t *pid)
+{
+	unsigned int i;
+
+	for (i = 0; i < server->nr_notes; i++) {
+		struct fuse_server_held *held = &server->notes[i];
+
+		if (held->file != file || held->opcode != opcode)
+			continue;
+		if (pid)
+			*pid = held->pid;
+		*held = server->notes[--server->nr_notes];
+		return 0;
+	}
+	return -EAGAIN;
+}
+
+/**
+ * fuse_server_release() - answer what was held, and everything from now on
+ * @server: the server
+ * @file: for this file
+ * @opcode: of this kind
+ *
+ * Return: 0 or -errno.
+ */
+int fuse_server_release(struct fuse_server *server, unsigned int file, unsigned int opcode)
+{
+	struct command command = { .what = COMMAND_RELEASE, .file = file, .opcode = opcode };
+	int ret = order(server, &command);
+
+	while (!ret && !take_note(server, file, opcode, NULL))
+		;
+	return ret;
+}
+
+/**
+ * fuse_server_wait_held() - wait until a request is held
+ * @server: the server
+ * @file: for this file
+ * @opcode: of this kind
+ * @timeout_ms: how long
+ * @pid: gets the thread that waits for the answer; or NULL
+ *
+ * Each request is reported once.
+ *
+ * Return: 0; -ETIMEDOUT; or another -errno.
+ */
+int fuse_server_wait_held(struct fuse_server *server, unsigned int file, unsigned int opcode,
+			  int timeout_ms, pid_t *pid)
+{
+	struct timespec start, now;
+	struct note note;
+	int left = timeout_ms;
+	int ret;
+
+	clock_gettime(CLOCK_MONOTONIC, &start);
+	while (take_note(server, file, opcode, pid)) {
+		ret = next_note(server, &note, left < 0 ? 0 : left);
+		if (ret)
+			return ret;
+		clock_gettime(CLOCK_MONOTONIC, &now);
+		left = timeout_ms - (now.tv_sec - start.tv_sec) * 1000 -
+		       (now.tv_nsec - start.tv_nsec) / 1000000;
+	}
+	return 0;
+}

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * A FUSE server that answers when it is told to.
+ *
+ * It is a process of its own, on raw /dev/fuse; its mount has no mount point
+ * but only a descriptor, through which files are opened. When the server ends,
+ * by fuse_server_stop() or because the test died, the kernel ends all requests
+ * with an error; nothing is left behind. As an ordinary user it needs user
+ * namespaces, and access to /dev/fuse.
+ *
+ * Functions return 0 or a descriptor, and -errno on failure.
+ */
+#ifndef SELFTEST_FUSE_SERVER_H
+#define SELFTEST_FUSE_SERVER_H
+
+#include <stddef.h>
+#include <sys/types.h>
+#include <linux/fuse.h>
+
+#define FUSE_SERVER_FILES	8
+#define FUSE_SERVER_NOTES	64
+
+/**
+ * struct fuse_server_file - one file of the server, called "file<number>"
+ * @data: what it contains in the beginning; NULL: zeroes
+ * @size: bytes
+ */
+struct fuse_server_file {
+	const void *data;
+	size_t size;
+};
+
+/**
+ * struct fuse_server_held - a request that is not answered yet
+ * @file: number of the file
+ * @opcode: FUSE_READ, ...
+ * @pid: the thread that waits for the answer; that of a kernel thread if it is
+ *	one; 0 if nobody waits
+ */
+struct fuse_server_held {
+	unsigned int file;
+	unsigned int opcode;
+	pid_t pid;
+};
+
+/**
+ * struct fuse_server - a running server
+ * @pid: its process
+ * @mount: descriptor of its root directory
+ */
+struct fuse_server {
+	pid_t pid;
+	int mount;
+	int sock;
+	unsigned int nr_notes;
+	struct fuse_server_held notes[FUSE_SERVER_NOTES];
+};
+
+int fuse_server_start(struct fuse_server *server, const struct fuse_server_file *files,
+		      unsigned int nr);
+void fuse_server_stop(struct fuse_server *server);
+
+int fuse_server_open(struct fuse_server *server, unsigned int file, int flags);
+int fuse_server_stall(struct fuse_server *server, unsigned int file, unsigned int opcode);
+int fuse_server_fail(struct fuse_server *server, unsigned int file, unsigned int opcode,
+		     unsigned int times, int error);
+int fuse_server_release(struct fuse_server *server, unsigned int file, unsigned int opcode);
+int fuse_server_wait_held(struct fuse_server *server, unsigned int file, unsigned int opcode,
+			  int timeout_ms, pid_t *pid);
+
+#endif /* SELFTEST_FUSE_SERVER_H */
