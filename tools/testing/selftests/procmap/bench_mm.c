@@ -277,7 +277,7 @@ const struct bench_case bench_mm_cases[] = {
 	  .what = "fork + exit + wait, 1,000 VMAs",
 	  .setup = fork_setup, .op = fork_op, .teardown = mm_teardown },
 	{ .name = "mm/fault/write", .batch = 16, .flags = 1,
-	  .what = "first write to a private page",
+	  .what = "first write to a private page, clearing included",
 	  .setup = fault_setup, .op = fault_op },
 	{ .name = "mm/fault/read", .batch = 64, .what = "first read of a private page (zero page)",
 	  .setup = fault_setup, .op = fault_op },
