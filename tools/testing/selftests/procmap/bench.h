@@ -45,6 +45,7 @@ enum bench_layout {
  * struct bench_target - a process to be queried
  * @pid: its PID, 0: there is none
  * @maps: descriptor of its /proc/<pid>/maps
+ * @layout: kind of VMAs
  * @vmas: with BENCH_MIXED the number of all its VMAs, else of those in @area
  * @area: where the VMAs are that were made
  * @stride: distance of one to the next
@@ -76,7 +77,11 @@ struct bench;
  * @want: BENCH_WANT_* bits
  * @passed: VMAs that the filter passes over
  * @batch: operations in one repetition
- * @units: an operation consists of so many; 0: setup() says so
+ * @units: an operation consists of so many; 0: one, or setup() says
+ * @setup: prepares; returns 0, BENCH_UNAVAILABLE or -errno
+ * @op: one operation, the how manieth of the repetition is given; times itself
+ *	between bench_begin() and bench_end(), checks the answer; returns 0 or -errno
+ * @teardown: undoes @setup, also one that failed half-way; may be NULL
  */
 struct bench_case {
 	const char *name;
@@ -103,6 +108,14 @@ struct bench_case {
  * @sum: clock ticks in the timed parts of this repetition
  * @units: units in one operation
  * @target: the process that is queried, if any
+ * @fd: descriptor that the case works with, -1: none
+ * @area: memory that it works with
+ * @other: another place in memory
+ * @size: bytes at @area
+ * @address: the addresses that it asks for
+ * @query: argument of the query
+ * @name: buffer for the name
+ * @build_id: buffer for the build ID
  * @reason: why the case cannot run, or how it failed
  */
 struct bench {

@@ -87,6 +87,8 @@ double bench_clock_scale(void)
 
 /**
  * bench_clock_name() - what the figures were read from
+ *
+ * Return: its name
  */
 const char *bench_clock_name(void)
 {

@@ -7,6 +7,11 @@
 
 /**
  * struct bench_environment - what the figures depend on
+ * @accelerator: what runs the machine, as the user said
+ * @config_hash: hash of the kernel's configuration, as the user said
+ * @cpu: processor that all cases ran on
+ * @reps: repetitions of each case
+ * @warm_up: repetitions before those
  */
 struct bench_environment {
 	const char *accelerator;
@@ -23,7 +28,11 @@ struct bench_environment {
  * @reps: repetitions that were made
  * @units: units in each of them
  * @raw: cost of a unit in each repetition, sorted by bench_result_settle()
+ * @min: least cost of a unit
+ * @median: the figure to quote
+ * @max: largest cost of a unit
  * @agree: share of the repetitions that are within 1 % of the median
+ * @reason: with @err, why
  */
 struct bench_result {
 	const struct bench_case *row;

@@ -59,6 +59,8 @@ static int library_copy(int to)
 /**
  * bench_library() - an ELF file at a short path, its pages in the page cache
  * @path: where it is, until bench_library_remove()
+ *
+ * Return: 0 or -errno
  */
 int bench_library(const char **path)
 {
@@ -253,6 +255,8 @@ static int target_start(struct bench_target *t)
  * @b: the case, whose target is set
  * @layout: kind of VMAs
  * @vmas: how many
+ *
+ * Return: 0, BENCH_UNAVAILABLE or -errno, both with the reason set
  */
 int bench_target_get(struct bench *b, enum bench_layout layout, unsigned long vmas)
 {
