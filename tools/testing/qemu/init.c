@@ -17,6 +17,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <stdnoreturn.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mount.h>
@@ -27,7 +28,6 @@
 #include <unistd.h>
 
 #define ARRAY_SIZE(a)	(sizeof(a) / sizeof((a)[0]))
-#define __noreturn	__attribute__((__noreturn__))
 #define P9_OPTIONS	"trans=virtio,version=9p2000.L,msize=262144"
 
 /* A command's standard output or error on its way to the host */
@@ -46,7 +46,7 @@ static struct stream streams[] = {
 
 static int verdict_port;
 
-static __noreturn void power_off(void)
+static noreturn void power_off(void)
 {
 	sync();
 	reboot(RB_POWER_OFF);
@@ -56,7 +56,7 @@ static __noreturn void power_off(void)
 		pause();
 }
 
-static __noreturn void stop(const char *step, const char *what)
+static noreturn void stop(const char *step, const char *what)
 {
 	printf("init: %s %s: %s\n", step, what, strerror(errno));
 	fflush(stdout);
@@ -219,7 +219,6 @@ static void raise_limits(void)
 	struct rlimit core = { .rlim_cur = 0, .rlim_max = RLIM_INFINITY };
 
 	setrlimit(RLIMIT_CORE, &core);
-	write_file("/proc/sys/kernel/printk", "4 4 1 7\n");
 	if (sethostname("vm", 2))
 		stop("set", "host name");
 }
@@ -247,7 +246,7 @@ static void become_user(void)
 		stop("become user", uid);
 }
 
-static __noreturn void run_child(bool interactive)
+static noreturn void run_child(bool interactive)
 {
 	char **command = read_vector("/vm/command");
 	int input = open(interactive ? "/dev/hvc0" : "/dev/null", O_RDWR);

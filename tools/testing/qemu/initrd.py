@@ -19,7 +19,8 @@ GROUP = "root:x:0:\nuser:x:1000:\n"
 
 def base_spec(init, etc):
     """The part that every image has."""
-    lines = [f"dir /{name} {'1777' if name == 'tmp' else '755'} 0 0" for name in DIRECTORIES]
+    lines = ["dir / 755 0 0"]
+    lines += [f"dir /{name} {'1777' if name == 'tmp' else '755'} 0 0" for name in DIRECTORIES]
     lines += ["nod /dev/console 600 0 0 c 5 1", "nod /dev/null 666 0 0 c 1 3",
               f"file /init {init} 755 0 0", f"file /bin/busybox {BUSYBOX} 755 0 0",
               f"file /etc/passwd {etc}/passwd 644 0 0", f"file /etc/group {etc}/group 644 0 0"]

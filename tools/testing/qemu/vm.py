@@ -44,7 +44,7 @@ ACCEL = {
                "-cpu", "max"],
     "kvm": ["-accel", "kvm", "-smp", "2", "-cpu", "host"],
 }
-CMDLINE = ("console=ttyS0 panic=-1 oops=panic panic_on_warn=1 softlockup_panic=1 hung_task_panic=1 "
+CMDLINE = ("console=ttyS0 panic=-1 oops=panic panic_on_warn=1 "
            "loglevel=7 printk.devkmsg=on random.trust_cpu=on no_timer_check tsc=reliable")
 VERDICT = re.compile(r"status (\d+) stdout (\d+) stderr (\d+) leaks (\d+)\n")
 STREAMS = ("stdout", "stderr")
@@ -66,9 +66,10 @@ def parse(argv):
     parser.add_argument("--kernel", help="another kernel image")
     parser.add_argument("--initrd", default=os.path.join(BUILD, "initrd.cpio"))
     parser.add_argument("--memory", default="1G", help="of the machine (default 1G)")
-    parser.add_argument("--accel", default="multi", choices=["multi", "icount", "kvm"],
+    parser.add_argument("--accel", default=os.environ.get("ACCEL") or "multi",
                         help="multi: two processors, TCG with a thread each (default); icount: one "
-                        "processor that counts instructions, a virtual nanosecond each; kvm")
+                        "processor that counts instructions, a virtual nanosecond each; kvm: two "
+                        "processors of the host; the environment variable ACCEL says the same")
     parser.add_argument("--timeout", type=float, default=300, help="seconds (default 300)")
     parser.add_argument("--root", default="initrd", choices=["initrd", "host"])
     parser.add_argument("--out", metavar="DIR", help="what the command writes to /out lands here")
@@ -82,6 +83,8 @@ def parse(argv):
     parser.add_argument("--quiet", action="store_true", help="do not pass the output on")
     parser.add_argument("command", nargs="+")
     args = parser.parse_args(argv)
+    if args.accel not in ACCEL:
+        raise Trouble(BROKEN, f"unknown accelerator {args.accel}; there are {', '.join(ACCEL)}")
     args.kernel = args.kernel or os.path.join(BUILD, args.variant, "bzImage")
     for path, make in ((args.kernel, "make kernel"), (args.initrd, "make initrd")):
         if not os.path.isfile(path):
