@@ -33,7 +33,9 @@ def find_source():
             raise Failure(f"KSRC={asked} does not exist; give a tarball or directory of Linux "
                           f"{SERIES}, or leave it out for Debian's package")
         raise Failure(f"{DEBIAN} is missing; install the package linux-source-{SERIES} or give KSRC=")
-    if not os.path.isdir(source) and not os.path.isfile(source):
+    if os.path.isdir(source):
+        kernel_version(source, f"KSRC={asked}")
+    elif not os.path.isfile(source):
         raise Failure(f"KSRC={asked} is neither a tarball nor a directory")
     return source
 
@@ -78,8 +80,6 @@ def unpack(source, where):
 
 def copy_directory(source, where):
     """Copy what belongs to the source; what git or a build left there stays behind."""
-    if not os.path.isfile(os.path.join(source, "Makefile")):
-        raise Failure(f"KSRC={source} is no kernel source tree: it has no Makefile")
     pack = ["tar", "-C", source, "-c"]
     names = None
     if os.path.isdir(os.path.join(source, ".git")):

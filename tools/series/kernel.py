@@ -64,8 +64,7 @@ class Kernel:
 
     def key(self, fragments):
         """Changes when the tree, an edit in it, the configuration or the compiler does."""
-        git = Repo(SRC) if self.src == SRC else Repo(SRC_BASE, os.path.join(
-            SRC, ".git", "worktrees", os.path.basename(SRC_BASE)))
+        git = Repo(self.src)
         digest = hashlib.sha256(git.out("rev-parse", "HEAD^{tree}").encode())
         digest.update(git.run("diff", "HEAD")[1])
         for path in fragments:

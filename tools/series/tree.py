@@ -157,7 +157,7 @@ def make_base():
             repo.run("worktree", "prune")
             repo.run("worktree", "add", "--quiet", "--force", "--detach", SRC_BASE,
                      state["commit"])
-        tree = Repo(SRC_BASE, os.path.join(SRC, ".git", "worktrees", os.path.basename(SRC_BASE)))
+        tree = Repo(SRC_BASE)
         if tree.ref("HEAD") != state["commit"] or tree.dirty():
             tree.run("reset", "--hard", "--quiet", state["commit"])
         say("TREE", f"{rel(SRC_BASE)}: Linux {state['version']}, unpatched")
