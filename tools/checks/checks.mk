@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: GPL-2.0
+#
+# The checks of `make check`, in order. To add one: its name to CHECKS, its recipe as check-<name>.
+# A recipe fails by its exit status; when it prints TAP, each case counts on its own. Further files
+# tools/checks/*.mk are read, too. `make check ONLY="name name"` runs a choice.
+
+CODE := python3 tools/checks/code.py
+STATIC := python3 tools/checks/static.py
+RESULTS := build/6.1/results
+SELFTESTS := sh /kselftest/run_kselftest.sh
+
+STATIC_CHECKS := shellcheck function-length spdx maintained own-c-style uapi kernel-doc
+CHECKS += $(STATIC_CHECKS)
+
+$(STATIC_CHECKS:%=check-%): check-%:
+	$(STATIC) $*
+
+# Every patch that `make series` writes is clean under checkpatch.pl --strict
+CHECKS += checkpatch
+check-checkpatch:
+	$(CODE) checkpatch
+
+# sparse and W=1 add nothing
+CHECKS += warnings
+check-warnings:
+	$(CODE) warnings
+
+# make tree, apply, series, refresh, and what they say to bad input
+CHECKS += series
+check-series:
+	tools/checks/series_test.py
+
+# The client's own tests, on a kernel that is made up
+CHECKS += client
+check-client:
+	mkdir -p build/6.1/client-test
+	$(MAKE) -C tools/procmap O=$(abspath build/6.1/client-test) check
+
+# The test machine tells each way to fail from the others
+CHECKS += vm
+check-vm:
+	tools/checks/vm_test.py
+
+# kselftests, 64-bit and 32-bit: as root and as an ordinary user, plain and debug kernels
+define kselftest_check
+CHECKS += kselftest-$(1)-root kselftest-$(1)-user
+check-kselftest-$(1)-root:
+	$(VM) --variant $(1) --memory 2G --timeout $(2) --results $(RESULTS)/$(1)-root -- $(SELFTESTS)
+check-kselftest-$(1)-user:
+	$(VM) --variant $(1) --memory 2G --timeout $(2) --results $(RESULTS)/$(1)-user --uid 1000 \
+		-- $(SELFTESTS)
+endef
+CHECK_VARIANTS ?= plain debug kcsan
+$(eval $(call kselftest_check,plain,900))
+$(if $(filter debug,$(CHECK_VARIANTS)),$(eval $(call kselftest_check,debug,1800)))
+$(if $(filter kcsan,$(CHECK_VARIANTS)),$(eval $(call kselftest_check,kcsan,1800)))
+
+# The main job, on this machine's own root file system
+CHECKS += run
+check-run:
+	$(RUN)
+
+# Every commit of the series builds
+CHECKS += commits
+check-commits:
+	$(CODE) commits

@@ -1,0 +1,161 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0
+"""Checks that need kernel trees; usage: code.py checkpatch|warnings|commits.
+
+checkpatch  every patch of `make series` passes checkpatch.pl --strict without a remark
+warnings    sparse and W=1 say nothing about our files, and nothing new about those we change
+commits     every commit of the series builds, with the configuration of the plain kernel
+"""
+
+import collections
+import glob
+import os
+import re
+import subprocess
+import sys
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+sys.path.insert(0, os.path.join(ROOT, "tools", "series"))
+
+import tree  # noqa: E402  pylint: disable=wrong-import-position
+from common import BUILD, SRC, SRC_BASE, TOP, Failure  # noqa: E402  pylint: disable=wrong-import-position
+from git import Repo  # noqa: E402  pylint: disable=wrong-import-position
+from kernel import Kernel  # noqa: E402  pylint: disable=wrong-import-position
+
+WARNING = re.compile(r"^(?:\.\./|\S*/src(?:-base)?/)?(\S+?):\d+(?::\d+)?: (warning|error): (.*)$")
+# What a commit of the series can break, apart from the files that it changes; all of the kernel is
+# built at the end of the series.
+DIRECTORIES = ["mm/", "fs/proc/", "kernel/", "lib/"]
+
+
+def checkpatch():
+    """One TAP case for each patch."""
+    patches = sorted(glob.glob(os.path.join(TOP, "series", "*.patch")))
+    print("TAP version 13")
+    failed = 0
+    for number, patch in enumerate(patches, 1):
+        result = subprocess.run(["perl", os.path.join(SRC, "scripts/checkpatch.pl"), "--strict",
+                                 "--root", SRC, "--no-summary", "--show-types", patch],
+                                cwd=SRC, capture_output=True, text=True, check=False)
+        remarks = [line for line in result.stdout.splitlines()
+                   if re.match(r"(ERROR|WARNING|CHECK):", line)]
+        bad = result.returncode or remarks
+        failed += bool(bad)
+        for line in result.stdout.splitlines() if bad else ():
+            print(f"# {line}")
+        print(f"{'not ok' if bad else 'ok'} {number} {os.path.basename(patch)}")
+    print(f"1..{len(patches)}")
+    return 1 if failed else 0
+
+
+class Lint(Kernel):
+    """A build directory of its own, so that W=1 does not make the real ones rebuild."""
+
+    def __init__(self, variant, name, src):
+        super().__init__(variant)
+        self.out, self.src = os.path.join(BUILD, name), src
+
+    def prepare(self):
+        os.makedirs(self.out, exist_ok=True)
+        self.configure(self.fragments())
+        self.make(f"{os.path.basename(self.out)}-prepare", "prepare")
+
+    def remarks(self, sources):
+        """{(file, text): count} of what sparse and the compiler say about the sources."""
+        objects = [f"{name[:-2]}.o" for name in sources]
+        for name in objects:
+            if os.path.exists(os.path.join(self.out, name)):
+                os.unlink(os.path.join(self.out, name))
+        log = os.path.basename(self.out)
+        self.make(log, "C=2", "W=1", "CF=", *objects)
+        found = collections.Counter()
+        with open(os.path.join(TOP, "log", f"{log}-{self.variant}.log"), encoding="utf-8",
+                  errors="replace") as lines:
+            for line in lines:
+                match = WARNING.match(line.rstrip("\n"))
+                if match:
+                    found[os.path.normpath(match.group(1)), match.group(3)] += 1
+        return found
+
+
+def built_sources(names, lint):
+    """Those C files that the configuration compiles, by what kbuild did for the plain kernel."""
+    plain = os.path.join(BUILD, lint.variant)
+    return [name for name in names
+            if name.endswith(".c") and os.path.exists(os.path.join(plain, f"{name[:-2]}.o"))]
+
+
+def warnings():
+    repo = Repo(SRC)
+    fields = repo.lines("diff", "-z", "--no-renames", "--name-status", "refs/heads/base", "HEAD")
+    added = [name for status, name in zip(fields[::2], fields[1::2]) if status == "A"]
+    changed = [name for status, name in zip(fields[::2], fields[1::2]) if status == "M"]
+    ours = Lint("plain", "lint", SRC)
+    old = Lint("base", "lint-base", SRC_BASE)
+    changed = built_sources(changed, ours)
+    sources = built_sources(added, ours) + changed
+    if not sources:
+        return 0
+    ours.prepare()
+    found = ours.remarks(sources)
+    if changed:
+        tree.make_base()
+        old.prepare()
+        found -= old.remarks(changed)
+    for (name, text), count in sorted(found.items()):
+        print(f"{name}: {text}" + (f" ({count} times)" if count > 1 else ""))
+    return 1 if found else 0
+
+
+def commits():
+    """One TAP case for each commit, in a work tree of its own that moves from one to the next."""
+    repo = Repo(SRC)
+    hashes = repo.out("rev-list", "--reverse", "refs/heads/base..HEAD").split()
+    changed = repo.lines("diff", "-z", "--no-renames", "--name-only", "refs/heads/base", "HEAD")
+    print("TAP version 13")
+    print(f"1..{len(hashes)}", flush=True)
+    where = os.path.join(BUILD, "commits", "src")
+    if not os.path.isdir(where):
+        repo.run("worktree", "prune")
+        repo.run("worktree", "add", "--quiet", "--force", "--detach", where, "refs/heads/base")
+    lint = Lint("plain", os.path.join("commits", "out"), where)
+    os.makedirs(lint.out, exist_ok=True)
+    objects = [f"{name[:-2]}.o" for name in built_sources(changed, lint)
+               if not name.startswith(tuple(DIRECTORIES))]
+    failed = 0
+    for number, commit in enumerate(hashes, 1):
+        Repo(where).run("reset", "--hard", "--quiet", commit)
+        subject = repo.out("show", "-s", "--format=%s", commit)
+        good = build_commit(lint, objects)
+        failed += not good
+        print(f"{'ok' if good else 'not ok'} {number} {subject}", flush=True)
+    return 1 if failed else 0
+
+
+def build_commit(lint, objects):
+    """Build what the series can break; symbols that come later are simply not set yet."""
+    there = [name for name in objects if os.path.exists(os.path.join(lint.src, f"{name[:-2]}.c"))]
+    try:
+        lint.make("commits-config", "tinyconfig")
+        subprocess.run([os.path.join(lint.src, "scripts/kconfig/merge_config.sh"), "-m", "-O",
+                        lint.out, os.path.join(lint.out, ".config"), *lint.fragments()],
+                       check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        lint.make("commits-config", "olddefconfig")
+        lint.make("commits", *DIRECTORIES, *there)
+    except (Failure, subprocess.CalledProcessError) as failure:
+        print(f"# {failure}")
+        return False
+    return True
+
+
+CHECKS = {"checkpatch": checkpatch, "warnings": warnings, "commits": commits}
+
+
+def main():
+    if len(sys.argv) != 2 or sys.argv[1] not in CHECKS:
+        sys.exit(__doc__)
+    sys.exit(CHECKS[sys.argv[1]]())
+
+
+if __name__ == "__main__":
+    main()

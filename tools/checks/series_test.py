@@ -1,0 +1,264 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0
+"""Tests of make tree, apply, series and refresh, results as TAP. Needs `make tree series`."""
+
+import glob
+import os
+import random
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+sys.path.insert(0, os.path.join(ROOT, "tools", "series"))
+
+from common import BUILD, SRC, TOP  # noqa: E402  pylint: disable=wrong-import-position
+from git import Repo  # noqa: E402  pylint: disable=wrong-import-position
+
+KDIR = os.path.join(BUILD, "check", "kdir")
+REPO = Repo(SRC)
+PATCHED = REPO.out("rev-parse", "refs/procmap/generated^{tree}")
+PRISTINE = REPO.out("rev-parse", "refs/heads/base^{tree}")
+APPLY = [sys.executable, os.path.join(ROOT, "tools", "series", "apply.py"), KDIR]
+
+
+def pristine():
+    """A full tree of the base, as a user would have it."""
+    if not os.path.isdir(KDIR):
+        REPO.run("worktree", "prune")
+        REPO.run("worktree", "add", "--quiet", "--force", "--detach", KDIR, "refs/heads/base")
+    work = Repo(KDIR)
+    work.run("am", "--abort", ok=(0, 128))
+    work.run("reset", "--hard", "--quiet", "refs/heads/base")
+    work.run("clean", "-ffdxq")
+    return work
+
+
+def content(work):
+    """The tree object of all files, whether or not git ignores them."""
+    work.run("add", "-A", "-f", ".")
+    return work.out("write-tree")
+
+
+def run(command, **kwargs):
+    return subprocess.run(command, capture_output=True, text=True, check=False, **kwargs)
+
+
+def one_line(result, *words):
+    """The command failed, with a single line that has all the words."""
+    lines = [line for line in result.stderr.splitlines() if not line.startswith("make")]
+    assert result.returncode, f"succeeded: {result.stdout}"
+    assert len(lines) == 1, f"not one line: {lines}"
+    for word in words:
+        assert word in lines[0], f"no `{word}` in: {lines[0]}"
+
+
+def test_apply_gives_the_tree_of_make_tree():
+    work = pristine()
+    result = run(APPLY)
+    assert not result.returncode, result.stderr
+    assert content(work) == PATCHED, "a different tree"
+
+
+def test_apply_works_without_git():
+    work = pristine()
+    hidden = f"{KDIR}.git"
+    os.rename(os.path.join(KDIR, ".git"), hidden)
+    result = run(APPLY)
+    os.rename(hidden, os.path.join(KDIR, ".git"))
+    assert not result.returncode, result.stderr
+    assert content(work) == PATCHED, "a different tree"
+
+
+def test_apply_twice_is_refused():
+    work = pristine()
+    run(APPLY)
+    one_line(run(APPLY), "untouched")
+    assert content(work) == PATCHED, "the refused call changed something"
+
+
+def hunk_to_break():
+    """File and old line of the last hunk in the series."""
+    last = None
+    for path in sorted(glob.glob(os.path.join(ROOT, "patches", "6.1", "*.patch"))):
+        name = None
+        with open(path, encoding="utf-8") as lines:
+            for line in lines:
+                header = re.match(r"diff --git a/(\S+) ", line)
+                hunk = re.match(r"@@ -(\d+),(\d+) ", line)
+                name = header.group(1) if header else name
+                if hunk and int(hunk.group(2)):
+                    last = name, int(hunk.group(1))
+    return last
+
+
+def test_a_hunk_that_does_not_fit_changes_nothing():
+    work = pristine()
+    name, line = hunk_to_break()
+    path = os.path.join(KDIR, name)
+    with open(path, encoding="utf-8") as file:
+        lines = file.readlines()
+    lines[line - 1:line + 5] = ["/* somebody else was here */\n"] * 6
+    with open(path, "w", encoding="utf-8") as file:
+        file.writelines(lines)
+    before = content(work)
+    one_line(run(APPLY), "hunk", name, "untouched")
+    assert content(work) == before, "the refused call changed something"
+
+
+def test_an_interrupted_apply_is_all_or_nothing():
+    outcomes = set()
+    for number in range(6):
+        work = pristine()
+        with subprocess.Popen(APPLY, stdout=subprocess.DEVNULL,
+                              stderr=subprocess.DEVNULL) as child:
+            time.sleep(random.uniform(0.05, 1.2))
+            child.send_signal(random.choice([signal.SIGINT, signal.SIGTERM]))
+        outcomes.add(content(work))
+        assert outcomes <= {PATCHED, PRISTINE}, f"neither of both in round {number}"
+    assert outcomes, "no round"
+
+
+def test_a_killed_apply_is_undone_by_the_next():
+    for number in range(3):
+        work = pristine()
+        with subprocess.Popen(APPLY, stdout=subprocess.DEVNULL,
+                              stderr=subprocess.DEVNULL) as child:
+            time.sleep(random.uniform(0.3, 1.2))
+            child.kill()
+        result = run(APPLY)
+        assert not result.returncode or "exists already" in result.stderr, result.stderr
+        assert content(work) == PATCHED, f"a different tree in round {number}"
+
+
+def test_git_am_gives_the_tree_of_make_tree():
+    work = pristine()
+    patches = sorted(glob.glob(os.path.join(TOP, "series", "*.patch")))
+    assert patches, "make series left no patches"
+    env = {"GIT_COMMITTER_NAME": "x", "GIT_COMMITTER_EMAIL": "x@localhost"}
+    work.run("am", "--quiet", "--keep-cr", *patches, env=env)
+    assert work.out("rev-parse", "HEAD^{tree}") == PATCHED, "a different tree"
+    assert len(patches) == int(REPO.out("rev-list", "--count",
+                                        "refs/heads/base..refs/procmap/generated"))
+
+
+def test_refresh_after_tree_changes_nothing():
+    result = run([sys.executable, os.path.join(ROOT, "tools", "series", "refresh.py"), "--check"])
+    assert not result.returncode, result.stdout + result.stderr
+
+
+class Copy:
+    """A copy of this repository without its build directory, to be spoilt."""
+
+    def __enter__(self):
+        self.holder = tempfile.TemporaryDirectory(prefix="series-test-")
+        self.top = os.path.join(self.holder.name, "copy")
+        names = subprocess.run(["git", "-c", "safe.directory=*", "-C", ROOT, "ls-files", "-z"],
+                               capture_output=True, check=True).stdout
+        os.makedirs(self.top)
+        with subprocess.Popen(["tar", "-C", ROOT, "--null", "-T", "-", "--ignore-failed-read",
+                               "-c"], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as sender:
+            with subprocess.Popen(["tar", "-C", self.top, "-x"], stdin=sender.stdout):
+                sender.stdin.write(names)
+                sender.stdin.close()
+        return self
+
+    def __exit__(self, *_):
+        self.holder.cleanup()
+
+    def make(self, *args, **env):
+        drop = ("MAKEFLAGS", "MFLAGS", "MAKELEVEL", "UNLISTED", "KSRC", "VARIANT", "FORCE")
+        clean = {name: value for name, value in os.environ.items() if name not in drop}
+        return run(["make", "-s", *args], cwd=self.top, env={**clean, **env})
+
+    def append(self, name, text):
+        path = os.path.join(self.top, name)
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        with open(path, "a", encoding="utf-8") as file:
+            file.write(text)
+
+
+PATCH = ("From: A <a@localhost>\nDate: Thu, 1 Jan 1970 00:00:00 +0000\nSubject: x: y\n\nz\n---\n"
+         "diff --git a/mm/new.c b/mm/new.c\nnew file mode 100644\n--- /dev/null\n+++ b/mm/new.c\n"
+         "@@ -0,0 +1 @@\n+int x;\n")
+
+
+def test_an_unlisted_overlay_file_is_an_error():
+    with Copy() as copy:
+        copy.append("mm/surplus.c", "// SPDX-License-Identifier: GPL-2.0\n")
+        one_line(copy.make("tree"), "mm/surplus.c", "series")
+
+
+def test_a_patch_that_creates_a_file_is_an_error():
+    with Copy() as copy:
+        copy.append("patches/6.1/9999-new.patch", PATCH)
+        copy.append("patches/6.1/series", "9999-new.patch\n")
+        one_line(copy.make("tree", UNLISTED="ok"), "9999-new.patch", "new file mode")
+
+
+def test_a_patch_that_is_missing_is_an_error():
+    with Copy() as copy:
+        copy.append("patches/6.1/series", "9999-none.patch\n")
+        one_line(copy.make("tree"), "9999-none.patch", "does not exist")
+
+
+def test_a_malformed_series_line_is_an_error():
+    with Copy() as copy:
+        copy.append("patches/6.1/series", "what is this\n")
+        one_line(copy.make("tree"), "what is this")
+
+
+def test_a_missing_ksrc_is_an_error():
+    with Copy() as copy:
+        one_line(copy.make("tree", "KSRC=/nonexistent", "UNLISTED=ok"), "/nonexistent")
+
+
+def test_a_ksrc_that_is_no_kernel_is_an_error():
+    with Copy() as copy:
+        one_line(copy.make("tree", "KSRC=/etc", "UNLISTED=ok"), "/etc")
+        one_line(copy.make("tree", "KSRC=/etc/passwd", "UNLISTED=ok"), "/etc/passwd")
+
+
+def test_another_kernel_series_is_an_error():
+    with Copy() as copy:
+        copy.append("other/Makefile", "VERSION = 6\nPATCHLEVEL = 6\nSUBLEVEL = 9\n")
+        one_line(copy.make("tree", f"KSRC={copy.top}/other", "UNLISTED=ok"), "6.6.9", "6.1")
+
+
+def test_an_unknown_variant_is_an_error():
+    with Copy() as copy:
+        one_line(copy.make("kernel", "VARIANT=fancy"), "fancy", "plain")
+
+
+def test_apply_without_a_tree_is_an_error():
+    one_line(run(["make", "-s", "apply"], cwd=ROOT), "KDIR")
+    one_line(run(["make", "-s", "apply", "KDIR=/nonexistent"], cwd=ROOT), "/nonexistent")
+    one_line(run(["make", "-s", "apply", "KDIR=/etc"], cwd=ROOT), "/etc")
+
+
+def main():
+    tests = [value for name, value in globals().items() if name.startswith("test_")]
+    print("TAP version 13")
+    print(f"1..{len(tests)}", flush=True)
+    failed = 0
+    for number, test in enumerate(tests, 1):
+        name = test.__name__[5:].replace("_", " ")
+        try:
+            test()
+        except Exception as failure:  # pylint: disable=broad-except
+            failed += 1
+            print(f"# {failure}".replace("\n", "\n# "))
+            print(f"not ok {number} {name}", flush=True)
+        else:
+            print(f"ok {number} {name}", flush=True)
+    shutil.rmtree(KDIR, ignore_errors=True)
+    REPO.run("worktree", "prune")
+    sys.exit(1 if failed else 0)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,171 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0
+"""Static checks of this repository; usage: static.py CHECK. Each prints what is wrong, if anything."""
+
+import os
+import re
+import subprocess
+import sys
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+sys.path.insert(0, os.path.join(ROOT, "tools", "series"))
+
+import maintainers  # noqa: E402  pylint: disable=wrong-import-position
+from series import is_kernel_path, overlay_files  # noqa: E402  pylint: disable=wrong-import-position
+
+SRC = os.path.join(ROOT, "build", "6.1", "src")
+HEADERS = os.path.join(ROOT, "build", "6.1", "plain", "usr", "include")
+MAX_LINES = 80
+NO_SPDX = re.compile(r"(^COPYING|^MAINTAINERS|\.patch|/cover-letter|/settings)$")
+
+
+def tracked():
+    """All files of the repository that are no links."""
+    out = subprocess.run(["git", "-c", "safe.directory=*", "-C", ROOT, "ls-files", "-z"],
+                         capture_output=True, text=True, check=True).stdout
+    names = [name for name in out.split("\0") if name]
+    return [name for name in names if os.path.isfile(os.path.join(ROOT, name))
+            and not os.path.islink(os.path.join(ROOT, name))]
+
+
+def lines_of(name):
+    with open(os.path.join(ROOT, name), encoding="utf-8", errors="replace") as file:
+        return file.read().splitlines()
+
+
+def ours_in_c():
+    return [name for name in tracked() if name.endswith((".c", ".h"))]
+
+
+def kernel_objects():
+    """Overlay sources that are part of the kernel, not user programs."""
+    return [name for name in overlay_files(tracked_only=True)
+            if name.endswith((".c", ".h")) and not name.startswith(("tools/", "Documentation/"))]
+
+
+def function_length():
+    """No function is longer than 80 lines, no line wider than 100 columns."""
+    wrong = []
+    for name in ours_in_c():
+        start = None
+        for number, line in enumerate(lines_of(name), 1):
+            if len(line.expandtabs(8)) > 100:
+                wrong.append(f"{name}:{number}: line wider than 100 columns")
+            if line == "{":
+                start = number
+            elif line.startswith("}") and start:
+                if number - start - 1 > MAX_LINES:
+                    wrong.append(f"{name}:{start}: function of {number - start - 1} lines")
+                start = None
+    return wrong
+
+
+def spdx():
+    """Each file says its licence in one of its first three lines."""
+    return [f"{name}: no SPDX-License-Identifier" for name in tracked()
+            if not NO_SPDX.search(name) and lines_of(name)
+            and not any("SPDX-License-Identifier:" in line for line in lines_of(name)[:3])]
+
+
+def maintained():
+    """Each file is covered by an F: line of MAINTAINERS, and each F: line covers something."""
+    names = tracked() + [name for name in overlay_files(tracked_only=True)]
+    patterns = [line[3:] for _, lines in
+                maintainers.sections(open(os.path.join(ROOT, "MAINTAINERS"),
+                                          encoding="utf-8").read())
+                for line in lines if line.startswith("F:\t")]
+    wrong = [f"{name}: no entry in MAINTAINERS" for name in names
+             if not any(maintainers.matches(pattern, [name]) for pattern in patterns)]
+    return wrong + [f"MAINTAINERS: F: {pattern} matches nothing" for pattern in patterns
+                    if not maintainers.matches(pattern, names)]
+
+
+def uapi():
+    """Each installed uapi header of ours compiles alone, as C90 and as C++."""
+    wrong = []
+    for name in overlay_files(tracked_only=True):
+        if not name.startswith("include/uapi/"):
+            continue
+        header = os.path.relpath(name, "include/uapi")
+        for command in (["gcc", "-std=c90", "-pedantic", "-x", "c"],
+                        ["gcc", "-std=c90", "-pedantic", "-m32", "-x", "c"],
+                        ["g++", "-std=c++98", "-pedantic", "-Wno-long-long", "-x", "c++"]):
+            result = subprocess.run(
+                [*command, "-Wall", "-Wextra", "-Werror", "-fsyntax-only", "-nostdinc",
+                 "-I", HEADERS, "-"], input=f"#include <{header}>\n#include <{header}>\n",
+                capture_output=True, text=True, check=False)
+            if result.returncode:
+                wrong.append(f"{' '.join(command)} <{header}>:\n{result.stderr}")
+    return wrong
+
+
+def kernel_doc():
+    """The kernel's own checker finds nothing, and what other files call is documented."""
+    names = kernel_objects()
+    if not names:
+        return []
+    result = subprocess.run(["perl", os.path.join(SRC, "scripts/kernel-doc"), "-none", "-Werror",
+                             *[os.path.join(ROOT, name) for name in names]],
+                            capture_output=True, text=True, check=False)
+    wrong = [line for line in result.stderr.splitlines() if line.strip()]
+    if result.returncode and not wrong:
+        wrong.append(f"kernel-doc: status {result.returncode}")
+    for name in names:
+        wrong += undocumented(name)
+    return wrong
+
+
+def undocumented(name):
+    """Functions with external linkage without a kernel-doc comment right before them."""
+    if not name.endswith(".c") or "kunit" in name or "_test" in name:
+        return []
+    text = "\n".join(lines_of(name))
+    found = re.findall(r"^(?!static|struct \w+ \{|#|\s|typedef|EXPORT|DEFINE|MODULE|late_|core_)"
+                       r"[\w *]*?\b(\w+)\([^;{]*\)\n\{", text, re.M)
+    return [f"{name}: {function}() is called from elsewhere and has no kernel-doc"
+            for function in found if not re.search(rf"/\*\*\n \* {function}(?:\(\))? ", text)]
+
+
+def shellcheck():
+    """Scripts are silent under shellcheck and no longer than 150 lines."""
+    scripts = [name for name in tracked() if name.endswith(".sh") or
+               lines_of(name)[:1] and re.match(r"#!.*\b(ba|da|)sh\b", lines_of(name)[0])]
+    result = subprocess.run(["shellcheck", "--shell=bash", *scripts], cwd=ROOT,
+                            capture_output=True, text=True, check=False)
+    wrong = [result.stdout + result.stderr] if result.returncode else []
+    for name in scripts:
+        if len(lines_of(name)) > 150:
+            wrong.append(f"{name}: {len(lines_of(name))} lines, more than 150")
+    return wrong
+
+
+def own_c_style():
+    """checkpatch --strict on our C files that are not part of the series."""
+    wrong = []
+    for name in ours_in_c():
+        if is_kernel_path(name):
+            continue
+        result = subprocess.run(["perl", os.path.join(SRC, "scripts/checkpatch.pl"), "--strict",
+                                 "--no-tree", "--terse", "--no-summary", "-f", name], cwd=ROOT,
+                                capture_output=True, text=True, check=False)
+        if result.returncode or result.stdout.strip():
+            wrong.append(result.stdout.strip() or result.stderr.strip())
+    return wrong
+
+
+CHECKS = {"function-length": function_length, "spdx": spdx, "maintained": maintained,
+          "uapi": uapi, "kernel-doc": kernel_doc, "shellcheck": shellcheck,
+          "own-c-style": own_c_style}
+
+
+def main():
+    if len(sys.argv) != 2 or sys.argv[1] not in CHECKS:
+        sys.exit(f"usage: static.py {'|'.join(CHECKS)}")
+    wrong = CHECKS[sys.argv[1]]()
+    for text in wrong:
+        print(text)
+    sys.exit(1 if wrong else 0)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,170 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0
+"""Tests of the test machine: each way to fail is told from the others. Results as TAP."""
+
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+BUILD = os.path.join(ROOT, "build", "6.1")
+VM = [sys.executable, os.path.join(ROOT, "tools", "testing", "qemu", "vm.py")]
+
+
+def vm(*args, timeout="120"):
+    """Run a shell line in the machine; the last argument is the line, the others are options."""
+    return subprocess.run([*VM, "--results", os.path.join(BUILD, "results", "vm-test"),
+                           "--timeout", timeout, *args[:-1], "--", "sh", "-c", args[-1]],
+                          capture_output=True, text=True, check=False)
+
+
+def ended(result, status, *words):
+    assert result.returncode == status, f"status {result.returncode}: {result.stderr}"
+    for word in words:
+        assert word in result.stderr, f"no `{word}` in: {result.stderr}"
+
+
+def test_output_and_status_of_a_command_come_back():
+    result = vm("echo out; echo err >&2; exit 7")
+    ended(result, 7)
+    assert (result.stdout, result.stderr) == ("out\n", "err\n"), result
+
+
+def test_much_output_arrives_whole():
+    result = vm("seq 100000")
+    ended(result, 0)
+    assert result.stdout.splitlines() == [str(number) for number in range(1, 100001)]
+
+
+def test_a_command_killed_by_a_signal_is_told():
+    ended(vm("kill -9 $$"), 137)
+
+
+def test_an_unknown_command_is_told():
+    result = subprocess.run([*VM, "--results", os.path.join(BUILD, "results", "vm-test"), "--",
+                             "no-such-command"], capture_output=True, text=True, check=False)
+    ended(result, 127, "no-such-command")
+
+
+def test_a_splat_fails_a_command_that_succeeds():
+    ended(vm("echo 'WARNING: CPU: 0 PID: 1 at mm/mmap.c:1 f+0x1/0x2' >/dev/kmsg; sleep 0.2"), 120,
+          "splat", "mm/mmap.c:1")
+
+
+def test_a_panic_is_told_from_a_splat():
+    ended(vm("echo c >/proc/sysrq-trigger; sleep 100"), 121, "panic", "sysrq triggered crash")
+
+
+def test_a_hang_ends_in_time_and_shows_the_console():
+    start = time.monotonic()
+    ended(vm("echo '<6>last words' >/dev/kmsg; sleep 1000", timeout="20"), 122, "last words")
+    assert time.monotonic() - start < 60, "the time limit was not kept"
+
+
+def test_silence_is_a_broken_harness():
+    ended(vm("echo o >/proc/sysrq-trigger; sleep 100"), 123, "without a verdict")
+
+
+def test_a_stale_verdict_is_not_believed():
+    where = os.path.join(BUILD, "results", "vm-test")
+    with open(os.path.join(where, "verdict"), "w", encoding="ascii") as file:
+        file.write("status 0 stdout 0 stderr 0 leaks 0\n")
+    ended(vm("echo o >/proc/sysrq-trigger; sleep 100"), 123, "without a verdict")
+
+
+def test_a_command_can_run_as_an_ordinary_user():
+    result = vm("--uid", "1000", "id -u; id -g; touch /x 2>/dev/null || echo refused")
+    assert result.stdout == "1000\n1000\nrefused\n", result
+
+
+def test_the_root_of_the_host_is_there_and_stays_as_it_is():
+    probe = f"{ROOT}/build/vm-test-probe"
+    result = vm("--root", "host", f"python3 -c 'print(6*7)'; touch {probe} && ls {probe}")
+    ended(result, 0)
+    assert result.stdout == f"42\n{probe}\n", result
+    assert not os.path.exists(probe), "the machine wrote to the host"
+
+
+def test_files_come_back_from_out():
+    with tempfile.TemporaryDirectory() as out:
+        ended(vm("--out", out, "echo hello >/out/file"), 0)
+        with open(os.path.join(out, "file"), encoding="ascii") as file:
+            assert file.read() == "hello\n"
+
+
+def test_under_icount_a_run_repeats_to_the_instruction():
+    line = "cat /proc/uptime"
+    first, second = (vm("--accel", "icount", line) for _ in range(2))
+    ended(first, 0)
+    assert first.stdout == second.stdout, f"{first.stdout} {second.stdout}"
+
+
+def test_a_missing_kernel_is_one_line():
+    result = subprocess.run([*VM, "--kernel", "/nonexistent", "--", "true"],
+                            capture_output=True, text=True, check=False)
+    ended(result, 123, "/nonexistent")
+    assert len(result.stderr.splitlines()) == 1, result.stderr
+
+
+def qemu_below(pid):
+    """QEMU processes that a process started."""
+    with open(f"/proc/{pid}/task/{pid}/children", encoding="ascii") as children:
+        return [int(child) for child in children.read().split()]
+
+
+def end_with(number):
+    """Start a machine, send a signal to the runner, return (status, QEMU is gone)."""
+    where = os.path.join(BUILD, "results", "vm-test")
+    with subprocess.Popen([*VM, "--results", where, "--", "sleep", "100"],
+                          stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as child:
+        children = []
+        while not children and child.poll() is None:
+            time.sleep(0.2)
+            children = qemu_below(child.pid)
+        time.sleep(1)
+        child.send_signal(number)
+        status = child.wait(20)
+    time.sleep(1)
+    return status, not any(is_alive(pid) for pid in children)
+
+
+def is_alive(pid):
+    """Whether a process runs; one that waits to be reaped does not."""
+    try:
+        with open(f"/proc/{pid}/stat", encoding="ascii") as file:
+            return file.read().rpartition(")")[2].split()[0] != "Z"
+    except FileNotFoundError:
+        return False
+
+
+def test_ctrl_c_ends_the_machine():
+    assert end_with(signal.SIGINT) == (130, True)
+
+
+def test_killing_the_runner_ends_the_machine():
+    assert end_with(signal.SIGKILL) == (-signal.SIGKILL, True)
+
+
+def main():
+    tests = [value for name, value in globals().items() if name.startswith("test_")]
+    print("TAP version 13")
+    print(f"1..{len(tests)}", flush=True)
+    failed = 0
+    for number, test in enumerate(tests, 1):
+        name = test.__name__[5:].replace("_", " ")
+        try:
+            test()
+        except Exception as failure:  # pylint: disable=broad-except
+            failed += 1
+            print(f"# {failure}".replace("\n", "\n# "))
+            print(f"not ok {number} {name}", flush=True)
+        else:
+            print(f"ok {number} {name}", flush=True)
+    sys.exit(1 if failed else 0)
+
+
+if __name__ == "__main__":
+    main()
