@@ -27,10 +27,36 @@ kernel: ## the kernel, build/6.1/VARIANT/bzImage (VARIANT=plain, debug, kcsan or
 	$(call need,tree base kernel)
 	@$(SERIES)/kernel.py "$(VARIANT)"
 
+RUN = $(VM) --memory 2G --timeout 300 --results build/6.1/results/run --root host -- \
+	$(CURDIR)/tools/testing/qemu/run.sh $(CURDIR)/build/6.1/tools/bin/procmap
+include tools/checks/checks.mk
+include $(filter-out tools/checks/checks.mk,$(wildcard tools/checks/*.mk))
+
 initrd: ## kselftests and client, and the initramfs of the test machine, build/6.1/initrd.cpio
 	$(call need,tree base kernel guest)
 	@VARIANT=plain $(SERIES)/kernel.py plain
 	@$(SERIES)/guest.py
+
+run: ## the main job: resolve the addresses of a live program in the patched kernel, checked against the text
+	$(call need,tree base kernel guest vm)
+	@$(SERIES)/kernel.py plain
+	@$(SERIES)/guest.py
+	@echo "  RUN     the patched kernel, with this machine's root file system"
+	@$(RUN)
+
+shell: ## a shell in the patched kernel, on this machine's own root file system (read-only below a tmpfs)
+	$(call need,tree base kernel guest vm)
+	@$(SERIES)/kernel.py "$(VARIANT)"
+	@$(SERIES)/guest.py
+	@$(VM) --variant "$(VARIANT)" --memory 2G --root host --interactive -- "$${SHELL:-/bin/bash}" -i
+
+check: ## all tests; the last line is `N passed, N failed, N skipped` (ONLY="name..." for a choice)
+	$(call need,tree base kernel guest vm check)
+	@$(SERIES)/kernel.py plain
+	@$(SERIES)/guest.py
+	@for variant in $(filter-out plain,$(CHECK_VARIANTS)); do $(SERIES)/kernel.py $$variant; done
+	@$(SERIES)/emit.py
+	@python3 tools/checks/run.py $(or $(ONLY),$(CHECKS))
 
 refresh: ## bring edits and commits made in build/6.1/src (or TREE=another git tree) back into patches/ and overlay
 	$(call need,tree)
@@ -47,4 +73,4 @@ series: ## build/series/*.patch with cover letter, for git am and git send-email
 clean: ## remove build/
 	rm -rf build
 
-.PHONY: help tree kernel initrd refresh apply series clean
+.PHONY: help tree kernel initrd run shell check $(CHECKS:%=check-%) refresh apply series clean
