@@ -12,7 +12,7 @@
 
 static void __attribute__((constructor)) procmap_require(void)
 {
-	if (!procmap_supported())
+	if (procmap_kernel_lacks_it())
 		ksft_exit_skip("kernel without PROCMAP_QUERY (CONFIG_PROCMAP_QUERY)\n");
 }
 

@@ -629,6 +629,28 @@ int procmap_child_kill(struct procmap_child *child)
 }
 
 /**
+ * procmap_kernel_lacks_it() - can no program use PROCMAP_QUERY here?
+ *
+ * A 32-bit program that gets ENOTTY may have found a kernel without the feature,
+ * or one that forgot such callers: see what procmap_target, which has the word
+ * size of the kernel where both can be built, finds. When in doubt, say no: then
+ * the tests run, and fail.
+ *
+ * Return: true when both word sizes get ENOTTY.
+ */
+bool procmap_kernel_lacks_it(void)
+{
+	struct procmap_child child;
+	__u64 supported;
+
+	if (procmap_supported() || procmap_child_exec(&child, "procmap_target"))
+		return false;
+	if (procmap_recv(&child, &supported))
+		supported = true;
+	return !procmap_child_finish(&child) && !supported;
+}
+
+/**
  * procmap_send() - send a number to the other side
  * @child: the child, or in the child what its function got
  * @value: the number

@@ -81,6 +81,7 @@ struct procmap_text {
 int procmap_open(pid_t pid);
 int procmap_ioctl(int fd, void *arg);
 bool procmap_supported(void);
+bool procmap_kernel_lacks_it(void);
 
 void procmap_call_init(struct procmap_call *call, __u64 addr, __u64 flags);
 int procmap_call(int fd, struct procmap_call *call);
