@@ -55,6 +55,13 @@ $(eval $(call kselftest_check,plain,900))
 $(if $(filter debug,$(CHECK_VARIANTS)),$(eval $(call kselftest_check,debug,1800)))
 $(if $(filter kcsan,$(CHECK_VARIANTS)),$(eval $(call kselftest_check,kcsan,1800)))
 
+# Tests inside the kernel
+ifneq ($(filter debug,$(CHECK_VARIANTS)),)
+CHECKS += kunit
+check-kunit:
+	tools/checks/kunit.py
+endif
+
 # The main job, on this machine's own root file system
 CHECKS += run
 check-run:

@@ -15,8 +15,10 @@ from common import (BUILD, ROOT, SRC, SRC_BASE, Failure, lock, logged, main, nee
 from git import Repo
 
 CONFIGS = os.path.join(ROOT, "tools", "testing", "qemu", "configs")
+# A fragment whose name ends in `patched` has symbols that only the patched tree knows.
 VARIANTS = {"plain": ["plain", "patched"], "base": ["plain"],
-            "debug": ["plain", "patched", "debug"], "kcsan": ["plain", "patched", "kcsan"]}
+            "debug": ["plain", "patched", "debug", "debug-patched"],
+            "kcsan": ["plain", "patched", "kcsan"]}
 SPACE = {"plain": 400, "base": 400, "debug": 1500, "kcsan": 800}
 SYMBOL = re.compile(r"^(?:(CONFIG_\w+)=(.*)|# (CONFIG_\w+) is not set)$")
 
@@ -47,7 +49,7 @@ class Kernel:
         """The fragments to merge; without patches there are no symbols of ours."""
         repo = Repo(SRC)
         plain = self.variant == "base" or repo.ref("HEAD") == repo.ref("refs/heads/base")
-        names = [name for name in VARIANTS[self.variant] if not (plain and name == "patched")]
+        names = [name for name in VARIANTS[self.variant] if not (plain and name.endswith("patched"))]
         return [os.path.join(CONFIGS, f"{name}.config") for name in names]
 
     def make(self, log, *targets):

@@ -1,0 +1,43 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0
+"""Boot the debug kernel with its KUnit tests on, and turn their report into TAP for run.py."""
+
+import os
+import re
+import subprocess
+import sys
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+sys.path.insert(0, os.path.join(ROOT, "tools", "testing", "qemu"))
+
+import console  # noqa: E402  pylint: disable=wrong-import-position
+
+RESULTS = os.path.join(ROOT, "build", "6.1", "results", "debug-kunit")
+# Cases are indented by four columns; deeper lines are the parameters of one case.
+REPORT = re.compile(r"^(    )?(# |not ok |ok |1\.\.\d)")
+
+
+def report(text):
+    """The lines of the report; those of a suite, which the kernel indents, become comments."""
+    started = False
+    for line in console.lines(text):
+        if not started:
+            started = re.match(r"K?TAP version ", line) is not None
+        elif REPORT.match(line):
+            yield line if not line.startswith(" ") else f"# {line.strip()}"
+
+
+def main():
+    vm = os.path.join(ROOT, "tools", "testing", "qemu", "vm.py")
+    status = subprocess.run([sys.executable, vm, "--variant", "debug", "--memory", "2G", "--timeout",
+                             "900", "--results", RESULTS, "--append", "kunit.enable=1", "--",
+                             "true"], check=False).returncode
+    print("TAP version 13")
+    with open(os.path.join(RESULTS, "console.log"), encoding="utf-8", errors="replace") as file:
+        for line in report(file.read()):
+            print(line)
+    sys.exit(status)
+
+
+if __name__ == "__main__":
+    main()
