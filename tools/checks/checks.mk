@@ -15,6 +15,11 @@ CHECKS += $(STATIC_CHECKS)
 $(STATIC_CHECKS:%=check-%): check-%:
 	$(STATIC) $*
 
+# The readers of results and of the console themselves
+CHECKS += readers
+check-readers:
+	tools/checks/tap_test.py
+
 # Every patch that `make series` writes is clean under checkpatch.pl --strict
 CHECKS += checkpatch
 check-checkpatch:
@@ -42,18 +47,17 @@ check-vm:
 	tools/checks/vm_test.py
 
 # kselftests, 64-bit and 32-bit: as root and as an ordinary user, plain and debug kernels
+# $(1) variant, $(2) seconds for all of it, $(3) factor for the limits of single tests
 define kselftest_check
 CHECKS += kselftest-$(1)-root kselftest-$(1)-user
-check-kselftest-$(1)-root:
-	$(VM) --variant $(1) --memory 2G --timeout $(2) --results $(RESULTS)/$(1)-root -- $(SELFTESTS)
-check-kselftest-$(1)-user:
-	$(VM) --variant $(1) --memory 2G --timeout $(2) --results $(RESULTS)/$(1)-user --uid 1000 \
-		-- $(SELFTESTS)
+check-kselftest-$(1)-root check-kselftest-$(1)-user: check-kselftest-$(1)-%:
+	$(VM) --variant $(1) --memory 2G --timeout $(2) --results $(RESULTS)/$(1)-$$* \
+		--env VM_TIMEOUT_SCALE=$(3) $$(if $$(filter user,$$*),--uid 1000) -- $(SELFTESTS)
 endef
 CHECK_VARIANTS ?= plain debug kcsan
-$(eval $(call kselftest_check,plain,900))
-$(if $(filter debug,$(CHECK_VARIANTS)),$(eval $(call kselftest_check,debug,1800)))
-$(if $(filter kcsan,$(CHECK_VARIANTS)),$(eval $(call kselftest_check,kcsan,1800)))
+$(if $(filter plain,$(CHECK_VARIANTS)),$(eval $(call kselftest_check,plain,900,1)))
+$(if $(filter debug,$(CHECK_VARIANTS)),$(eval $(call kselftest_check,debug,1800,4)))
+$(if $(filter kcsan,$(CHECK_VARIANTS)),$(eval $(call kselftest_check,kcsan,1800,4)))
 
 # Tests inside the kernel
 ifneq ($(filter debug,$(CHECK_VARIANTS)),)

@@ -57,22 +57,25 @@ def parse(text):
     A nested block counts by its own cases; the outer line of a program counts when it has none,
     or when it fails although every inner case passed.
     """
-    outer, inner, cases = Block(), Block(), []
+    outer, inner, cases, blocks = Block(), Block(), [], []
     for line in text.splitlines():
         line = line.rstrip("\r")
         if line.startswith("#"):
             inner.take(PREFIX.sub("", line, count=1))
-            continue
-        result = outer.take(line)
-        if result:
-            cases += close(inner, result)
-            inner = Block()
-    trouble = outer.trouble() or (None if outer.cases else "no results")
+        elif line.startswith("TAP version ") and outer.plan is not None:
+            blocks.append(outer)
+            outer = Block()
+        else:
+            result = outer.take(line)
+            if result:
+                cases += close(inner, result)
+                inner = Block()
+    troubles = [block.trouble() for block in (*blocks, outer)]
+    if not cases:
+        troubles.append("no results")
     if inner.cases or inner.plan:
-        trouble = trouble or "the output ends inside a test"
-    if trouble:
-        cases.append(Case(f"TAP: {trouble}", False, False))
-    return cases
+        troubles.append("the output ends inside a test")
+    return cases + [Case(f"TAP: {trouble}", False, False) for trouble in troubles if trouble]
 
 
 def close(inner, result):

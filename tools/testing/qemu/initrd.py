@@ -11,6 +11,7 @@ import subprocess
 import sys
 
 BUSYBOX = "/bin/busybox"
+HERE = os.path.dirname(os.path.abspath(__file__))
 DIRECTORIES = ("bin", "dev", "etc", "host", "home", "mnt", "newroot", "out", "proc", "root",
                "run", "sbin", "sys", "tmp", "upper", "usr", "usr/bin", "usr/sbin", "var", "vm")
 PASSWD = "root:x:0:0:root:/root:/bin/sh\nuser:x:1000:1000:user:/tmp:/bin/sh\n"
@@ -23,10 +24,11 @@ def base_spec(init, etc):
     lines += [f"dir /{name} {'1777' if name == 'tmp' else '755'} 0 0" for name in DIRECTORIES]
     lines += ["nod /dev/console 600 0 0 c 5 1", "nod /dev/null 666 0 0 c 1 3",
               f"file /init {init} 755 0 0", f"file /bin/busybox {BUSYBOX} 755 0 0",
+              f"file /usr/bin/timeout {HERE}/timeout.sh 755 0 0",
               f"file /etc/passwd {etc}/passwd 644 0 0", f"file /etc/group {etc}/group 644 0 0"]
     applets = subprocess.run([BUSYBOX, "--list"], capture_output=True, text=True, check=True)
     lines += [f"slink /bin/{name} busybox 777 0 0"
-              for name in applets.stdout.split() if name not in ("busybox", "init")]
+              for name in applets.stdout.split() if name not in ("busybox", "init", "timeout")]
     return lines
 
 

@@ -1,0 +1,134 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0
+"""Tests of the TAP reader and of the console reader, by which everything else is judged."""
+
+import os
+import sys
+import unittest
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+sys.path.insert(0, os.path.join(ROOT, "tools", "testing", "qemu"))
+
+import console  # noqa: E402  pylint: disable=wrong-import-position
+import tap  # noqa: E402  pylint: disable=wrong-import-position
+
+INNER = "# selftests: a: b\n# TAP version 13\n# 1..2\n# ok 1 x\n"
+
+
+def judged(text):
+    """(passed, failed, skipped) of a stream after its header."""
+    cases = tap.parse("TAP version 13\n" + text)
+    return (sum(case.passed and not case.skipped for case in cases),
+            sum(not case.passed for case in cases), sum(case.skipped for case in cases))
+
+
+class Tap(unittest.TestCase):
+    """What counts as passed, failed and skipped."""
+
+    def test_inner_cases_count_instead_of_their_program(self):
+        self.assertEqual(judged(f"1..1\n{INNER}# ok 2 y\nok 1 a: b\n"), (2, 0, 0))
+
+    def test_a_failed_case_fails(self):
+        self.assertEqual(judged(f"1..1\n{INNER}# not ok 2 y\nnot ok 1 a: b # exit=1\n"), (1, 1, 0))
+
+    def test_a_skipped_case_is_a_skip(self):
+        self.assertEqual(judged(f"1..1\n{INNER}# ok 2 # SKIP no root\nok 1 a: b\n"), (1, 0, 1))
+
+    def test_an_expected_failure_is_a_failure(self):
+        self.assertEqual(judged(f"1..1\n{INNER}# ok 2 # XFAIL y\nok 1 a: b\n"), (1, 1, 0))
+
+    def test_a_program_without_cases_counts_itself(self):
+        self.assertEqual(judged("1..2\nok 1 a: b\nnot ok 2 a: c # exit=1\n"), (1, 1, 0))
+
+    def test_a_skipped_program_is_a_skip(self):
+        self.assertEqual(judged("1..1\nok 1 a: b # SKIP\n"), (0, 0, 1))
+
+    def test_a_short_program_fails(self):
+        self.assertEqual(judged(f"1..1\n{INNER}ok 1 a: b\n"), (1, 1, 0))
+
+    def test_a_crash_after_the_last_case_fails(self):
+        self.assertEqual(judged(f"1..1\n{INNER}# ok 2 y\nnot ok 1 a: b # exit=139\n"), (2, 1, 0))
+
+    def test_an_end_inside_a_program_fails(self):
+        self.assertEqual(judged(f"1..1\n{INNER}")[1], 2)
+
+    def test_missing_programs_fail(self):
+        self.assertEqual(judged("1..2\nok 1 a: b\n"), (1, 1, 0))
+
+    def test_a_missing_plan_fails(self):
+        self.assertEqual(judged("ok 1 a: b\n"), (1, 1, 0))
+
+    def test_silence_fails(self):
+        self.assertEqual(judged(""), (0, 1, 0))
+
+    def test_the_same_number_twice_fails(self):
+        self.assertEqual(judged("1..2\nok 1 a\nok 1 b\n"), (2, 1, 0))
+
+    def test_each_collection_has_its_plan(self):
+        self.assertEqual(judged("1..1\nok 1 a\nTAP version 13\n1..1\nok 1 b\n"), (2, 0, 0))
+        self.assertEqual(judged("1..2\nok 1 a\nTAP version 13\n1..1\nok 1 b\n"), (2, 1, 0))
+
+
+SPLATS = """\
+WARNING: CPU: 0 PID: 42 at mm/mmap.c:100 vma_lock+0x10/0x20
+WARNING: possible circular locking dependency detected
+WARNING: suspicious RCU usage
+BUG: KASAN: use-after-free in find_vma+0x1/0x2
+BUG: KCSAN: data-race in a / b
+BUG: sleeping function called from invalid context at mm/util.c:1
+BUG: kernel NULL pointer dereference, address: 0000000000000000
+BUG: Bad rss-counter state mm:00000000 type:MM_ANONPAGES val:1
+BUG: unable to handle page fault for address: ffffffff
+kernel BUG at mm/vma_lock.c:1!
+general protection fault, probably for non-canonical address
+INFO: task cat:12 blocked for more than 120 seconds.
+rcu: INFO: rcu_sched self-detected stall on CPU
+watchdog: BUG: soft lockup - CPU#0 stuck for 26s! [cat:12]
+UBSAN: shift-out-of-bounds in lib/x.c:1:2
+unreferenced object 0xffff888 (size 64):
+refcount_t: underflow; use-after-free.
+""".splitlines()
+HARMLESS = """\
+Command line: console=ttyS0 panic_on_warn=1
+rcu: Hierarchical RCU implementation.
+rcu: RCU restricting CPUs from NR_CPUS=8 to nr_cpu_ids=2.
+rcu: srcu_init: Setting srcu_struct sizes to big.
+kmemleak: Kernel memory leak detector initialized (mem pool available: 39000)
+Lock dependency validator: Copyright (c) 2006 Red Hat, Inc., Ingo Molnar
+FAULT_INJECTION: forcing a failure.
+a.out[12]: segfault at 0 ip 0000 sp 0000 error 4 in a.out
+Memory: 996600K/1048056K available
+""".splitlines()
+
+
+class Console(unittest.TestCase):
+    """Which lines of the console are splats."""
+
+    def test_splats_are_found(self):
+        for line in SPLATS:
+            text = console.find_splat(f"[    0.1] x\n[    1.234567][   T12] {line}\r\n y\n")
+            self.assertIsNotNone(text, line)
+            self.assertTrue(text.startswith(line), text)
+
+    def test_other_lines_are_none(self):
+        for line in HARMLESS:
+            self.assertIsNone(console.find_splat(f"[    1.234567] {line}\n"), line)
+
+    def test_a_panic_is_found(self):
+        line = "[    1.2] Kernel panic - not syncing: Attempted to kill init!\n"
+        self.assertEqual(console.find_panic(line), "Attempted to kill init!")
+        self.assertIsNone(console.find_splat(line))
+
+    def test_the_text_ends_with_its_trace(self):
+        text = console.find_splat(f"{SPLATS[0]}\n x\n---[ end trace 0 ]---\nmore\n")
+        self.assertEqual(text, f"{SPLATS[0]}\n x\n---[ end trace 0 ]---")
+
+
+def main():
+    result = unittest.TextTestRunner(verbosity=2).run(
+        unittest.defaultTestLoader.loadTestsFromModule(sys.modules[__name__]))
+    sys.exit(0 if result.wasSuccessful() else 1)
+
+
+if __name__ == "__main__":
+    main()
