@@ -50,7 +50,7 @@ class Tap(unittest.TestCase):
         self.assertEqual(judged(f"1..1\n{INNER}# ok 2 y\nnot ok 1 a: b # exit=139\n"), (2, 1, 0))
 
     def test_an_end_inside_a_program_fails(self):
-        self.assertEqual(judged(f"1..1\n{INNER}")[1], 2)
+        self.assertEqual(judged(f"1..1\n{INNER}"), (0, 3, 0))
 
     def test_missing_programs_fail(self):
         self.assertEqual(judged("1..2\nok 1 a: b\n"), (1, 1, 0))
