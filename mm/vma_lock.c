@@ -155,8 +155,11 @@ void __vma_start_write(struct vm_area_struct *vma)
  */
 void vma_start_remove(struct vm_area_struct *vma)
 {
+	bool attached;
+
 	mmap_assert_write_locked(vma->vm_mm);
-	VM_WARN_ON_ONCE(!vma_lock_mark(vma, VMA_LOCK_DETACHED));
+	attached = vma_lock_mark(vma, VMA_LOCK_DETACHED);
+	VM_WARN_ON_ONCE(!attached);
 }
 
 /**
