@@ -10,6 +10,11 @@ MAKEFLAGS += --no-builtin-rules --no-print-directory
 .DEFAULT_GOAL := help
 
 VARIANT ?= plain
+
+# What a target needs on the disk, to start from nothing
+run shell: export NEED_MB := 3500
+check: export NEED_MB := 7500
+
 export KSRC VARIANT FORCE UNLISTED ACCEL KDIR TREE
 
 SERIES := python3 tools/series

@@ -178,7 +178,7 @@ def ensure():
             return state
     if not have:
         shutil.rmtree(SRC, ignore_errors=True)
-        need_space(BUILD, 2500)
+        need_space(BUILD, int(os.environ.get("NEED_MB") or 2500))
     say("BASE", f"{rel(source)} -> {rel(SRC)}")
     digest = hash_file(source) if os.path.isfile(source) else None
     version, commit = later_import(source) if have else first_import(source)
