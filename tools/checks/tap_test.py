@@ -3,6 +3,7 @@
 """Tests of the TAP reader and of the console reader, by which everything else is judged."""
 
 import os
+import re
 import sys
 import unittest
 
@@ -113,6 +114,13 @@ class Console(unittest.TestCase):
     def test_other_lines_are_none(self):
         for line in HARMLESS:
             self.assertIsNone(console.find_splat(f"[    1.234567] {line}\n"), line)
+
+    def test_a_known_splat_is_passed_over_and_the_next_is_found(self):
+        race = "=====\nBUG: KCSAN: data-race in {} / {}\n\nread to 0xf of 8 bytes\n=====\n"
+        text = race.format("a", "b") + race.format("c", "d")
+        known = [re.compile("data-race in a / b$")]
+        self.assertIn("c / d", console.find_splat(text, known))
+        self.assertIsNone(console.find_splat(race.format("a", "b"), known))
 
     def test_a_panic_is_found(self):
         line = "[    1.2] Kernel panic - not syncing: Attempted to kill init!\n"

@@ -27,13 +27,29 @@ def lines(text):
     return [STAMP.sub("", line.rstrip("\r")) for line in text.split("\n")]
 
 
-def find_splat(text):
-    """The text of the first splat, up to the end of its trace; None when there is none."""
-    every = lines(text)
-    for number, line in enumerate(every):
+def known_splats(path):
+    """The patterns of a file: one a line, # starts a comment."""
+    with open(path, encoding="utf-8") as file:
+        stripped = [line.split("#")[0].strip() for line in file]
+    return [re.compile(line) for line in stripped if line]
+
+
+def find_splat(text, known=()):
+    """The text of the first splat, up to the end of its trace; None when there is none.
+
+    A splat whose first line matches one of the known patterns is passed over.
+    """
+    every, number = lines(text), 0
+    while number < len(every):
+        line = every[number]
         if SPLAT.search(line) and not HARMLESS.search(line):
-            begin = number - 1 if number and set(every[number - 1]) == {"="} else number
-            return "\n".join(every[begin:splat_end(every, number)])
+            end = splat_end(every, number)
+            if not any(pattern.search(line) for pattern in known):
+                begin = number - 1 if number and set(every[number - 1]) == {"="} else number
+                return "\n".join(every[begin:end])
+            number = end
+        else:
+            number += 1
     return None
 
 

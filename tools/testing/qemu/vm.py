@@ -44,8 +44,8 @@ ACCEL = {
                "-cpu", "max"],
     "kvm": ["-accel", "kvm", "-smp", "2", "-cpu", "host"],
 }
-CMDLINE = ("console=ttyS0 panic=-1 oops=panic panic_on_warn=1 "
-           "loglevel=7 printk.devkmsg=on random.trust_cpu=on no_timer_check tsc=reliable")
+CMDLINE = ("console=ttyS0 panic=-1 oops=panic loglevel=7 printk.devkmsg=on random.trust_cpu=on "
+           "no_timer_check tsc=reliable")
 VERDICT = re.compile(r"status (\d+) stdout (\d+) stderr (\d+) leaks (\d+)\n")
 STREAMS = ("stdout", "stderr")
 
@@ -156,20 +156,30 @@ class Machine:
             subprocess.run([tool, file.name], stdout=image, check=True)
         return whole
 
-    def settings(self):
-        """What init is told through the kernel's command line, as its environment."""
+    def config(self):
+        """The kernel's configuration, where it was built here."""
+        path = os.path.join(os.path.dirname(self.args.kernel), ".config")
+        with contextlib.suppress(FileNotFoundError):
+            with open(path, encoding="utf-8") as file:
+                return file.read()
+        return ""
+
+    def kernel_options(self):
+        """The kernel's command line; what follows ours is the environment of init."""
         args = self.args
-        told = [f"VM_ROOT={args.root}", f"VM_UID={args.uid}"]
+        # A data race of the base kernel must not end the run before the tests.
+        told = ["panic_on_warn=" + ("0" if "CONFIG_KCSAN=y" in self.config() else "1"), args.append,
+                f"VM_ROOT={args.root}", f"VM_UID={args.uid}"]
         told += ["VM_OUT=1"] if args.out else []
         told += ["VM_INTERACTIVE=1"] if args.interactive else []
-        return " ".join(told)
+        return " ".join([CMDLINE, *told])
 
     def command_line(self, directory, sockets):
         args = self.args
         command = ["qemu-system-x86_64", "-nodefaults", "-no-user-config", "-display", "none",
                    "-no-reboot", "-monitor", "none", *ACCEL[args.accel], "-m", args.memory,
                    "-kernel", args.kernel, "-initrd", self.append_command(directory),
-                   "-append", f"{CMDLINE} {args.append} {self.settings()}",
+                   "-append", self.kernel_options(),
                    "-chardev", f"file,id=console,path={self.path('console.log')}",
                    "-serial", "chardev:console",
                    "-object", "rng-random,id=rng,filename=/dev/urandom",
@@ -204,9 +214,8 @@ class Machine:
             command = self.command_line(directory, sockets)
             with open(self.path("command.json"), "w", encoding="utf-8") as file:
                 json.dump(command, file, indent=1)
-            config = os.path.join(os.path.dirname(self.args.kernel), ".config")
-            if os.path.isfile(config):
-                shutil.copyfile(config, self.path("config"))
+            with open(self.path("config"), "w", encoding="utf-8") as file:
+                file.write(self.config())
             log = stack.enter_context(open(self.path("qemu.log"), "wb"))
             self.qemu = subprocess.Popen(  # pylint: disable=consider-using-with
                 command, stdin=None if self.args.interactive else subprocess.DEVNULL,
@@ -271,7 +280,8 @@ class Machine:
     def judge(self, hung):
         """Turn what the machine left into a status; what is worst for the kernel comes first."""
         text = self.read("console.log")
-        splat, panic = console.find_splat(text), console.find_panic(text)
+        known = console.known_splats(os.path.join(HERE, "known-splats"))
+        splat, panic = console.find_splat(text, known), console.find_panic(text)
         if splat:
             raise Trouble(SPLAT, f"the kernel printed a splat:\n{splat}")
         if panic:
