@@ -195,7 +195,11 @@ static void build_id_take(struct build_id_elf *e, u64 pos, u32 size)
 		build_id_fail(e->r, -ENODATA);
 		return;
 	}
-	build_id_copy(e->r, pos, id, size);
+	/* Nearly all are SHA-1, and a copy whose length is constant needs no call. */
+	if (size == sizeof(id))
+		build_id_copy(e->r, pos, id, sizeof(id));
+	else
+		build_id_copy(e->r, pos, id, size);
 	if (e->r->err)
 		return;
 	memcpy(e->build_id, id, sizeof(id));
@@ -250,6 +254,29 @@ static void build_id_notes(struct build_id_elf *e, u64 pos, u64 size, u64 align)
 	}
 }
 
+/*
+ * The first position from @pos to @end whose header tells of notes, or is not wholly in the window.
+ * Most headers are of no interest, so a quick look has to do for them. There are no more of them in
+ * a window than it has bytes, and moving it is limited.
+ */
+static u64 build_id_skip(const struct build_id_elf *e, const struct build_id_table *t, u64 pos,
+			 u64 end)
+{
+	const struct build_id_reader *r = e->r;
+	u32 note_type = build_id_u32(e, t->note_type);
+	u64 off = pos - r->win_pos;
+	u32 type;
+
+	while (pos != end && off < r->win_len && t->entry_size <= r->win_len - off) {
+		memcpy(&type, r->win + off + t->type, sizeof(type));
+		if (type == note_type)
+			break;
+		pos += t->entry_size;
+		off += t->entry_size;
+	}
+	return pos;
+}
+
 /* All notes that a table of @count headers at @pos tells of. */
 static void build_id_table(struct build_id_elf *e, const struct build_id_table *t, u64 pos,
 			   u64 count)
@@ -262,11 +289,19 @@ static void build_id_table(struct build_id_elf *e, const struct build_id_table *
 		return;
 	}
 
-	for (; pos != end && !e->found && !e->r->err; pos += t->entry_size)
+	for (;;) {
+		pos = build_id_skip(e, t, pos, end);
+		if (pos == end)
+			return;
+		/* A type that has changed since is as good as the one before. */
 		if (build_id_full(e, pos + t->type) == t->note_type)
 			build_id_notes(e, build_id_word(e, pos + t->offset),
 				       build_id_word(e, pos + t->size),
 				       build_id_word(e, pos + t->align));
+		if (e->found || e->r->err)
+			return;
+		pos += t->entry_size;
+	}
 }
 
 /*
