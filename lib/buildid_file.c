@@ -96,8 +96,8 @@ static struct page *build_id_io_shmem(struct build_id_io *io)
 	int err;
 
 	err = shmem_get_folio(io->file->f_mapping->host, io->index, &folio, SGP_READ);
-	if (err)
-		return ERR_PTR(err);
+	if (err)	/* -EINVAL: behind the end, by now */
+		return ERR_PTR(err == -EINVAL ? -ENODATA : err);
 	if (!folio)
 		return build_id_zero_page();
 	folio_unlock(folio);
@@ -107,10 +107,12 @@ static struct page *build_id_io_shmem(struct build_id_io *io)
 static struct page *build_id_io_page(struct build_id_io *io)
 {
 	struct address_space *mapping = io->file->f_mapping;
-	struct page *page;
+	struct page *page = ERR_PTR(-ENODATA);
 
 	filemap_invalidate_lock_shared(mapping);
-	page = read_mapping_page(mapping, io->index, io->file);
+	/* Nothing but this lock keeps a truncation from leaving the page behind beyond the end. */
+	if ((loff_t)io->index << PAGE_SHIFT < i_size_read(mapping->host))
+		page = read_mapping_page(mapping, io->index, io->file);
 	filemap_invalidate_unlock_shared(mapping);
 	return page;
 }
@@ -158,9 +160,9 @@ static void build_id_io_work(struct work_struct *work)
 /* An error that a file system or its server made up must not be taken for a signal. */
 static struct page *build_id_io_result(struct page *page)
 {
-	if (IS_ERR(page) && PTR_ERR(page) != -ENOMEM)
-		return ERR_PTR(-EIO);
-	return page;
+	if (!IS_ERR(page) || PTR_ERR(page) == -ENOMEM || PTR_ERR(page) == -ENODATA)
+		return page;
+	return ERR_PTR(-EIO);
 }
 
 static struct page *build_id_io_here(struct file *file, pgoff_t index)
