@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Torture of PROCMAP_QUERY: writers that change one address space, readers that
+ * query it, and what both share.
+ *
+ * Each writer owns a region. Before it changes the region it publishes the state
+ * that will be: a reader who notes the number of the last state that was reached
+ * before its query, and of the last one that was announced after it, knows all
+ * states that an answer may belong to. Sentinels are regions that never change.
+ */
+#ifndef SELFTEST_TORTURE_H
+#define SELFTEST_TORTURE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+#include "procmap_util.h"
+
+#define TORTURE_UNITS		32
+#define TORTURE_STATES		256
+#define TORTURE_REGIONS		96
+#define TORTURE_WRITERS		16
+#define TORTURE_READERS		16
+#define TORTURE_ACTORS		(TORTURE_WRITERS + 2 * TORTURE_READERS + 4)
+/* When an operation fails, a reader may have noticed first. */
+#define TORTURE_REPORTS		4
+#define TORTURE_NAME_ROOM	128
+#define TORTURE_ARENA		0x100000000000ULL
+
+/* What a unit of a region is. The first four bits are those of PROCMAP_QUERY. */
+#define UNIT_READ		PROCMAP_QUERY_VMA_READABLE
+#define UNIT_WRITE		PROCMAP_QUERY_VMA_WRITABLE
+#define UNIT_EXEC		PROCMAP_QUERY_VMA_EXECUTABLE
+#define UNIT_SHARED		PROCMAP_QUERY_VMA_SHARED
+#define UNIT_VISIBLE		0x000f
+#define UNIT_MAPPED		0x0010
+#define UNIT_FILE		0x0020
+/* Flags of the VMA that no query shows; but they keep VMAs apart. */
+#define UNIT_DONTDUMP		0x0100
+#define UNIT_DONTFORK		0x0200
+#define UNIT_SEQUENTIAL		0x0400
+#define UNIT_LOCKED		0x0800
+#define UNIT_UFFD		0x1000
+#define UNIT_NAME_SHIFT		13
+#define UNIT_NAME		0x6000
+#define UNIT_HEAP		0x8000
+#define UNIT_VMA		0xffff
+/* Where in the file, in units of the region. */
+#define UNIT_OFFSET_SHIFT	16
+
+/**
+ * struct torture_state - a region at one time
+ * @op: how it came to be, enum torture_op
+ * @unit: what each unit of it is, UNIT_*
+ */
+struct torture_state {
+	__u32 op;
+	__u32 unit[TORTURE_UNITS];
+};
+
+enum torture_kind { REGION_SENTINEL, REGION_MIXED, REGION_BIG, REGION_STACK, REGION_HEAP };
+
+/**
+ * struct torture_region - a part of the address space
+ * @kind: who changes it, and how
+ * @base: first address
+ * @unit: bytes of a unit
+ * @units: how many there are
+ * @file: the file that its VMAs with UNIT_FILE belong to
+ * @announced: number of the last state that was published in @state
+ * @reached: number of the last state that is in force
+ * @state: the states, each at its number modulo TORTURE_STATES
+ */
+struct torture_region {
+	enum torture_kind kind;
+	__u64 base;
+	__u64 unit;
+	unsigned int units;
+	unsigned int file;
+	__u64 announced;
+	__u64 reached;
+	struct torture_state state[TORTURE_STATES];
+};
+
+enum torture_op {
+	OP_MMAP, OP_MMAP_OVER, OP_MMAP_FILE, OP_MUNMAP, OP_MPROTECT, OP_MREMAP_MOVE, OP_MREMAP_GROW,
+	OP_MREMAP_SHRINK, OP_MADVISE, OP_ANON_NAME, OP_UFFD_REGISTER, OP_UFFD_UNREGISTER, OP_MLOCK,
+	OP_MUNLOCK, OP_BIG_OVER, OP_BIG_MPROTECT, OP_STACK_MAP, OP_STACK_GROW, OP_STACK_CUT,
+	OP_BRK, OP_FORK, OP_EXEC, NR_OPS
+};
+
+enum torture_ask {
+	ASK_COVERING, ASK_NEXT, ASK_FILTERED, ASK_NAME, ASK_SMALL_NAME, ASK_WALK, ASK_STEP,
+	ASK_OWN_STATE, ASK_CHILD, NR_ASKS
+};
+
+/* How a reader lies, to show that it is noticed. */
+enum torture_lie {
+	LIE_NONE, LIE_END, LIE_FLAGS, LIE_OFFSET, LIE_NAME, LIE_HOLE, LIE_SKIP, LIE_OLD, NR_LIES
+};
+
+#define TORTURE_FILES	2
+
+/**
+ * struct torture_file - a file that is mapped
+ * @fd: its descriptor
+ * @inode: as a query shows it
+ * @dev_major: the same
+ * @dev_minor: the same
+ * @name: the same
+ */
+struct torture_file {
+	int fd;
+	__u64 inode;
+	__u32 dev_major;
+	__u32 dev_minor;
+	char name[64];
+};
+
+/**
+ * struct torture - what all processes of one run share
+ * @stop: everybody is to end
+ * @failed: number of reports; only the first ones are in @report
+ * @ready: threads of the target that were started
+ * @child: PID of a child of the target that execs, for readers to look at
+ */
+struct torture {
+	unsigned int seed;
+	unsigned int writers;
+	unsigned int readers;
+	enum torture_lie lie;
+	bool without[NR_OPS];
+	int stop;
+	unsigned int failed;
+	int ready;
+	pid_t child;
+	unsigned long ops[NR_OPS];
+	unsigned long asks[NR_ASKS];
+	unsigned long moved;
+	unsigned long lapped;
+	unsigned long lies;
+	unsigned long beat[TORTURE_ACTORS];
+	char report[TORTURE_REPORTS][4096];
+	struct torture_file file[TORTURE_FILES];
+	unsigned int nr_regions;
+	__u64 arena_end;
+	struct torture_region region[TORTURE_REGIONS];
+};
+
+/**
+ * struct torture_query - a query, the states it may have met, and the answer
+ * @q: the query and its answer
+ * @name: buffer for the name
+ * @name_size: size of the buffer for the name that was given; 0: none
+ * @ret: what was returned
+ * @low: for each region the last state reached before the query
+ * @high: for each region the last state announced after it
+ */
+struct torture_query {
+	struct procmap_query q;
+	char name[TORTURE_NAME_ROOM + 1];
+	__u32 name_size;
+	int ret;
+	__u64 low[TORTURE_REGIONS];
+	__u64 high[TORTURE_REGIONS];
+};
+
+/* torture_oracle.c: knows what is legal */
+void torture_before(const struct torture *t, struct torture_query *query);
+void torture_after(const struct torture *t, struct torture_query *query);
+bool torture_lapped(const struct torture *t, const struct torture_query *query);
+bool torture_moved(const struct torture *t, const struct torture_query *query);
+const char *torture_wrong(const struct torture *t, const struct torture_query *query);
+void torture_fail_query(struct torture *t, const struct torture_query *query, const char *wrong);
+void torture_fail(struct torture *t, const char *format, ...);
+const char *torture_name(const struct torture *t, const struct torture_region *region,
+			 __u32 unit);
+const char *torture_anon_name(unsigned int number);
+bool torture_same_vma(__u32 first, __u32 second);
+
+/* torture_readers.c */
+int torture_read(struct torture *t, unsigned int actor, int maps);
+int torture_read_children(struct torture *t, unsigned int actor);
+bool torture_ask(struct torture *t, struct torture_query *query, int maps, __u64 addr,
+		 __u64 flags, __u32 name_size);
+
+/* torture_target.c */
+int torture_lay_out(struct torture *t);
+int torture_target(struct torture *t);
+
+/* torture_fork.c */
+int torture_fork(struct torture *t, unsigned int actor, unsigned int *random);
+int torture_exec_child(void);
+
+static inline bool torture_stopped(const struct torture *t)
+{
+	return __atomic_load_n(&t->stop, __ATOMIC_RELAXED);
+}
+
+static inline void torture_count(unsigned long *counter)
+{
+	__atomic_fetch_add(counter, 1, __ATOMIC_RELAXED);
+}
+
+/* Never 0, which would stay 0. */
+static inline unsigned int torture_seed(const struct torture *t, unsigned int actor)
+{
+	return (t->seed * 2654435761U + 2 * actor) | 1;
+}
+
+/* A small generator: each actor has its own, and a run can be repeated from its seed. */
+static inline unsigned int torture_random(unsigned int *random, unsigned int limit)
+{
+	*random ^= *random << 13;
+	*random ^= *random >> 17;
+	*random ^= *random << 5;
+	return *random % limit;
+}
+
+#endif /* SELFTEST_TORTURE_H */

@@ -1,0 +1,399 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Knows which answers are legal: see torture.h. */
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "torture.h"
+
+#define TORTURE_REPORT	"%s: address %llx flags %llx name size %u returned %d, %llx-%llx " \
+			"flags %llx offset %llx inode %llu '%.80s'%s"
+
+/* A VMA as a state of a region has it. */
+struct run {
+	unsigned int first;
+	unsigned int end;
+};
+
+static const struct torture_state *state_of(const struct torture_region *region, __u64 number)
+{
+	return &region->state[number % TORTURE_STATES];
+}
+
+static __u64 unit_addr(const struct torture_region *region, unsigned int unit)
+{
+	return region->base + unit * region->unit;
+}
+
+/**
+ * torture_same_vma() - do two neighbours belong to one VMA?
+ * @first: a unit
+ * @second: the unit right behind it
+ *
+ * Return: true if they do. The kernel always merges what can be merged, as long
+ * as no page was touched.
+ */
+bool torture_same_vma(__u32 first, __u32 second)
+{
+	if ((first ^ second) & UNIT_VMA || !(first & UNIT_MAPPED))
+		return false;
+	return !(first & UNIT_FILE) ||
+	       (first >> UNIT_OFFSET_SHIFT) + 1 == second >> UNIT_OFFSET_SHIFT;
+}
+
+/* The VMA of a unit; of a unit that is not mapped only itself. */
+static struct run run_of(const struct torture_region *region, const struct torture_state *state,
+			 unsigned int unit)
+{
+	struct run run = { .first = unit, .end = unit + 1 };
+
+	while (run.first &&
+	       torture_same_vma(state->unit[run.first - 1], state->unit[run.first]))
+		run.first--;
+	while (run.end < region->units &&
+	       torture_same_vma(state->unit[run.end - 1], state->unit[run.end]))
+		run.end++;
+	return run;
+}
+
+static bool passes(__u32 unit, __u64 flags)
+{
+	__u64 has = unit & UNIT_VISIBLE;
+
+	if (!(unit & UNIT_MAPPED))
+		return false;
+	if (unit & UNIT_FILE)
+		has |= PROCMAP_QUERY_FILE_BACKED_VMA;
+	return !(flags & PROCMAP_FILTERS & ~has);
+}
+
+/**
+ * torture_anon_name() - names that writers give to anonymous memory
+ * @number: 1 to 3; 0: none
+ *
+ * Return: the name, or NULL.
+ */
+const char *torture_anon_name(unsigned int number)
+{
+	static const char * const names[] = { NULL, "t", "torture of names", "two words" };
+
+	return names[number];
+}
+
+/**
+ * torture_name() - the name of a VMA
+ * @t: the run
+ * @region: where it is
+ * @unit: what it is
+ *
+ * Return: the name as a query shows it, "" for none. Valid until the next call
+ * of the same thread.
+ */
+const char *torture_name(const struct torture *t, const struct torture_region *region,
+			 __u32 unit)
+{
+	static __thread char name[64];
+
+	if (unit & UNIT_HEAP)
+		return "[heap]";
+	if (unit & UNIT_FILE)
+		return t->file[region->file].name;
+	if (!(unit & UNIT_NAME))
+		return "";
+	snprintf(name, sizeof(name), "[anon:%s]",
+		 torture_anon_name((unit & UNIT_NAME) >> UNIT_NAME_SHIFT));
+	return name;
+}
+
+static bool name_fits(const struct torture *t, const struct torture_query *query,
+		      const struct torture_region *region, __u32 unit)
+{
+	const char *name = torture_name(t, region, unit);
+	__u32 size = query->q.vma_name_size;
+
+	if (!query->name_size)
+		return true;
+	if (!*name)
+		return !size;
+	return size == strlen(name) + 1 && !strcmp(query->name, name);
+}
+
+static bool file_fits(const struct torture *t, const struct torture_query *query,
+		      const struct torture_region *region, __u32 unit)
+{
+	const struct torture_file *file = &t->file[region->file];
+	const struct procmap_query *q = &query->q;
+
+	if (!(unit & UNIT_FILE))
+		return !q->vma_offset && !q->inode && !q->dev_major && !q->dev_minor;
+	return q->vma_offset == (unit >> UNIT_OFFSET_SHIFT) * region->unit &&
+	       q->inode == file->inode && q->dev_major == file->dev_major &&
+	       q->dev_minor == file->dev_minor;
+}
+
+/* Is the answer what this state has at the answer's start, and was it asked for? */
+static bool fits(const struct torture *t, const struct torture_query *query,
+		 const struct torture_region *region, const struct torture_state *state)
+{
+	const struct procmap_query *q = &query->q;
+	unsigned int first = (q->vma_start - region->base) / region->unit;
+	__u32 unit = state->unit[first];
+	struct run run;
+
+	if (!passes(unit, q->query_flags) || q->vma_start != unit_addr(region, first))
+		return false;
+	run = run_of(region, state, first);
+	return run.first == first && q->vma_end == unit_addr(region, run.end) &&
+	       q->vma_flags == (unit & UNIT_VISIBLE) &&
+	       q->vma_page_size == (__u64)getpagesize() &&
+	       file_fits(t, query, region, unit) && name_fits(t, query, region, unit);
+}
+
+static const struct torture_region *region_at(const struct torture *t, __u64 addr)
+{
+	unsigned int i;
+
+	for (i = 0; i < t->nr_regions; i++) {
+		const struct torture_region *region = &t->region[i];
+
+		if (addr >= region->base && addr < unit_addr(region, region->units))
+			return region;
+	}
+	return NULL;
+}
+
+static bool was_there(const struct torture *t, const struct torture_query *query)
+{
+	const struct torture_region *region = region_at(t, query->q.vma_start);
+	unsigned int i = region - t->region;
+	__u64 number;
+
+	if (!region)
+		return false;
+	for (number = query->low[i]; number <= query->high[i]; number++)
+		if (fits(t, query, region, state_of(region, number)))
+			return true;
+	return false;
+}
+
+/* Did the unit match in all states that the query may have met? */
+static bool matched_throughout(const struct torture_query *query,
+			       const struct torture_region *region, unsigned int i,
+			       unsigned int unit)
+{
+	__u64 number;
+
+	for (number = query->low[i]; number <= query->high[i]; number++)
+		if (!passes(state_of(region, number)->unit[unit], query->q.query_flags))
+			return false;
+	return true;
+}
+
+/* Is there something from the address asked for up to @end that must have been found? */
+static bool was_missed(const struct torture *t, const struct torture_query *query, __u64 end)
+{
+	__u64 addr = query->q.query_addr;
+	unsigned int i, unit;
+
+	for (i = 0; i < t->nr_regions; i++) {
+		const struct torture_region *region = &t->region[i];
+
+		if (unit_addr(region, region->units) <= addr || region->base >= end)
+			continue;
+		for (unit = 0; unit < region->units; unit++)
+			if (unit_addr(region, unit + 1) > addr && unit_addr(region, unit) < end &&
+			    matched_throughout(query, region, i, unit))
+				return true;
+	}
+	return false;
+}
+
+/* Was there a VMA at the address whose name needs more than the buffer? */
+static bool name_was_longer(const struct torture *t, const struct torture_query *query)
+{
+	const struct procmap_query *q = &query->q;
+	const struct torture_region *region = region_at(t, q->query_addr);
+	unsigned int i = region - t->region;
+	__u64 number;
+
+	if (!region)
+		return false;
+	for (number = query->low[i]; number <= query->high[i]; number++) {
+		__u32 unit = state_of(region, number)->unit[(q->query_addr - region->base) /
+							       region->unit];
+
+		if (passes(unit, q->query_flags) &&
+		    strlen(torture_name(t, region, unit)) + 1 > query->name_size)
+			return true;
+	}
+	return false;
+}
+
+static const char *wrong_answer(const struct torture *t, const struct torture_query *query)
+{
+	const struct procmap_query *q = &query->q;
+
+	if (q->query_addr >= q->vma_end)
+		return "a VMA below the address";
+	if (q->query_addr < q->vma_start) {
+		if (!(q->query_flags & PROCMAP_QUERY_COVERING_OR_NEXT_VMA))
+			return "a VMA that does not cover the address";
+		if (was_missed(t, query, q->vma_start))
+			return "a VMA behind one that matched throughout";
+	}
+	return was_there(t, query) ? NULL : "a VMA that never existed like that";
+}
+
+/**
+ * torture_wrong() - the oracle
+ * @t: the run
+ * @query: the query, its answer, and the states that it may have met
+ *
+ * Return: NULL if the answer is legal; else why it is not, unless states were
+ * overwritten meanwhile: see torture_lapped(), to be called afterwards.
+ */
+const char *torture_wrong(const struct torture *t, const struct torture_query *query)
+{
+	const struct procmap_query *q = &query->q;
+	bool covering = !(q->query_flags & PROCMAP_QUERY_COVERING_OR_NEXT_VMA);
+
+	switch (query->ret) {
+	case 0:
+		return wrong_answer(t, query);
+	case -ENOENT:
+		if (was_missed(t, query, covering ? q->query_addr + 1 : t->arena_end))
+			return "nothing where something matched throughout";
+		return NULL;
+	case -ENAMETOOLONG:
+		return name_was_longer(t, query) ? NULL : "a name too long that never was";
+	case PROCMAP_OVERRUN:
+		return "a write outside the buffers";
+	default:
+		return "an error that cannot be";
+	}
+}
+
+/**
+ * torture_before() - to be called right before a query
+ * @t: the run
+ * @query: the query
+ */
+void torture_before(const struct torture *t, struct torture_query *query)
+{
+	unsigned int i;
+
+	for (i = 0; i < t->nr_regions; i++)
+		query->low[i] = __atomic_load_n(&t->region[i].reached, __ATOMIC_SEQ_CST);
+}
+
+/**
+ * torture_after() - to be called right after a query
+ * @t: the run
+ * @query: the query
+ */
+void torture_after(const struct torture *t, struct torture_query *query)
+{
+	unsigned int i;
+
+	for (i = 0; i < t->nr_regions; i++)
+		query->high[i] = __atomic_load_n(&t->region[i].announced, __ATOMIC_SEQ_CST);
+}
+
+/**
+ * torture_lapped() - were states overwritten before the oracle was done?
+ * @t: the run
+ * @query: the query
+ *
+ * Return: true if the oracle's verdict does not count.
+ */
+bool torture_lapped(const struct torture *t, const struct torture_query *query)
+{
+	unsigned int i;
+
+	__atomic_thread_fence(__ATOMIC_SEQ_CST);
+	for (i = 0; i < t->nr_regions; i++)
+		if (__atomic_load_n(&t->region[i].announced, __ATOMIC_SEQ_CST) - query->low[i] >=
+		    TORTURE_STATES - 1)
+			return true;
+	return false;
+}
+
+/**
+ * torture_moved() - did a region change during a query that asked for it?
+ * @t: the run
+ * @query: the query
+ *
+ * Return: true if it may have.
+ */
+bool torture_moved(const struct torture *t, const struct torture_query *query)
+{
+	const struct procmap_query *q = &query->q;
+	const struct torture_region *region = region_at(t, query->ret ? q->query_addr :
+							q->vma_start);
+	unsigned int i = region - t->region;
+
+	return region && query->low[i] != query->high[i];
+}
+
+/**
+ * torture_fail() - end the run with a report; only the first ones are kept
+ * @t: the run
+ * @format: as for printf(), the report
+ */
+void torture_fail(struct torture *t, const char *format, ...)
+{
+	unsigned int number = __atomic_fetch_add(&t->failed, 1, __ATOMIC_SEQ_CST);
+	va_list args;
+
+	if (number >= TORTURE_REPORTS)
+		return;
+	va_start(args, format);
+	vsnprintf(t->report[number], sizeof(t->report[number]), format, args);
+	va_end(args);
+	__atomic_store_n(&t->stop, 1, __ATOMIC_SEQ_CST);
+}
+
+static size_t describe_state(char *text, size_t size, const struct torture_region *region,
+			     __u64 number)
+{
+	const struct torture_state *state = state_of(region, number);
+	size_t used = snprintf(text, size, "\n#   state %llu by operation %u:", number, state->op);
+	unsigned int unit = 0;
+
+	while (unit < region->units && used < size) {
+		struct run run = run_of(region, state, unit);
+
+		if (state->unit[unit] & UNIT_MAPPED)
+			used += snprintf(text + used, size - used, " %llx-%llx:%x",
+					 unit_addr(region, run.first), unit_addr(region, run.end),
+					 state->unit[unit]);
+		unit = run.end;
+	}
+	return used < size ? used : size;
+}
+
+/**
+ * torture_fail_query() - end the run because of an illegal answer
+ * @t: the run
+ * @query: the query
+ * @wrong: what torture_wrong() said
+ */
+void torture_fail_query(struct torture *t, const struct torture_query *query, const char *wrong)
+{
+	const struct procmap_query *q = &query->q;
+	const struct torture_region *region = region_at(t, q->query_addr);
+	unsigned int i = region - t->region;
+	char states[2048] = "";
+	size_t used = 0;
+	__u64 number;
+
+	/* With the one before: what led to the first. */
+	number = query->low[i] ? query->low[i] - 1 : 0;
+	for (; region && number <= query->high[i]; number++)
+		used += describe_state(states + used, sizeof(states) - used, region, number);
+	torture_fail(t, TORTURE_REPORT, wrong, q->query_addr, q->query_flags, query->name_size,
+		     query->ret, q->vma_start, q->vma_end, q->vma_flags, q->vma_offset, q->inode,
+		     !query->ret && query->name_size && q->vma_name_size ? query->name : "",
+		     states);
+}
