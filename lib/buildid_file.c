@@ -57,7 +57,7 @@ static_assert(BUILD_ID_ELF_MAX == BUILD_ID_SIZE_MAX);
  * reads in its own context: whoever piles up reads of a file system that does not answer takes from
  * others that they can be killed while one does not answer them, at most; never a build ID.
  */
-#define BUILD_ID_IO_MAX 64
+#define BUILD_ID_IO_MAX WQ_MAX_ACTIVE
 
 /* One page to read; shared by the caller and the worker, freed by whoever is last. */
 struct build_id_io {
