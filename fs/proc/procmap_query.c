@@ -121,8 +121,8 @@ static int procmap_query_fetch(struct procmap_query *q, const struct procmap_que
 }
 
 /*
- * Write the answers, all or nothing. They lie in two pages at most: before a
- * value changes, write what is there already to the far end of them.
+ * Write the answers, all or nothing. The struct lies in two pages at most:
+ * before a value changes, write to its first and last word what is there.
  */
 static int procmap_query_store_fast(const struct procmap_query *q,
 				    const struct procmap_extras *extras,
@@ -130,7 +130,8 @@ static int procmap_query_store_fast(const struct procmap_query *q,
 {
 	if (!user_write_access_begin(uq, sizeof(*q)))
 		return -EFAULT;
-	unsafe_put_user(q->build_id_size, &uq->build_id_size, fault);
+	unsafe_put_user(q->size, &uq->size, fault);
+	unsafe_put_user(q->build_id_addr, &uq->build_id_addr, fault);
 	unsafe_put_user(q->vma_start, &uq->vma_start, fault);
 	unsafe_put_user(q->vma_end, &uq->vma_end, fault);
 	unsafe_put_user(q->vma_flags, &uq->vma_flags, fault);
@@ -151,21 +152,16 @@ fault:
 static int procmap_query_store(struct procmap_query *q, const struct procmap_extras *extras,
 			       struct procmap_query __user *uq)
 {
-	u8 __user *to = (u8 __user *)uq + PROCMAP_QUERY_SIZE_MIN;
-	const u8 *from = (const u8 *)q + PROCMAP_QUERY_SIZE_MIN;
-	size_t len;
-	u8 last;
+	u8 __user *last = (u8 __user *)uq + q->size - 1;
+	u8 byte;
 
 	if (likely(q->size >= sizeof(*q)))
 		return procmap_query_store_fast(q, extras, uq);
 
-	len = q->size - PROCMAP_QUERY_SIZE_MIN;
-	if (!len)
-		return 0;
 	q->vma_name_size = extras->name_len;
 	q->build_id_size = extras->build_id_len;
-	if (get_user(last, to + len - 1) || put_user(last, to + len - 1) ||
-	    put_user(from[0], to) || copy_to_user(to, from, len))
+	if (put_user(q->size, &uq->size) || get_user(byte, last) || put_user(byte, last) ||
+	    copy_to_user(uq, q, q->size))
 		return -EFAULT;
 	return 0;
 }
