@@ -6,6 +6,7 @@
  */
 #include <linux/jhash.h>
 #include <linux/mm.h>
+#include <linux/random.h>
 #include <linux/sched.h>
 #include <linux/vma_lock.h>
 #include <linux/vmstat.h>
@@ -91,6 +92,20 @@ void vma_lock_ctor(void *vma)
  */
 static struct lockdep_map vma_lock_map = STATIC_LOCKDEP_MAP_INIT("vma_lock", &vma_lock_map);
 #endif
+
+/**
+ * vma_lock_init_mm() - initialise the write sequence of an address space
+ * @mm: the address space, not yet visible to others
+ *
+ * mm->vma_seq is odd while a writer has VMAs marked, else even. An even value
+ * that has not changed means that no VMA of @mm has changed. It begins anywhere:
+ * a VMA that is freed and used again in another address space shall not have
+ * the lock word that it had in this one.
+ */
+void vma_lock_init_mm(struct mm_struct *mm)
+{
+	mm->vma_seq = get_random_long() & ~1UL;
+}
 
 /* The word forbids new readers; wait for those that are there. */
 static void vma_lock_wait_for_readers(struct vm_area_struct *vma)
@@ -269,10 +284,10 @@ static bool vma_seq_changed(const struct mm_struct *mm, unsigned long seq)
 }
 
 /*
- * A place in a leaf of the tree. Nodes are read as they are, also when a writer
- * has replaced them meanwhile: their slots stay as they were, while the head
- * for call_rcu() overwrites pivots. So the wrong VMA or a wrong hole may be
- * found, never a wild pointer; the VMA or mm->vma_seq tell what to believe.
+ * A place in a leaf of the tree. Nodes are read also when a writer has replaced
+ * them meanwhile: their slots stay as they were, while the head for call_rcu()
+ * overwrites pivots. So the wrong VMA or a wrong hole may be found, but never a
+ * wild pointer; the VMA or mm->vma_seq tell what to believe.
  */
 static_assert(offsetofend(struct maple_node, ma_flags) <= offsetof(struct maple_range_64, slot));
 static_assert(offsetofend(struct maple_node, ma_flags) <= offsetof(struct maple_arange_64, slot));
@@ -317,15 +332,28 @@ static unsigned int vma_leaf_end(const struct maple_range_64 *node, unsigned lon
 	return pivot == max ? MAPLE_RANGE64_SLOTS - 2 : MAPLE_RANGE64_SLOTS - 1;
 }
 
-/* Go down to the leaf and the slot for @addr; false if the tree is empty. */
-static __always_inline bool vma_leaf_find(struct mm_struct *mm, unsigned long addr,
-					  struct vma_leaf *leaf)
+/* Had a writer replaced the node, and overwritten pivots, when they were read? */
+static bool vma_tree_replaced(const struct maple_arange_64 *node)
+{
+	/* Pivots before the parent, which is its own then; pairs with mte_set_node_dead(). */
+	smp_rmb();
+	return ((unsigned long)data_race(READ_ONCE(node->parent)) & ~MAPLE_NODE_MASK) ==
+	       (unsigned long)node;
+}
+
+/*
+ * Go down to the leaf and the slot for @addr. -ENOENT if the tree is empty;
+ * -EAGAIN if a writer was met: a wrong maximum would make the last slot of a
+ * leaf, which can hold metadata, look like a VMA.
+ */
+static __always_inline int vma_leaf_find(struct mm_struct *mm, unsigned long addr,
+					 struct vma_leaf *leaf)
 {
 	const void *entry = rcu_dereference(mm->mm_mt.ma_root);
 
 	leaf->max = ULONG_MAX;
 	if (unlikely(!xa_is_node(entry)))
-		return false;
+		return -ENOENT;
 
 	while (vma_tree_type(entry) == maple_arange_64) {
 		const struct maple_arange_64 *node = &vma_tree_node(entry)->ma64;
@@ -333,14 +361,16 @@ static __always_inline bool vma_leaf_find(struct mm_struct *mm, unsigned long ad
 		unsigned int slot = vma_tree_slot(node->pivot, end, addr);
 
 		if (slot < end)
-			leaf->max = READ_ONCE(node->pivot[slot]);
+			leaf->max = data_race(READ_ONCE(node->pivot[slot]));
 		entry = rcu_dereference(node->slot[slot]);
+		if (unlikely(vma_tree_replaced(node)))
+			return -EAGAIN;
 	}
 
 	leaf->node = &vma_tree_node(entry)->mr64;
 	leaf->end = vma_leaf_end(leaf->node, leaf->max);
 	leaf->slot = vma_tree_slot(leaf->node->pivot, leaf->end, addr);
-	return true;
+	return 0;
 }
 
 static struct vm_area_struct *vma_leaf_entry(const struct vma_leaf *leaf)
@@ -400,8 +430,11 @@ static struct vm_area_struct *vma_walk_quiet(struct vma_walk *walk, unsigned lon
 	struct mm_struct *mm = walk->mm;
 	struct vm_area_struct *vma = NULL;
 	struct vma_leaf leaf;
+	int err = vma_leaf_find(mm, walk->addr, &leaf);
 
-	if (likely(vma_leaf_find(mm, walk->addr, &leaf)))
+	if (unlikely(err == -EAGAIN))
+		return ERR_PTR(err);
+	if (likely(!err))
 		vma = vma_leaf_search(walk, &leaf);
 	if (!vma) {
 		if (vma_seq_changed(mm, seq))
@@ -427,23 +460,25 @@ static bool vma_walk_rejects(const struct vma_walk *walk, struct vm_area_struct 
 {
 	long word = atomic_long_read_acquire(&vma->vm_lock);
 	unsigned long start, end;
-	bool mine, wanted;
+	bool wanted;
 
 	if (!vma_lock_readable(word, walk->mm))
 		return false;
-	mine = data_race(READ_ONCE(vma->vm_mm)) == walk->mm;
 	start = data_race(READ_ONCE(vma->vm_start));
 	end = data_race(READ_ONCE(vma->vm_end));
 	wanted = vma_walk_wants(walk, data_race(READ_ONCE(vma->vm_flags)),
 				data_race(READ_ONCE(vma->vm_file)));
+	if (wanted || walk->addr < start || walk->addr >= end)
+		return false;
 	/* The fields before the word; pairs with the writers' full barriers. */
 	smp_rmb();
-	if (!mine || wanted || walk->addr < start || walk->addr >= end)
-		return false;
-	if ((atomic_long_read(&vma->vm_lock) ^ word) & ~(VMA_LOCK_READERS | VMA_LOCK_WAITING))
+	if ((atomic_long_read_acquire(&vma->vm_lock) ^ word) &
+	    ~(VMA_LOCK_READERS | VMA_LOCK_WAITING))
 		return false;
 	*last = end - 1;
-	return !vma_lock_word_marked(word, READ_ONCE(walk->mm->vma_seq));
+	/* The same word in another address space is no proof, see vma_lock_init_mm(). */
+	return data_race(READ_ONCE(vma->vm_mm)) == walk->mm &&
+	       !vma_lock_word_marked(word, READ_ONCE(walk->mm->vma_seq));
 }
 
 /*
@@ -457,8 +492,11 @@ static noinline struct vm_area_struct *vma_walk_careful(struct vma_walk *walk, u
 	struct vm_area_struct *vma = NULL;
 	struct vma_leaf leaf;
 	unsigned long last = ULONG_MAX;
+	int err = vma_leaf_find(walk->mm, walk->addr, &leaf);
 
-	if (vma_leaf_find(walk->mm, walk->addr, &leaf)) {
+	if (err == -EAGAIN)
+		return ERR_PTR(err);
+	if (!err) {
 		vma = vma_leaf_entry(&leaf);
 		last = leaf.slot < leaf.end ? READ_ONCE(leaf.node->pivot[leaf.slot]) : leaf.max;
 	}

@@ -65,6 +65,7 @@ static inline bool vma_walk_wants(const struct vma_walk *walk, unsigned long fla
 #define VMA_LOCK_SLAB_FLAGS	SLAB_TYPESAFE_BY_RCU
 
 void vma_lock_ctor(void *vma);
+void vma_lock_init_mm(struct mm_struct *mm);
 void __vma_start_write(struct vm_area_struct *vma);
 void vma_start_remove(struct vm_area_struct *vma);
 void vma_cancel_remove(struct vm_area_struct *vma);
@@ -72,18 +73,6 @@ void vma_lock_release(struct vm_area_struct *vma);
 void vma_end_read(struct vm_area_struct *vma);
 struct vm_area_struct *vma_walk_rcu(struct vma_walk *walk);
 void vma_lock_count_fallback(void);
-
-/**
- * vma_lock_init_mm() - initialise the write sequence of an address space
- * @mm: the address space, not yet visible to others
- *
- * mm->vma_seq is odd while a writer has VMAs marked, else even. An even value
- * that has not changed means that no VMA of @mm has changed.
- */
-static inline void vma_lock_init_mm(struct mm_struct *mm)
-{
-	mm->vma_seq = 0;
-}
 
 /* The word of a VMA that is marked for the current write section, unlocked. */
 static inline long vma_lock_marked(const struct mm_struct *mm)
