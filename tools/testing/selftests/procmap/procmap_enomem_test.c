@@ -43,23 +43,23 @@ FIXTURE(enomem) {
 	struct procmap_call call;
 };
 
-/* Write a setting; what it was goes to @read_to, 16 bytes, unless that is NULL. */
-static int exchange(const char *dir, const char *name, char *read_to, const char *write_from)
+/* One read() or write() of a file that knows no other offset than the start. */
+static int transfer(const char *dir, const char *name, char *read_to, const char *write_from)
 {
 	char path[PATH_MAX + 64];
-	ssize_t len = 0;
+	ssize_t len;
 	int fd;
 
 	snprintf(path, sizeof(path), "%s/%s", dir, name);
-	fd = open(path, O_RDWR | O_CLOEXEC);
+	fd = open(path, (read_to ? O_RDONLY : O_WRONLY) | O_CLOEXEC);
 	if (fd < 0)
 		return -errno;
 	if (read_to) {
 		len = read(fd, read_to, 15);
 		read_to[len < 0 ? 0 : len] = '\0';
+	} else {
+		len = write(fd, write_from, strlen(write_from));
 	}
-	if (len >= 0)
-		len = pwrite(fd, write_from, strlen(write_from), 0);
 	close(fd);
 	return len < 0 ? -errno : 0;
 }
@@ -76,7 +76,9 @@ static int mount_debugfs(struct _test_data_enomem *self)
 	    syscall(SYS_mount, "none", self->debugfs, "debugfs", 0, NULL))
 		return -errno;
 	for (i = 0; i < ARRAY_SIZE(setting); i++) {
-		ret = exchange(self->debugfs, setting[i][0], self->saved[i], setting[i][1]);
+		ret = transfer(self->debugfs, setting[i][0], self->saved[i], NULL);
+		if (!ret)
+			ret = transfer(self->debugfs, setting[i][0], NULL, setting[i][1]);
 		if (ret)
 			return ret;
 	}
@@ -124,7 +126,7 @@ FIXTURE_TEARDOWN(enomem)
 	close(self->nth);
 	close(self->fd);
 	for (i = 0; i < ARRAY_SIZE(setting); i++)
-		EXPECT_EQ(0, exchange(self->debugfs, setting[i][0], NULL, self->saved[i]));
+		EXPECT_EQ(0, transfer(self->debugfs, setting[i][0], NULL, self->saved[i]));
 	EXPECT_EQ(0, syscall(SYS_umount2, self->debugfs, 0));
 	rmdir(self->debugfs);
 	unlink(self->path);
