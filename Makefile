@@ -10,11 +10,16 @@ MAKEFLAGS += --no-builtin-rules --no-print-directory
 .DEFAULT_GOAL := help
 
 VARIANT ?= plain
+MINUTES ?= 10
+TORTURE_VARIANTS ?= debug kcsan
 
 # What a target needs on the disk, to start from nothing
-run shell: export NEED_MB := 3500
+run shell bench torture: export NEED_MB := 3500
 check: export NEED_MB := 7500
 
+ifneq ($(shell [[ '$(MINUTES)' =~ ^[1-9][0-9]*$$ ]] && echo ok),ok)
+$(error MINUTES=$(MINUTES) is not a number of minutes)
+endif
 export KSRC VARIANT FORCE UNLISTED ACCEL KDIR TREE
 
 SERIES := python3 tools/series
@@ -55,6 +60,25 @@ shell: ## a shell in the patched kernel, on this machine's own root file system 
 	@$(SERIES)/guest.py
 	@$(VM) --variant "$(VARIANT)" --memory 2G --root host --interactive -- "$${SHELL:-/bin/bash}" -i
 
+bench: ## what everything costs, in guest instructions, against the unpatched base; build/6.1/results/bench.md
+	$(call need,tree base kernel guest vm)
+	@$(SERIES)/kernel.py plain
+	@$(SERIES)/kernel.py base
+	@$(SERIES)/guest.py
+	@python3 tools/testing/qemu/bench.py
+
+torture: ## the torture test for MINUTES=10 on each of the debug kernels
+	$(call need,tree base kernel guest vm)
+	@for variant in $(TORTURE_VARIANTS); do $(SERIES)/kernel.py $$variant; done
+	@$(SERIES)/kernel.py plain
+	@$(SERIES)/guest.py
+	@for variant in $(TORTURE_VARIANTS); do \
+		echo "  TORTURE $$variant, $(MINUTES) minutes"; \
+		$(VM) --variant $$variant --memory 2G --timeout $$(($(MINUTES) * 180 + 300)) \
+			--results build/6.1/results/$$variant-torture -- \
+			/kselftest/procmap/procmap_torture --seconds $$(($(MINUTES) * 60)); \
+	done
+
 check: ## all tests; the last line is `N passed, N failed, N skipped` (ONLY="name..." for a choice)
 	$(call need,tree base kernel guest vm check)
 	@$(SERIES)/kernel.py plain
@@ -78,4 +102,4 @@ series: ## build/series/*.patch with cover letter, for git am and git send-email
 clean: ## remove build/
 	rm -rf build
 
-.PHONY: help tree kernel initrd run shell check $(CHECKS:%=check-%) refresh apply series clean
+.PHONY: help tree kernel initrd run shell bench torture check $(CHECKS:%=check-%) refresh apply series clean
