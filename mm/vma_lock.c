@@ -113,8 +113,6 @@ static void vma_lock_wait_for_readers(struct vm_area_struct *vma)
 	atomic_long_t *lock = &vma->vm_lock;
 	unsigned int spins;
 
-	lock_map_acquire(&vma_lock_map);
-	lock_map_release(&vma_lock_map);
 	for (spins = 0; spins < VMA_LOCK_SPINS; spins++) {
 		if (!(atomic_long_read_acquire(lock) & VMA_LOCK_READERS))
 			return;
@@ -135,6 +133,8 @@ static bool vma_lock_mark(struct vm_area_struct *vma, long flags)
 	might_sleep();
 	if (old & VMA_LOCK_DETACHED)
 		return false;
+	lock_map_acquire(&vma_lock_map);
+	lock_map_release(&vma_lock_map);
 	vma_begin_write_section(vma->vm_mm);
 	do {
 		new = vma_lock_marked(vma->vm_mm) | flags | (old & VMA_LOCK_READERS);
@@ -252,9 +252,10 @@ static bool vma_start_read(struct vm_area_struct *vma, const struct mm_struct *m
 	 * The sequence wraps where long is short: a writer takes a very old
 	 * mark for its own and does not touch the word. Both it and we have a
 	 * full barrier between our write (mm->vma_seq, vm_lock) and our read of
-	 * the other's: one of us sees the other.
+	 * the other's: one of us sees the other. Acquire: if that writer is
+	 * done already, so are its changes; pairs with vma_end_write_all().
 	 */
-	if (unlikely(vma_lock_word_marked(new, READ_ONCE(mm->vma_seq)))) {
+	if (unlikely(vma_lock_word_marked(new, smp_load_acquire(&mm->vma_seq)))) {
 		__vma_end_read(vma);
 		return false;
 	}
@@ -284,13 +285,12 @@ static bool vma_seq_changed(const struct mm_struct *mm, unsigned long seq)
 }
 
 /*
- * A place in a leaf of the tree. Nodes are read also when a writer has replaced
- * them meanwhile: their slots stay as they were, while the head for call_rcu()
- * overwrites pivots. So the wrong VMA or a wrong hole may be found, but never a
- * wild pointer; the VMA or mm->vma_seq tell what to believe.
+ * A place in a leaf of the tree. A writer can replace the leaf at any time; its
+ * slots stay as they were then, while what is needed to free it overwrites some
+ * pivots. So the wrong VMA or a wrong hole may be found, but no wild pointer;
+ * the VMA or mm->vma_seq tell what to believe.
  */
 static_assert(offsetofend(struct maple_node, ma_flags) <= offsetof(struct maple_range_64, slot));
-static_assert(offsetofend(struct maple_node, ma_flags) <= offsetof(struct maple_arange_64, slot));
 
 struct vma_leaf {
 	const struct maple_range_64 *node;
@@ -332,10 +332,13 @@ static unsigned int vma_leaf_end(const struct maple_range_64 *node, unsigned lon
 	return pivot == max ? MAPLE_RANGE64_SLOTS - 2 : MAPLE_RANGE64_SLOTS - 1;
 }
 
-/* Had a writer replaced the node, and overwritten pivots, when they were read? */
+/*
+ * Had a writer replaced the node when its pivots and slots were read? Both are
+ * overwritten later: by the head for call_rcu(), and by mte_dead_leaves().
+ */
 static bool vma_tree_replaced(const struct maple_arange_64 *node)
 {
-	/* Pivots before the parent, which is its own then; pairs with mte_set_node_dead(). */
+	/* All else before the parent, which is itself then; pairs with mte_set_node_dead(). */
 	smp_rmb();
 	return ((unsigned long)data_race(READ_ONCE(node->parent)) & ~MAPLE_NODE_MASK) ==
 	       (unsigned long)node;
@@ -343,8 +346,9 @@ static bool vma_tree_replaced(const struct maple_arange_64 *node)
 
 /*
  * Go down to the leaf and the slot for @addr. -ENOENT if the tree is empty;
- * -EAGAIN if a writer was met: a wrong maximum would make the last slot of a
- * leaf, which can hold metadata, look like a VMA.
+ * -EAGAIN if a writer was met. An inner node must not have been replaced when
+ * it was read: its slots can lead anywhere then, and a wrong maximum would make
+ * the last slot of a leaf, which can hold metadata, look like a VMA.
  */
 static __always_inline int vma_leaf_find(struct mm_struct *mm, unsigned long addr,
 					 struct vma_leaf *leaf)
@@ -459,6 +463,8 @@ static bool vma_walk_rejects(const struct vma_walk *walk, struct vm_area_struct 
 			     unsigned long *last)
 {
 	long word = atomic_long_read_acquire(&vma->vm_lock);
+	/* Where long is short, the same word again may be another: ask for more. */
+	unsigned long seq = smp_load_acquire(&walk->mm->vma_seq);
 	unsigned long start, end;
 	bool wanted;
 
@@ -474,6 +480,8 @@ static bool vma_walk_rejects(const struct vma_walk *walk, struct vm_area_struct 
 	smp_rmb();
 	if ((atomic_long_read_acquire(&vma->vm_lock) ^ word) &
 	    ~(VMA_LOCK_READERS | VMA_LOCK_WAITING))
+		return false;
+	if (!IS_ENABLED(CONFIG_64BIT) && READ_ONCE(walk->mm->vma_seq) != seq)
 		return false;
 	*last = end - 1;
 	/* The same word in another address space is no proof, see vma_lock_init_mm(). */
@@ -521,8 +529,8 @@ static noinline struct vm_area_struct *vma_walk_careful(struct vma_walk *walk, u
  * Never sleeps; VMAs that do not match are not locked. A VMA that matched
  * during the whole call is not missed; one that never did is not returned.
  *
- * Context: any, with mm_users of @walk->mm held. Takes and leaves RCU; does not
- * need mmap_lock.
+ * Context: any but NMI, with mm_users of @walk->mm held. Takes and leaves RCU;
+ * does not need mmap_lock.
  * Return: the VMA, read-locked, to be released with vma_end_read(); NULL if
  * there is none; -EINPROGRESS when it is time to reschedule and call again;
  * -EAGAIN when the caller must look at @walk->addr under mmap_lock, because a
@@ -573,7 +581,7 @@ void vma_lock_count_fallback(void)
  * While the VMA is locked it can be neither changed nor freed. Keep it short: a
  * writer waits for it, with mmap_lock held.
  *
- * Context: any, with mm_users of @mm held. Does not need mmap_lock.
+ * Context: any but NMI, with mm_users of @mm held. Does not need mmap_lock.
  * Return: the first VMA with @address < vm_end, read-locked, to be released
  * with vma_end_read(); NULL if there is none; -EAGAIN when the caller must take
  * mmap_lock and use find_vma() instead.

@@ -83,7 +83,8 @@ struct procmap_extras {
  */
 static int procmap_query_fetch_fast(struct procmap_query *q, const struct procmap_query __user *uq)
 {
-	if (!user_read_access_begin(uq, sizeof(*q)))
+	/* Not every machine of 32 bits can read a u64 this way. */
+	if (!IS_ENABLED(CONFIG_64BIT) || !user_read_access_begin(uq, sizeof(*q)))
 		return -EAGAIN;
 	unsafe_get_user(q->size, &uq->size, fault);
 	if (q->size != sizeof(*q))
@@ -238,13 +239,33 @@ static struct vm_area_struct *procmap_query_find_locked(struct procmap_search *s
 	return vma;
 }
 
+/*
+ * A caller of low priority must not be preempted with the VMA locked: a writer
+ * would wait for it. PREEMPT_RT could not wake that writer like this.
+ */
+static void procmap_query_hold(void)
+{
+	if (!IS_ENABLED(CONFIG_PREEMPT_RT))
+		preempt_disable();
+}
+
+static void procmap_query_let_go(void)
+{
+	if (!IS_ENABLED(CONFIG_PREEMPT_RT))
+		preempt_enable();
+}
+
 /* The VMA, to be released with procmap_query_unlock(); NULL; -EINTR. */
 static struct vm_area_struct *procmap_query_find(struct procmap_search *search)
 {
 	struct vm_area_struct *vma;
 
 	for (;;) {
+		procmap_query_hold();
 		vma = vma_walk_rcu(&search->walk);
+		if (likely(!IS_ERR_OR_NULL(vma)))
+			return vma;
+		procmap_query_let_go();
 		if (unlikely(vma == ERR_PTR(-EAGAIN)))
 			vma = procmap_query_find_locked(search);
 		if (likely(vma != ERR_PTR(-EINPROGRESS)))
@@ -257,10 +278,12 @@ static struct vm_area_struct *procmap_query_find(struct procmap_search *search)
 
 static void procmap_query_unlock(struct procmap_search *search, struct vm_area_struct *vma)
 {
-	if (search->mmap_locked)
+	if (search->mmap_locked) {
 		mmap_read_unlock(search->walk.mm);
-	else
-		vma_end_read(vma);
+		return;
+	}
+	vma_end_read(vma);
+	procmap_query_let_go();
 }
 
 /*

@@ -218,6 +218,12 @@ static inline struct vm_area_struct *vma_walk_rcu(struct vma_walk *walk)
 	return ERR_PTR(-EAGAIN);
 }
 
+static inline struct vm_area_struct *find_and_lock_vma_rcu(struct mm_struct *mm,
+							   unsigned long address)
+{
+	return ERR_PTR(-EAGAIN);
+}
+
 static inline void vma_lock_clear(struct vm_area_struct *vma)
 {
 	memset(vma, 0, sizeof(*vma));
