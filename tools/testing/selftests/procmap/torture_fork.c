@@ -10,6 +10,8 @@
 /* A child that gets lost ends by itself. */
 #define CHILD_SECONDS	60
 #define CHILD_STEPS	16
+/* A fork holds mmap_lock of the parent for long. */
+#define FORK_PAUSE_US	5000
 
 /* The sentinels must be in the child as they are in its parent. */
 static int look_at_self(struct torture *t)
@@ -74,9 +76,11 @@ int torture_exec_child(void)
 int torture_fork(struct torture *t, unsigned int actor, unsigned int *random)
 {
 	bool exec = torture_random(random, 2);
-	pid_t pid = fork();
+	pid_t pid;
 	int status;
 
+	usleep(FORK_PAUSE_US);
+	pid = fork();
 	if (!pid) {
 		alarm(CHILD_SECONDS);
 		_exit(exec ? become_program(t) : look_at_self(t));

@@ -16,7 +16,7 @@
 /* The files, in pages: beyond what the regions map of them. */
 #define FILE_PAGES	(256 * TORTURE_UNITS)
 /* Pages of a unit of the region that takes long to unmap. */
-#define BIG_PAGES	128
+#define BIG_PAGES	64
 /* Pages of a unit of the heap, which is in use already. */
 #define HEAP_PAGES	8
 /* More than the gap that a stack keeps below it. */

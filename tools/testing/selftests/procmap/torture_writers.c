@@ -16,6 +16,8 @@
 #define PR_SET_VMA_ANON_NAME	0
 #endif
 
+#define BIG_PAUSE_US	5000
+
 /* The bits of a unit that mmap() is told by the flags of the same name. */
 #define UNIT_PROT	(UNIT_READ | UNIT_WRITE | UNIT_EXEC)
 
@@ -452,6 +454,9 @@ int torture_write(struct torture_owner *o)
 
 	while (!torture_stopped(o->t)) {
 		torture_count(&o->t->beat[o->actor]);
+		/* Who holds mmap_lock for long lets the others work in between. */
+		if (o->region->kind == REGION_BIG)
+			usleep(BIG_PAUSE_US);
 		if (!change[o->region->kind](o))
 			break;
 		if (!any(o, 4) && !look(o))
