@@ -242,7 +242,12 @@ static void become_user(void)
 	const char *uid = getenv("VM_UID");
 	gid_t id = uid ? atoi(uid) : 0;
 
-	if (id && (setgroups(0, NULL) || setresgid(id, id, id) || setresuid(id, id, id)))
+	if (!id)
+		return;
+	/* A user who opens /dev/stdout needs access to the pipe behind it */
+	if (fchown(1, id, id) || fchown(2, id, id))
+		stop("give output to user", uid);
+	if (setgroups(0, NULL) || setresgid(id, id, id) || setresuid(id, id, id))
 		stop("become user", uid);
 }
 

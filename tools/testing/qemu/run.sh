@@ -34,10 +34,11 @@ wait_until_ready() {
 }
 
 main() {
-	local client=$1 pid
+	local client=$1
 	"${program[@]}" &
-	pid=$!
-	trap 'kill "$pid" 2>/dev/null || true' EXIT
+	local -r pid=$!
+	# shellcheck disable=SC2064
+	trap "kill $pid" EXIT
 	wait_until_ready "$pid"
 	echo "Kernel:  $(uname -sr)"
 	echo "Program: ${program[0]}, pid $pid, $(threads_of "$pid") threads," \
