@@ -80,6 +80,7 @@ def parse(text):
 
 def close(inner, result):
     """The cases that a finished outer line stands for."""
+    result.name = result.name.split(" # ")[0]
     if not inner.cases and inner.plan is None:
         return [result]
     cases = inner.cases
