@@ -19,6 +19,12 @@
 /* Steps, each to the end of a leaf at most, in one RCU section. */
 #define VMA_WALK_STEPS		64
 
+/*
+ * Read what a writer may be changing, or what may have become something else;
+ * the result is put to the test afterwards.
+ */
+#define vma_peek(what)	data_race(READ_ONCE(what))
+
 /* Is this the lock word of a VMA that is marked for this write section? */
 static bool vma_lock_word_marked(long word, unsigned long seq)
 {
@@ -61,13 +67,14 @@ static void vma_lock_check(struct vm_area_struct *vma, long word)
 	if (word & VMA_LOCK_DETACHED)
 		return;
 	hash = vma_lock_hash(vma);
+	/* Acquire: the mark before the hash, pairs with the release below. */
 	if (smp_load_acquire(&vma->vm_lock_noted) != mark + 1) {
 		WRITE_ONCE(vma->vm_lock_hash, hash);
 		/* Hash before mark: who sees the mark compares with this hash. */
 		smp_store_release(&vma->vm_lock_noted, mark + 1);
 	} else if (READ_ONCE(vma->vm_lock_hash) != hash) {
 		dump_vma(vma);
-		WARN_ONCE(1, "VMA %px changed without vma_start_write()", vma);
+		WARN_ONCE(1, "VMA changed without vma_start_write()");
 	}
 }
 #else
@@ -219,8 +226,9 @@ static bool vma_lock_readable(long word, const struct mm_struct *mm)
 	 * that it is for; and when the marks are over, so are the changes.
 	 * Pairs with vma_begin_write_section() and vma_end_write_all().
 	 */
-	return !(word & VMA_LOCK_DETACHED) &&
-	       !vma_lock_word_marked(word, smp_load_acquire(&mm->vma_seq));
+	unsigned long seq = smp_load_acquire(&mm->vma_seq);
+
+	return !(word & VMA_LOCK_DETACHED) && !vma_lock_word_marked(word, seq);
 }
 
 static void __vma_end_read(struct vm_area_struct *vma)
@@ -239,6 +247,7 @@ static void __vma_end_read(struct vm_area_struct *vma)
  */
 static bool vma_start_read(struct vm_area_struct *vma, const struct mm_struct *mm)
 {
+	unsigned long seq;
 	long old, new;
 
 	do {
@@ -255,7 +264,8 @@ static bool vma_start_read(struct vm_area_struct *vma, const struct mm_struct *m
 	 * the other's: one of us sees the other. Acquire: if that writer is
 	 * done already, so are its changes; pairs with vma_end_write_all().
 	 */
-	if (unlikely(vma_lock_word_marked(new, smp_load_acquire(&mm->vma_seq)))) {
+	seq = smp_load_acquire(&mm->vma_seq);
+	if (unlikely(vma_lock_word_marked(new, seq))) {
 		__vma_end_read(vma);
 		return false;
 	}
@@ -311,12 +321,14 @@ static enum maple_type vma_tree_type(const void *entry)
 
 /* The first slot whose pivot is not below @addr; the last slot needs no pivot. */
 static __always_inline unsigned int vma_tree_slot(const unsigned long *pivots, unsigned int end,
-				  unsigned long addr)
+						  unsigned long addr)
 {
 	const unsigned long *pivot = pivots, *last = pivots + end;
 
+	/* As vma_peek(), but a pivot that is read twice does no more harm than a wrong one. */
 	if (end && data_race(pivots[end / 2]) < addr)
 		pivot += end / 2 + 1;
+	/* The same. */
 	while (pivot < last && data_race(*pivot) < addr)
 		pivot++;
 	return pivot - pivots;
@@ -340,7 +352,7 @@ static bool vma_tree_replaced(const struct maple_arange_64 *node)
 {
 	/* All else before the parent, which is itself then; pairs with mte_set_node_dead(). */
 	smp_rmb();
-	return ((unsigned long)data_race(READ_ONCE(node->parent)) & ~MAPLE_NODE_MASK) ==
+	return ((unsigned long)vma_peek(node->parent) & ~MAPLE_NODE_MASK) ==
 	       (unsigned long)node;
 }
 
@@ -365,7 +377,7 @@ static __always_inline int vma_leaf_find(struct mm_struct *mm, unsigned long add
 		unsigned int slot = vma_tree_slot(node->pivot, end, addr);
 
 		if (slot < end)
-			leaf->max = data_race(READ_ONCE(node->pivot[slot]));
+			leaf->max = vma_peek(node->pivot[slot]);
 		entry = rcu_dereference(node->slot[slot]);
 		if (unlikely(vma_tree_replaced(node)))
 			return -EAGAIN;
@@ -415,8 +427,8 @@ static struct vm_area_struct *vma_leaf_search(const struct vma_walk *walk, struc
 
 	for (; leaf->slot <= end; leaf->slot++) {
 		vma = vma_leaf_entry(leaf);
-		if (vma && vma_walk_wants(walk, data_race(READ_ONCE(vma->vm_flags)),
-					  data_race(READ_ONCE(vma->vm_file))))
+		if (vma && vma_walk_wants(walk, vma_peek(vma->vm_flags),
+					  vma_peek(vma->vm_file)))
 			return vma;
 	}
 	return NULL;
@@ -470,10 +482,10 @@ static bool vma_walk_rejects(const struct vma_walk *walk, struct vm_area_struct 
 
 	if (!vma_lock_readable(word, walk->mm))
 		return false;
-	start = data_race(READ_ONCE(vma->vm_start));
-	end = data_race(READ_ONCE(vma->vm_end));
-	wanted = vma_walk_wants(walk, data_race(READ_ONCE(vma->vm_flags)),
-				data_race(READ_ONCE(vma->vm_file)));
+	start = vma_peek(vma->vm_start);
+	end = vma_peek(vma->vm_end);
+	wanted = vma_walk_wants(walk, vma_peek(vma->vm_flags),
+				vma_peek(vma->vm_file));
 	if (wanted || walk->addr < start || walk->addr >= end)
 		return false;
 	/* The fields before the word; pairs with the writers' full barriers. */
@@ -485,7 +497,7 @@ static bool vma_walk_rejects(const struct vma_walk *walk, struct vm_area_struct 
 		return false;
 	*last = end - 1;
 	/* The same word in another address space is no proof, see vma_lock_init_mm(). */
-	return data_race(READ_ONCE(vma->vm_mm)) == walk->mm &&
+	return vma_peek(vma->vm_mm) == walk->mm &&
 	       !vma_lock_word_marked(word, READ_ONCE(walk->mm->vma_seq));
 }
 

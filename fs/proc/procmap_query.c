@@ -208,14 +208,15 @@ static u64 procmap_query_from_vm_flags(unsigned long vm_flags)
 static struct vm_area_struct *procmap_query_find_locked(struct procmap_search *search)
 {
 	struct vma_walk *walk = &search->walk;
-	VMA_ITERATOR(vmi, walk->mm, walk->addr);
 	unsigned int steps = PROCMAP_LOCKED_STEPS;
 	struct vm_area_struct *vma;
+	struct vma_iterator vmi;
 
 	vma_lock_count_fallback();
 	if (mmap_read_lock_killable(walk->mm))
 		return ERR_PTR(-EINTR);
 
+	vma_iter_init(&vmi, walk->mm, walk->addr);
 	for_each_vma(vmi, vma) {
 		if (walk->covering && vma->vm_start > walk->addr) {
 			vma = NULL;
@@ -263,7 +264,7 @@ static struct vm_area_struct *procmap_query_find(struct procmap_search *search)
 	for (;;) {
 		procmap_query_hold();
 		vma = vma_walk_rcu(&search->walk);
-		if (likely(!IS_ERR_OR_NULL(vma)))
+		if (!IS_ERR_OR_NULL(vma))
 			return vma;
 		procmap_query_let_go();
 		if (unlikely(vma == ERR_PTR(-EAGAIN)))

@@ -93,7 +93,7 @@ static inline void vma_begin_write_section(struct mm_struct *mm)
 	 * change, pairs with vma_start_read() and vma_seq_changed().
 	 */
 	smp_store_release(&mm->vma_seq, mm->vma_seq + 1);
-	smp_mb();
+	smp_mb(); /* the second of the two above */
 }
 
 /**
@@ -106,7 +106,7 @@ static inline void vma_end_write_all(struct mm_struct *mm)
 {
 	/* Changes before the end of marks; pairs with vma_start_read(). */
 	if (mm->vma_seq & 1)
-		smp_store_release(&mm->vma_seq, mm->vma_seq + 1);
+		smp_store_release(&mm->vma_seq, mm->vma_seq + 1); /* release, as said */
 }
 
 /**
