@@ -427,8 +427,7 @@ static struct vm_area_struct *vma_leaf_search(const struct vma_walk *walk, struc
 
 	for (; leaf->slot <= end; leaf->slot++) {
 		vma = vma_leaf_entry(leaf);
-		if (vma && vma_walk_wants(walk, vma_peek(vma->vm_flags),
-					  vma_peek(vma->vm_file)))
+		if (vma && vma_walk_wants(walk, vma_peek(vma->vm_flags), vma_peek(vma->vm_file)))
 			return vma;
 	}
 	return NULL;
@@ -484,8 +483,7 @@ static bool vma_walk_rejects(const struct vma_walk *walk, struct vm_area_struct 
 		return false;
 	start = vma_peek(vma->vm_start);
 	end = vma_peek(vma->vm_end);
-	wanted = vma_walk_wants(walk, vma_peek(vma->vm_flags),
-				vma_peek(vma->vm_file));
+	wanted = vma_walk_wants(walk, vma_peek(vma->vm_flags), vma_peek(vma->vm_file));
 	if (wanted || walk->addr < start || walk->addr >= end)
 		return false;
 	/* The fields before the word; pairs with the writers' full barriers. */
