@@ -93,7 +93,7 @@ def uapi():
                         ["g++", "-std=c++98", "-pedantic", "-Wno-long-long", "-x", "c++"]):
             result = subprocess.run(
                 [*command, "-Wall", "-Wextra", "-Werror", "-fsyntax-only", "-nostdinc",
-                 "-I", HEADERS, "-"], input=f"#include <{header}>\n#include <{header}>\n",
+                 "-I", os.path.join(ROOT, "include/uapi"), "-isystem", HEADERS, "-"], input=f"#include <{header}>\n#include <{header}>\n",
                 capture_output=True, text=True, check=False)
             if result.returncode:
                 wrong.append(f"{' '.join(command)} <{header}>:\n{result.stderr}")
