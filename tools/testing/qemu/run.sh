@@ -6,10 +6,11 @@
 # answer compared with the text of /proc/<pid>/maps. The argument is the client, procmap.
 set -euo pipefail
 
-readonly min_libraries=20 min_threads=4 addresses=2000
+readonly log=/tmp/program.log min_libraries=20 min_threads=4 addresses=2000
 program=(qemu-system-x86_64 -S -nodefaults -display none -accel "tcg,thread=multi" -smp 4 -m 64M)
 
 fail() {
+	cat "$log" >&2
 	echo "run: $*" >&2
 	exit 1
 }
@@ -35,7 +36,7 @@ wait_until_ready() {
 
 main() {
 	local client=$1
-	"${program[@]}" &
+	"${program[@]}" 2>"$log" &
 	local -r pid=$!
 	# shellcheck disable=SC2064
 	trap "kill $pid" EXIT
