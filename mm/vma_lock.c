@@ -212,8 +212,13 @@ void vma_lock_release(struct vm_area_struct *vma)
 {
 	long old = atomic_long_read(&vma->vm_lock);
 
-	if (!(old & VMA_LOCK_DETACHED))
+	if (!(old & VMA_LOCK_DETACHED)) {
+		/* It was in the tree until now, where somebody may look for it. */
+		VM_WARN_ONCE(atomic_read(&vma->vm_mm->mm_users) &&
+			     !vma_lock_word_marked(old, vma->vm_mm->vma_seq),
+			     "VMA freed without vma_start_write()");
 		old = atomic_long_fetch_or(VMA_LOCK_DETACHED, &vma->vm_lock);
+	}
 	if (unlikely(old & VMA_LOCK_READERS))
 		vma_lock_wait_for_readers(vma);
 }
