@@ -52,7 +52,7 @@ define kselftest_check
 CHECKS += kselftest-$(1)-root kselftest-$(1)-user
 check-kselftest-$(1)-root check-kselftest-$(1)-user: check-kselftest-$(1)-%:
 	$(VM) --variant $(1) --memory 2G --timeout $(2) --results $(RESULTS)/$(1)-$$* \
-		--env VM_TIMEOUT_SCALE=$(3) $$(if $$(filter user,$$*),--uid 1000) -- $(SELFTESTS)
+		--append secretmem.enable=1 --env VM_TIMEOUT_SCALE=$(3) $$(if $$(filter user,$$*),--uid 1000) -- $(SELFTESTS)
 endef
 CHECK_VARIANTS ?= plain debug kcsan
 $(if $(filter plain,$(CHECK_VARIANTS)),$(eval $(call kselftest_check,plain,900,1)))

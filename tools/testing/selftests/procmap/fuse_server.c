@@ -30,7 +30,7 @@
 #define SERVER_FIRST_NODE	2
 
 /* What the test asks for; each is answered by a note. */
-enum { COMMAND_STALL, COMMAND_RELEASE, COMMAND_FAIL };
+enum { COMMAND_STALL, COMMAND_RELEASE, COMMAND_FAIL, COMMAND_COUNT };
 
 struct command {
 	int what;
@@ -43,6 +43,7 @@ struct command {
 /* What the server tells: that a command is in force, or that a request is held. */
 struct note {
 	bool held;
+	unsigned int count;
 	struct fuse_server_held request;
 };
 
@@ -54,6 +55,7 @@ struct request {
 };
 
 struct rule {
+	unsigned int count;
 	bool stall;
 	unsigned int fail;
 	int error;
@@ -244,6 +246,8 @@ static void handle(struct server *s, const struct request *req)
 
 	if (file && req->in.opcode < SERVER_OPCODES)
 		rule = &file->rules[req->in.opcode];
+	if (rule)
+		rule->count++;
 	if (rule && rule->fail) {
 		rule->fail--;
 		reply(s, &req->in, -rule->error, NULL, 0);
@@ -292,6 +296,9 @@ static void obey(struct server *s)
 	case COMMAND_FAIL:
 		rule->fail = command.times;
 		rule->error = command.error;
+		break;
+	case COMMAND_COUNT:
+		note.count = rule->count;
 		break;
 	}
 	if (send(s->sock, &note, sizeof(note), MSG_NOSIGNAL) != sizeof(note))
@@ -561,6 +568,7 @@ static int next_note(struct fuse_server *server, struct note *note, int timeout_
 	return 0;
 }
 
+/* Returns the count of the note that answers the command, or -errno. */
 static int order(struct fuse_server *server, const struct command *command)
 {
 	struct note note = { .held = true };
@@ -575,7 +583,7 @@ static int order(struct fuse_server *server, const struct command *command)
 		if (ret)
 			return ret;
 	}
-	return 0;
+	return note.count;
 }
 
 /**
@@ -610,6 +618,21 @@ int fuse_server_fail(struct fuse_server *server, unsigned int file, unsigned int
 		.what = COMMAND_FAIL, .file = file, .opcode = opcode,
 		.times = times, .error = error,
 	};
+
+	return order(server, &command);
+}
+
+/**
+ * fuse_server_count() - how many requests have come
+ * @server: the server
+ * @file: for this file
+ * @opcode: of this kind
+ *
+ * Return: their number, or -errno.
+ */
+int fuse_server_count(struct fuse_server *server, unsigned int file, unsigned int opcode)
+{
+	struct command command = { .what = COMMAND_COUNT, .file = file, .opcode = opcode };
 
 	return order(server, &command);
 }

@@ -65,6 +65,7 @@ int fuse_server_stall(struct fuse_server *server, unsigned int file, unsigned in
 int fuse_server_fail(struct fuse_server *server, unsigned int file, unsigned int opcode,
 		     unsigned int times, int error);
 int fuse_server_release(struct fuse_server *server, unsigned int file, unsigned int opcode);
+int fuse_server_count(struct fuse_server *server, unsigned int file, unsigned int opcode);
 int fuse_server_wait_held(struct fuse_server *server, unsigned int file, unsigned int opcode,
 			  int timeout_ms, pid_t *pid);
 

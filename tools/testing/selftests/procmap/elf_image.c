@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Small ELF images with a build ID: see elf_image.h. */
+#include <string.h>
+#include <linux/elf.h>
+
+#include "elf_image.h"
+
+#define NOTE_AT		128
+#define NOTE_NAME	"GNU"
+#define NOTE_TYPE	3	/* NT_GNU_BUILD_ID */
+/* The header of a note is the same in both classes. */
+#define NOTE_HEAD	(sizeof(struct elf32_note) + sizeof(NOTE_NAME))
+
+#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+#define IMAGE_DATA	ELFDATA2MSB
+#else
+#define IMAGE_DATA	ELFDATA2LSB
+#endif
+
+#if __SIZEOF_LONG__ == 8
+#define OWN_CLASS	ELFCLASS64
+#define own_hdr		elf64_hdr
+#define own_phdr	elf64_phdr
+#else
+#define OWN_CLASS	ELFCLASS32
+#define own_hdr		elf32_hdr
+#define own_phdr	elf32_phdr
+#endif
+
+static void put_headers_64(char *data, size_t note_size)
+{
+	const struct elf64_hdr ehdr = {
+		.e_ident = { ELFMAG0, ELFMAG1, ELFMAG2, ELFMAG3, ELFCLASS64, IMAGE_DATA, 1 },
+		.e_type = ET_DYN,
+		.e_version = EV_CURRENT,
+		.e_phoff = sizeof(ehdr),
+		.e_ehsize = sizeof(ehdr),
+		.e_phentsize = sizeof(struct elf64_phdr),
+		.e_phnum = 1,
+	};
+	const struct elf64_phdr phdr = {
+		.p_type = PT_NOTE, .p_offset = NOTE_AT, .p_filesz = note_size, .p_align = 4,
+	};
+
+	memcpy(data, &ehdr, sizeof(ehdr));
+	memcpy(data + sizeof(ehdr), &phdr, sizeof(phdr));
+}
+
+static void put_headers_32(char *data, size_t note_size)
+{
+	const struct elf32_hdr ehdr = {
+		.e_ident = { ELFMAG0, ELFMAG1, ELFMAG2, ELFMAG3, ELFCLASS32, IMAGE_DATA, 1 },
+		.e_type = ET_DYN,
+		.e_version = EV_CURRENT,
+		.e_phoff = sizeof(ehdr),
+		.e_ehsize = sizeof(ehdr),
+		.e_phentsize = sizeof(struct elf32_phdr),
+		.e_phnum = 1,
+	};
+	const struct elf32_phdr phdr = {
+		.p_type = PT_NOTE, .p_offset = NOTE_AT, .p_filesz = note_size, .p_align = 4,
+	};
+
+	memcpy(data, &ehdr, sizeof(ehdr));
+	memcpy(data + sizeof(ehdr), &phdr, sizeof(phdr));
+}
+
+/**
+ * elf_image_make() - make an image
+ * @image: gets it
+ * @is64: ELF64, else ELF32
+ * @id_size: length of the build ID, 0 to ELF_IMAGE_ID
+ * @seed: first byte of the build ID; each byte differs from the one before
+ */
+void elf_image_make(struct elf_image *image, bool is64, unsigned int id_size, unsigned char seed)
+{
+	const struct elf32_note nhdr = {
+		.n_namesz = sizeof(NOTE_NAME), .n_descsz = id_size, .n_type = NOTE_TYPE,
+	};
+	unsigned int i;
+
+	memset(image, 0, sizeof(*image));
+	image->id_size = id_size;
+	for (i = 0; i < id_size; i++)
+		image->id[i] = seed + 13 * i;
+	if (is64)
+		put_headers_64(image->data, NOTE_HEAD + id_size);
+	else
+		put_headers_32(image->data, NOTE_HEAD + id_size);
+	memcpy(image->data + NOTE_AT, &nhdr, sizeof(nhdr));
+	memcpy(image->data + NOTE_AT + sizeof(nhdr), NOTE_NAME, sizeof(NOTE_NAME));
+	memcpy(image->data + NOTE_AT + NOTE_HEAD, image->id, id_size);
+}
+
+/* The build ID among notes that are padded to 4 bytes. */
+static const unsigned char *find_note(const void *notes, size_t size, unsigned int *id_size)
+{
+	const char *p = notes, *end = p + size;
+
+	while (end - p >= (ptrdiff_t)sizeof(struct elf32_note)) {
+		const struct elf32_note *nhdr = (const void *)p;
+		const char *name = p + sizeof(*nhdr);
+		const char *desc = name + (nhdr->n_namesz + 3) / 4 * 4;
+
+		if (nhdr->n_type == NOTE_TYPE && nhdr->n_namesz == sizeof(NOTE_NAME) &&
+		    !memcmp(name, NOTE_NAME, sizeof(NOTE_NAME))) {
+			*id_size = nhdr->n_descsz;
+			return (const unsigned char *)desc;
+		}
+		p = desc + (nhdr->n_descsz + 3) / 4 * 4;
+	}
+	return NULL;
+}
+
+/**
+ * elf_image_find() - the build ID of a program that this linker made
+ * @data: the file, or at least its headers and notes
+ * @size: bytes of @data; of an ELF file they are trusted
+ * @id_size: gets the length of the build ID
+ *
+ * Return: the build ID, or NULL also for anything but an ELF file of the own word size.
+ */
+const unsigned char *elf_image_find(const void *data, size_t size, unsigned int *id_size)
+{
+	const struct own_hdr *ehdr = data;
+	const struct own_phdr *phdr;
+	unsigned int i;
+
+	if (size < sizeof(*ehdr) || memcmp(ehdr->e_ident, ELFMAG, SELFMAG) ||
+	    ehdr->e_ident[EI_CLASS] != OWN_CLASS)
+		return NULL;
+	phdr = data + ehdr->e_phoff;
+	for (i = 0; i < ehdr->e_phnum; i++) {
+		const unsigned char *id;
+
+		/* Those aligned to 8 bytes are other notes, of the processor's features. */
+		if (phdr[i].p_type != PT_NOTE || phdr[i].p_align > 4)
+			continue;
+		id = find_note(data + phdr[i].p_offset, phdr[i].p_filesz, id_size);
+		if (id)
+			return id;
+	}
+	return NULL;
+}

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Small ELF images with a build ID, and the build IDs of images that are in memory. */
+#ifndef SELFTEST_ELF_IMAGE_H
+#define SELFTEST_ELF_IMAGE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#define ELF_IMAGE_SIZE	256
+#define ELF_IMAGE_ID	64
+
+/**
+ * struct elf_image - an image that was made
+ * @data: all of it; it is of no use but for its build ID
+ * @id: its build ID
+ * @id_size: bytes of @id
+ */
+struct elf_image {
+	char data[ELF_IMAGE_SIZE];
+	unsigned char id[ELF_IMAGE_ID];
+	unsigned int id_size;
+};
+
+void elf_image_make(struct elf_image *image, bool is64, unsigned int id_size, unsigned char seed);
+const unsigned char *elf_image_find(const void *data, size_t size, unsigned int *id_size);
+
+#endif /* SELFTEST_ELF_IMAGE_H */

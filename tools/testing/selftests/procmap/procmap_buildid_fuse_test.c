@@ -1,0 +1,284 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Build IDs of files whose pages are not in the page cache, or cannot be had:
+ * they are on a FUSE server that counts what is asked for, and may not answer.
+ */
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <time.h>
+
+#include "elf_image.h"
+#include "fuse_server.h"
+#include "procmap_harness.h"
+
+/* What must come, comes within this; what must not is waited for that long. */
+#define SOON_MS		15000
+#define NEVER_MS	1000
+/* The end of a killed process on a slow machine; the server would never answer. */
+#define PROMPTLY_MS	5000
+
+#define PAGES		4
+#define PAGE		4096
+#define SHA1_SIZE	20
+
+enum { FILE_STALLED, FILE_HEALTHY, NR_FILES };
+
+static void __attribute__((constructor)) fuse_require(void)
+{
+	struct fuse_server server;
+	int ret = fuse_server_start(&server, NULL, 0);
+
+	if (ret == -ENOENT || ret == -ENODEV)
+		ksft_exit_skip("kernel without FUSE (CONFIG_FUSE_FS)\n");
+	if (ret == -EACCES)
+		ksft_exit_skip("no access to /dev/fuse\n");
+	if (ret == -EPERM || ret == -EINVAL)
+		ksft_exit_skip("neither root nor user namespaces (CONFIG_USER_NS)\n");
+	if (!ret)
+		fuse_server_stop(&server);
+}
+
+/**
+ * struct fuse_file - a file of the server
+ * @image: what its first page contains
+ * @fd: kept open: opening again would wait for an abandoned read
+ * @map: all of it; never touched
+ */
+struct fuse_file {
+	struct elf_image image;
+	int fd;
+	char *map;
+};
+
+FIXTURE(fuse) {
+	struct fuse_server server;
+	struct fuse_file file[NR_FILES];
+	int maps;
+};
+
+FIXTURE_SETUP(fuse)
+{
+	static char data[NR_FILES][PAGES * PAGE];
+	struct fuse_server_file files[NR_FILES];
+	unsigned int i;
+
+	for (i = 0; i < NR_FILES; i++) {
+		elf_image_make(&self->file[i].image, true, SHA1_SIZE, 50 + i);
+		memcpy(data[i], self->file[i].image.data, ELF_IMAGE_SIZE);
+		files[i] = (struct fuse_server_file){ .data = data[i], .size = sizeof(data[i]) };
+	}
+	ASSERT_EQ(0, fuse_server_start(&self->server, files, NR_FILES));
+	for (i = 0; i < NR_FILES; i++) {
+		struct fuse_file *file = &self->file[i];
+
+		file->fd = fuse_server_open(&self->server, i, O_RDONLY);
+		ASSERT_LE(0, file->fd);
+		file->map = mmap(NULL, PAGES * PAGE, PROT_READ, MAP_PRIVATE, file->fd, 0);
+		ASSERT_NE((long)MAP_FAILED, (long)file->map);
+	}
+	self->maps = procmap_open(0);
+	ASSERT_LE(0, self->maps);
+}
+
+/* With the server ends whatever still waits for it. */
+FIXTURE_TEARDOWN(fuse)
+{
+	fuse_server_stop(&self->server);
+}
+
+/* The length of the build ID of a file's mapping, if it is the right one; else -errno. */
+static int id_size(int maps, const struct fuse_file *file)
+{
+	struct procmap_call call;
+	int ret = procmap_ask(maps, (unsigned long)file->map, 0, &call);
+
+	if (ret)
+		return ret;
+	if (call.q.build_id_size && memcmp(call.build_id, file->image.id, SHA1_SIZE))
+		return -EUCLEAN;
+	return call.q.build_id_size;
+}
+
+/* How many pages of the file are in the page cache; -errno. */
+static int cached(const struct fuse_file *file)
+{
+	unsigned char page[PAGES];
+	int i, nr = 0;
+
+	if (mincore(file->map, PAGES * PAGE, page))
+		return -errno;
+	for (i = 0; i < PAGES; i++)
+		nr += page[i] & 1;
+	return nr;
+}
+
+TEST_F(fuse, a_file_that_is_not_cached_takes_one_read)
+{
+	struct fuse_file *file = &self->file[FILE_HEALTHY];
+	int i;
+
+	for (i = 1; i <= 3; i++) {
+		ASSERT_EQ(0, cached(file));
+		EXPECT_EQ(SHA1_SIZE, id_size(self->maps, file));
+		EXPECT_EQ(i, fuse_server_count(&self->server, FILE_HEALTHY, FUSE_READ));
+		EXPECT_EQ(1, cached(file));
+		/* Now it is there. */
+		EXPECT_EQ(SHA1_SIZE, id_size(self->maps, file));
+		EXPECT_EQ(i, fuse_server_count(&self->server, FILE_HEALTHY, FUSE_READ));
+		ASSERT_EQ(0, posix_fadvise(file->fd, 0, 0, POSIX_FADV_DONTNEED));
+	}
+}
+
+TEST_F(fuse, a_file_that_is_closed_is_read)
+{
+	struct fuse_file *file = &self->file[FILE_HEALTHY];
+
+	ASSERT_EQ(0, close(file->fd));
+	EXPECT_EQ(0, fuse_server_count(&self->server, FILE_HEALTHY, FUSE_READ));
+	EXPECT_EQ(SHA1_SIZE, id_size(self->maps, file));
+	EXPECT_EQ(1, fuse_server_count(&self->server, FILE_HEALTHY, FUSE_READ));
+}
+
+/* What cannot be read has no build ID, until it can be read. No error of a server is a signal. */
+TEST_F(fuse, a_read_that_fails)
+{
+	const int errors[] = { EIO, EINTR, ENOMEM, EAGAIN };
+	struct fuse_file *file = &self->file[FILE_HEALTHY];
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(errors); i++) {
+		int ret;
+
+		ASSERT_EQ(0, fuse_server_fail(&self->server, FILE_HEALTHY, FUSE_READ, 1,
+					      errors[i]));
+		ret = id_size(self->maps, file);
+		EXPECT_EQ(errors[i] == ENOMEM ? -ENOMEM : 0, ret)
+			TH_LOG("READ failed with %d", errors[i]);
+		EXPECT_EQ(SHA1_SIZE, id_size(self->maps, file));
+		ASSERT_EQ(0, posix_fadvise(file->fd, 0, 0, POSIX_FADV_DONTNEED));
+	}
+}
+
+#define WRONG	255
+
+/* A process that asks for the build ID of a file. */
+struct asker {
+	struct procmap_child child;
+	int maps;
+	const struct fuse_file *file;
+};
+
+static void nothing(int sig)
+{
+}
+
+/* Exits with the length of the build ID. */
+static int asks(struct procmap_child *child, void *arg)
+{
+	const struct asker *asker = arg;
+	struct sigaction action = { .sa_handler = nothing };
+	int size;
+
+	if (!HOLDS(!sigaction(SIGUSR1, &action, NULL)))
+		return WRONG;
+	size = id_size(asker->maps, asker->file);
+	return HOLDS(size >= 0) ? size : WRONG;
+}
+
+static int start_asker(struct asker *asker, int maps, const struct fuse_file *file)
+{
+	asker->maps = maps;
+	asker->file = file;
+	return procmap_child_start(&asker->child, asks, asker);
+}
+
+/* Has the process ended within this time? */
+static bool ends(const struct asker *asker, int timeout_ms)
+{
+	struct pollfd fd = { .fd = asker->child.sock, .events = POLLIN };
+
+	return poll(&fd, 1, timeout_ms) == 1;
+}
+
+/* Its exit status, as procmap_child_wait(); -ETIMEDOUT: SIGKILL did not end it. */
+static int kill_asker(struct asker *asker)
+{
+	if (kill(asker->child.pid, SIGKILL))
+		return -errno;
+	return ends(asker, PROMPTLY_MS) ? procmap_child_wait(&asker->child) : -ETIMEDOUT;
+}
+
+TEST_F_TIMEOUT(fuse, a_stalled_server_holds_up_nobody_who_is_killed, 120)
+{
+	struct fuse_file *file = &self->file[FILE_STALLED];
+	struct asker first, second, healthy;
+
+	ASSERT_EQ(0, fuse_server_stall(&self->server, FILE_STALLED, FUSE_READ));
+	ASSERT_EQ(0, start_asker(&first, self->maps, file));
+	ASSERT_EQ(0, fuse_server_wait_held(&self->server, FILE_STALLED, FUSE_READ, SOON_MS,
+					   NULL));
+	EXPECT_FALSE(ends(&first, NEVER_MS));
+	EXPECT_EQ(256 + SIGKILL, kill_asker(&first));
+
+	/* The page stays locked by the read that was left behind: that is nobody else's fault. */
+	ASSERT_EQ(0, start_asker(&second, self->maps, file));
+	EXPECT_FALSE(ends(&second, NEVER_MS));
+	ASSERT_EQ(0, start_asker(&healthy, self->maps, &self->file[FILE_HEALTHY]));
+	ASSERT_TRUE(ends(&healthy, SOON_MS));
+	EXPECT_EQ(SHA1_SIZE, procmap_child_wait(&healthy.child));
+	EXPECT_EQ(256 + SIGKILL, kill_asker(&second));
+
+	/* What it brings in the end is of use. */
+	ASSERT_EQ(0, fuse_server_release(&self->server, FILE_STALLED, FUSE_READ));
+	EXPECT_EQ(SHA1_SIZE, id_size(self->maps, file));
+	EXPECT_EQ(1, fuse_server_count(&self->server, FILE_STALLED, FUSE_READ));
+}
+
+TEST_F_TIMEOUT(fuse, a_signal_that_does_not_kill_is_not_an_answer, 120)
+{
+	struct asker asker;
+
+	ASSERT_EQ(0, fuse_server_stall(&self->server, FILE_STALLED, FUSE_READ));
+	ASSERT_EQ(0, start_asker(&asker, self->maps, &self->file[FILE_STALLED]));
+	ASSERT_EQ(0, fuse_server_wait_held(&self->server, FILE_STALLED, FUSE_READ, SOON_MS,
+					   NULL));
+	ASSERT_EQ(0, kill(asker.child.pid, SIGUSR1));
+	EXPECT_FALSE(ends(&asker, NEVER_MS));
+	ASSERT_EQ(0, fuse_server_release(&self->server, FILE_STALLED, FUSE_READ));
+	ASSERT_TRUE(ends(&asker, SOON_MS));
+	EXPECT_EQ(SHA1_SIZE, procmap_child_wait(&asker.child));
+}
+
+/* Only who asks for the build ID waits for the file. */
+TEST_F_TIMEOUT(fuse, a_query_without_build_id_reads_nothing, 120)
+{
+	struct procmap_call call;
+
+	ASSERT_EQ(0, fuse_server_stall(&self->server, FILE_STALLED, FUSE_READ));
+	procmap_call_init(&call, (unsigned long)self->file[FILE_STALLED].map, 0);
+	call.q.build_id_size = 0;
+	call.q.build_id_addr = 0;
+	ASSERT_EQ(0, procmap_call(self->maps, &call));
+	EXPECT_EQ(0, call.q.build_id_size);
+	EXPECT_EQ(0, fuse_server_count(&self->server, FILE_STALLED, FUSE_READ));
+}
+
+TEST_F_TIMEOUT(fuse, a_server_that_dies_ends_the_wait, 120)
+{
+	struct fuse_file *file = &self->file[FILE_STALLED];
+	struct asker asker;
+
+	ASSERT_EQ(0, fuse_server_stall(&self->server, FILE_STALLED, FUSE_READ));
+	ASSERT_EQ(0, start_asker(&asker, self->maps, file));
+	ASSERT_EQ(0, fuse_server_wait_held(&self->server, FILE_STALLED, FUSE_READ, SOON_MS,
+					   NULL));
+	ASSERT_EQ(0, kill(self->server.pid, SIGKILL));
+	ASSERT_TRUE(ends(&asker, SOON_MS));
+	EXPECT_EQ(0, procmap_child_wait(&asker.child));
+	EXPECT_EQ(0, id_size(self->maps, file));
+}
+
+TEST_HARNESS_MAIN
