@@ -174,10 +174,23 @@ static __u32 random_name_size(const struct torture *t, const struct torture_regi
 	return strlen(torture_name(t, region, unit)) + torture_random(random, 2);
 }
 
+/* One that is just being changed, if a few tries find one. */
+static const struct torture_region *random_region(const struct torture *t, unsigned int *random)
+{
+	const struct torture_region *region;
+	unsigned int tries = 8;
+
+	do {
+		region = &t->region[torture_random(random, t->nr_regions)];
+	} while (--tries && __atomic_load_n(&region->announced, __ATOMIC_RELAXED) ==
+		 __atomic_load_n(&region->reached, __ATOMIC_RELAXED));
+	return region;
+}
+
 static bool ask_something(struct torture *t, struct torture_query *query, int maps,
 			  unsigned int *random)
 {
-	const struct torture_region *region = &t->region[torture_random(random, t->nr_regions)];
+	const struct torture_region *region = random_region(t, random);
 	enum torture_ask ask = torture_random(random, ASK_SMALL_NAME + 1);
 	__u64 flags = 0;
 	__u32 name_size = 0;
