@@ -1,0 +1,8 @@
+# SPDX-License-Identifier: GPL-2.0
+#
+# Checks of the build IDs that take the files of this machine.
+
+# One minute of fuzzing of the parser, in user space
+CHECKS += buildid-fuzz
+check-buildid-fuzz:
+	$(MAKE) -C tools/testing/buildid fuzz SECONDS=60 SEED=1 OUTPUT=$(abspath build/6.1/buildid)
