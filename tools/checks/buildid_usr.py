@@ -1,0 +1,94 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0
+"""Compare the build IDs that PROCMAP_QUERY finds with those of readelf -n, for all ELF files below
+a directory of this machine (usage: buildid_usr.py [DIRECTORY]; the default is /usr).
+
+The files are mapped in the test machine, which has the root file system of the host as its own:
+first with an empty page cache, then once more. Exit status 0 only if there was at least one file
+and all agree.
+"""
+
+import os
+import subprocess
+import sys
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+BUILD = os.path.join(ROOT, "build", "6.1")
+RESULTS = os.path.join(BUILD, "results", "buildid-usr")
+PROGRAM = os.path.join(BUILD, "kselftest", "procmap", "procmap_buildid_list")
+VM = os.path.join(ROOT, "tools", "testing", "qemu", "vm.py")
+TIMEOUT = 1800
+BATCH = 500
+# Both passes in one machine, divided by an empty line.
+BOTH = '"$0" --cold "$1" && echo && "$0" "$1"'
+# Files that the shell has mapped, or that are links to one looked at before, are cached already.
+MIN_COLD = 0.9
+
+sys.path.insert(0, os.path.join(ROOT, "tools", "testing", "buildid"))
+import readelf_compare  # noqa: E402  pylint: disable=wrong-import-position
+
+
+def from_readelf(top):
+    """{path: build ID or "-"} of all ELF files below top."""
+    paths = sorted(path for path in readelf_compare.elf_files(top) if "\t" not in path)
+    ids = {}
+    for i in range(0, len(paths), BATCH):
+        ids.update(readelf_compare.from_readelf(paths[i:i + BATCH]))
+    return ids
+
+
+def from_queries(paths):
+    """For each pass {path: (build ID or "-", "cold" or "warm")}."""
+    os.makedirs(RESULTS, exist_ok=True)
+    listing = os.path.join(RESULTS, "list")
+    with open(listing, "w", encoding="utf-8", errors="surrogateescape") as file:
+        file.writelines(path + "\n" for path in paths)
+    result = subprocess.run(
+        [sys.executable, VM, "--root", "host", "--timeout", str(TIMEOUT), "--results",
+         os.path.join(RESULTS, "vm"), "--", "sh", "-c", BOTH, PROGRAM, listing],
+        stdout=subprocess.PIPE, encoding="utf-8", errors="surrogateescape", check=False)
+    if result.returncode:
+        sys.exit(f"buildid_usr: the test machine ended with status {result.returncode}; "
+                 f"see {os.path.relpath(RESULTS)}")
+    passes = result.stdout.split("\n\n")
+    if len(passes) != 2:
+        sys.exit(f"buildid_usr: the test machine printed {len(passes)} lists instead of two")
+    return [{path: (found, state) for path, found, state in
+             (line.split("\t") for line in text.rstrip("\n").split("\n"))} for text in passes]
+
+
+def differences(want, got, name):
+    """Print what differs in one pass, and return how much."""
+    wrong = [path for path in want if got.get(path, ("nothing",))[0] != want[path]]
+    for path in wrong:
+        print(f"differs, {name}: {path}: readelf {want[path]}, "
+              f"query {got.get(path, ('nothing',))[0]}")
+    return len(wrong)
+
+
+def main():
+    """Compare both passes, and print the counts."""
+    top = os.path.abspath(sys.argv[1]) if len(sys.argv) > 1 else "/usr"
+    if len(sys.argv) > 2 or not os.path.isdir(top):
+        sys.exit("usage: buildid_usr.py [DIRECTORY]")
+    if not os.path.exists(PROGRAM):
+        sys.exit(f"buildid_usr: {os.path.relpath(PROGRAM)} is missing; `make initrd` makes it")
+    want = from_readelf(top)
+    if not want:
+        sys.exit(f"buildid_usr: there is no ELF file below {top}")
+    first, second = from_queries(want)
+    wrong = differences(want, first, "cold") + differences(want, second, "warm")
+    cold = sum(state == "cold" for _, state in first.values())
+    with_id = sum(found != "-" for found in want.values())
+    print(f"{len(want)} ELF files below {top}, {with_id} of them with a build ID; "
+          f"{cold} were not in the page cache at first; {wrong} differences")
+    if cold < MIN_COLD * len(want):
+        sys.exit("buildid_usr: too many files were in the page cache: the first pass was not cold")
+    sys.exit(1 if wrong else 0)
+
+
+if __name__ == "__main__":
+    try:
+        main()
+    except KeyboardInterrupt:
+        sys.exit(130)
