@@ -192,8 +192,8 @@ static inline void vma_lock_copy(struct vm_area_struct *new, const struct vm_are
 {
 	const size_t behind = offsetofend(struct vm_area_struct, vm_lock);
 
-	data_race(memcpy(new, orig, offsetof(struct vm_area_struct, vm_lock)));
-	data_race(memcpy((void *)new + behind, (const void *)orig + behind,
+	data_race(memcpy(new, orig, offsetof(struct vm_area_struct, vm_lock))); /* shared.rb */
+	data_race(memcpy((void *)new + behind, (const void *)orig + behind, /* the same */
 			 sizeof(*new) - behind));
 }
 
@@ -231,7 +231,7 @@ static inline void vma_lock_clear(struct vm_area_struct *vma)
 
 static inline void vma_lock_copy(struct vm_area_struct *new, const struct vm_area_struct *orig)
 {
-	*new = data_race(*orig);
+	*new = data_race(*orig); /* shared.rb may change, and is made anew */
 }
 
 #endif /* CONFIG_PER_VMA_LOCK */
