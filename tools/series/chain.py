@@ -7,7 +7,7 @@ import re
 import maintainers
 from common import PATCHES, ROOT, Failure, notice, read, rel
 from git import Repo
-from series import Commit, is_kernel_path
+from series import Commit, fold_directories, is_kernel_path
 
 LINKED = re.compile(r"^tools/(include/uapi/.*)$")
 
@@ -157,6 +157,7 @@ def name_patches(commits, known):
         commit.patch = f"{number:04}-{old.patch[5:]}"
         if set(commit.files) == set(old.files):
             commit.files = old.files
+        commit.listed = fold_directories(commit.files, old.listed)
 
 
 def series_text(commits):
@@ -166,7 +167,7 @@ def series_text(commits):
         if line.strip() and not line.startswith("#"):
             break
         head.append(line)
-    lines = [f"{commit.patch}:{''.join(' ' + name for name in commit.files)}".rstrip(":")
+    lines = [f"{commit.patch}:{''.join(' ' + name for name in commit.listed)}".rstrip(":")
              for commit in commits]
     return "\n".join(head + lines) + "\n"
 

@@ -19,9 +19,10 @@ CREATES = re.compile(r"^(new file mode|deleted file mode|rename from|copy from|G
 class Commit:
     """One line of the series: a patch file and the overlay files that go with it."""
 
-    def __init__(self, patch, files):
+    def __init__(self, patch, files, listed=None):
         self.patch = patch
         self.files = files
+        self.listed = listed or files
         self.path = os.path.join(PATCHES, patch)
         self.author = self.mail = self.date = self.subject = self.body = self.diff = ""
 
@@ -73,7 +74,8 @@ def load_series():
         match = re.fullmatch(r"(\d{4}-[\w.+-]+\.patch)(?::((?: \S+)*))?\s*", line)
         if not match:
             raise Failure(f"patches series line {number} is not `NNNN-name.patch: file...`: {line}")
-        commit = Commit(match.group(1), (match.group(2) or "").split())
+        listed = (match.group(2) or "").split()
+        commit = Commit(match.group(1), [name for name in listed if name[-1] != "/"], listed)
         if commit.patch in (c.patch for c in commits):
             raise Failure(f"the series names {commit.patch} twice")
         for name in commit.files:
@@ -82,8 +84,31 @@ def load_series():
                               f"{seen[name]} and {commit.patch}")
             seen[name] = commit.patch
         commits.append(commit.load())
+    take_directories(commits, seen)
     check_overlay(seen)
     return commits
+
+
+def take_directories(commits, seen):
+    """`directory/` stands for all files below it that no line names."""
+    tracked = overlay_files(tracked_only=True)
+    for commit in commits:
+        for directory in (name for name in commit.listed if name[-1] == "/"):
+            found = [name for name in tracked if name.startswith(directory) and name not in seen]
+            if not found:
+                raise Failure(f"the series names {directory} ({commit.patch}), and no tracked file "
+                              "of this repository is there that no other line names")
+            seen.update(dict.fromkeys(found, commit.patch))
+            commit.files = commit.files + found
+
+
+def fold_directories(files, listed):
+    """The names for a line of the series, with the directories that it had before."""
+    directories = [name for name in listed if name[-1] == "/"]
+    single = [name for name in files if not name.startswith(tuple(directories))]
+    kept = [name for name in listed
+            if name in single or any(path.startswith(name) for path in files if name[-1] == "/")]
+    return kept + [name for name in single if name not in kept]
 
 
 def is_kernel_path(path):
