@@ -54,11 +54,13 @@ run: ## the main job: resolve the addresses of a live program in the patched ker
 	@echo "  RUN     the patched kernel, with this machine's root file system"
 	@$(RUN)
 
-shell: ## a shell in the patched kernel, on this machine's own root file system (read-only below a tmpfs)
+# Not expanded by make: $HOME in CMD is for the shell there
+unexport CMD
+shell: ## a shell in the patched kernel, on this machine's files; or one command, CMD='...'
 	$(call need,tree base kernel guest vm)
 	@$(SERIES)/kernel.py "$(VARIANT)"
 	@$(SERIES)/guest.py
-	@$(VM) --variant "$(VARIANT)" --memory 2G --root host --interactive -- "$${SHELL:-/bin/bash}" -i
+	@tools/testing/qemu/shell.sh $(if $(value CMD),'$(subst ','\'',$(value CMD))')
 
 bench: ## what everything costs, in guest instructions, against the unpatched base; build/6.1/results/bench.md
 	$(call need,tree base kernel guest vm)

@@ -46,6 +46,10 @@ static struct stream streams[] = {
 
 static int verdict_port;
 
+/* The terminal of an interactive command, and the port that tells its size; or -1 */
+static int terminal = -1;
+static int size_port = -1;
+
 static noreturn void power_off(void)
 {
 	sync();
@@ -152,7 +156,7 @@ static void link_dev(void)
 }
 
 /* The port that the host named so; they are numbered in order of discovery */
-static int open_port(const char *name)
+static int open_port(const char *name, int flags)
 {
 	char path[512], have[64] = "";
 	struct dirent *entry;
@@ -170,7 +174,7 @@ static int open_port(const char *name)
 			continue;
 		if (fscanf(file, "%63s", have) == 1 && !strcmp(have, name)) {
 			snprintf(path, sizeof(path), "/dev/%s", entry->d_name);
-			fd = open(path, O_WRONLY | O_CLOEXEC);
+			fd = open(path, flags | O_CLOEXEC);
 		}
 		fclose(file);
 	}
@@ -184,9 +188,9 @@ static void open_ports(void)
 {
 	size_t i;
 
-	verdict_port = open_port("verdict");
+	verdict_port = open_port("verdict", O_WRONLY);
 	for (i = 0; i < ARRAY_SIZE(streams); i++)
-		streams[i].port = open_port(streams[i].port_name);
+		streams[i].port = open_port(streams[i].port_name, O_WRONLY);
 }
 
 /* The host's root below a tmpfs: programs of the host run, and cannot change it */
@@ -251,18 +255,52 @@ static void become_user(void)
 		stop("become user", uid);
 }
 
-static noreturn void run_child(bool interactive)
+/* The host writes "lines columns\n" for each change; the last line counts */
+static void take_terminal_size(void)
+{
+	struct winsize size = { 0 };
+	char text[256], *line;
+	ssize_t got = read(size_port, text, sizeof(text) - 1);
+
+	if (got <= 0) {
+		close(size_port);
+		size_port = -1;
+		return;
+	}
+	text[got] = 0;
+	if (text[got - 1] == '\n')
+		text[got - 1] = 0;
+	line = strrchr(text, '\n');
+	if (sscanf(line ? line + 1 : text, "%hu %hu", &size.ws_row, &size.ws_col) == 2)
+		ioctl(terminal, TIOCSWINSZ, &size);
+}
+
+/* The command must find the size when it starts, so wait for it, but not for ever */
+static void open_terminal(void)
+{
+	struct pollfd fd = { .events = POLLIN };
+
+	terminal = open("/dev/hvc0", O_RDWR | O_NOCTTY | O_CLOEXEC);
+	if (terminal < 0)
+		stop("open", "/dev/hvc0");
+	size_port = open_port("size", O_RDWR);
+	fd.fd = size_port;
+	if (poll(&fd, 1, 5000) > 0)
+		take_terminal_size();
+}
+
+static noreturn void run_child(void)
 {
 	char **command = read_vector("/vm/command");
-	int input = open(interactive ? "/dev/hvc0" : "/dev/null", O_RDWR);
+	int input = terminal >= 0 ? terminal : open("/dev/null", O_RDWR);
 
 	setsid();
 	if (input < 0 || dup2(input, 0) < 0)
 		_exit(126);
-	if (interactive)
+	if (terminal >= 0)
 		ioctl(0, TIOCSCTTY, 1);
-	if (dup2(interactive ? 0 : streams[0].pipe[1], 1) < 0 ||
-	    dup2(interactive ? 0 : streams[1].pipe[1], 2) < 0)
+	if (dup2(terminal >= 0 ? 0 : streams[0].pipe[1], 1) < 0 ||
+	    dup2(terminal >= 0 ? 0 : streams[1].pipe[1], 2) < 0)
 		_exit(126);
 	become_user();
 	environ = read_vector("/vm/environment");
@@ -273,7 +311,7 @@ static noreturn void run_child(bool interactive)
 	_exit(errno == ENOENT ? 127 : 126);
 }
 
-static pid_t start_command(bool interactive)
+static pid_t start_command(void)
 {
 	size_t i;
 	pid_t pid;
@@ -285,7 +323,7 @@ static pid_t start_command(bool interactive)
 	if (pid < 0)
 		stop("fork", "the command");
 	if (!pid)
-		run_child(interactive);
+		run_child();
 	for (i = 0; i < ARRAY_SIZE(streams); i++) {
 		close(streams[i].pipe[1]);
 		streams[i].open = true;
@@ -312,7 +350,7 @@ static bool pass_on(struct stream *s)
 /* Reaps everything; a process that outlives the command does not delay the end */
 static int wait_for_command(pid_t pid)
 {
-	struct pollfd fds[ARRAY_SIZE(streams)];
+	struct pollfd fds[ARRAY_SIZE(streams) + 1];
 	int status = 0;
 	pid_t dead;
 	size_t i;
@@ -322,7 +360,10 @@ static int wait_for_command(pid_t pid)
 			fds[i].fd = streams[i].open ? streams[i].pipe[0] : -1;
 			fds[i].events = POLLIN;
 		}
-		poll(fds, ARRAY_SIZE(streams), 50);
+		fds[i] = (struct pollfd){ .fd = size_port, .events = POLLIN };
+		poll(fds, ARRAY_SIZE(fds), 50);
+		if (fds[i].revents)
+			take_terminal_size();
 		while ((dead = waitpid(-1, &status, WNOHANG)) > 0 && dead != pid)
 			;
 		for (i = 0; i < ARRAY_SIZE(streams); i++)
@@ -368,7 +409,6 @@ static void send_verdict(int status, int leaks)
 int main(void)
 {
 	const char *root = getenv("VM_ROOT");
-	bool interactive = getenv("VM_INTERACTIVE");
 	int status;
 
 	if (getpid() != 1) {
@@ -384,7 +424,9 @@ int main(void)
 	if (getenv("VM_OUT"))
 		mount_at("out", "/out", "9p", 0, P9_OPTIONS);
 	raise_limits();
-	status = wait_for_command(start_command(interactive));
+	if (getenv("VM_INTERACTIVE"))
+		open_terminal();
+	status = wait_for_command(start_command());
 	send_verdict(status, scan_for_leaks());
 	power_off();
 }

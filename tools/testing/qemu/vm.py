@@ -34,6 +34,7 @@ import tempfile
 import time
 
 import console
+import terminal
 
 SPLAT, PANIC, HANG, BROKEN, INTERRUPTED = 120, 121, 122, 123, 130
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -89,6 +90,8 @@ def parse(argv):
     for path, make in ((args.kernel, "make kernel"), (args.initrd, "make initrd")):
         if not os.path.isfile(path):
             raise Trouble(BROKEN, f"{path} does not exist; `{make}` makes it")
+    if args.interactive and not sys.stdin.isatty():
+        raise Trouble(BROKEN, "--interactive needs a terminal as standard input")
     return args
 
 
@@ -110,7 +113,7 @@ class Machine:
         self.args = args
         self.results, self.lock = self.claim_results()
         self.received = dict.fromkeys(STREAMS, 0)
-        self.qemu = None
+        self.qemu = self.terminal = None
 
     def path(self, name):
         return os.path.join(self.results, name)
@@ -189,9 +192,8 @@ class Machine:
         for name in STREAMS:
             command += ["-chardev", f"socket,id={name},path={sockets[name]}",
                         "-device", f"virtserialport,chardev={name},name={name}"]
-        if args.interactive:
-            command += ["-chardev", "stdio,id=terminal,signal=off",
-                        "-device", "virtconsole,chardev=terminal"]
+        if self.terminal:
+            command += self.terminal.options()
         if args.root == "host":
             command += ["-virtfs", "local,path=/,mount_tag=host,security_model=none,readonly=on,"
                         "multidevs=remap"]
@@ -211,6 +213,9 @@ class Machine:
                 listeners[name] = stack.enter_context(socket.socket(socket.AF_UNIX))
                 listeners[name].bind(sockets[name])
                 listeners[name].listen(1)
+            if self.args.interactive:
+                self.terminal = stack.enter_context(
+                    terminal.Terminal(os.path.join(directory, "size.socket")))
             command = self.command_line(directory, sockets)
             with open(self.path("command.json"), "w", encoding="utf-8") as file:
                 json.dump(command, file, indent=1)
@@ -240,6 +245,8 @@ class Machine:
                 if time.monotonic() > end and not self.args.interactive:
                     return True
                 self.take_events(selector, stack, 0.2)
+                if self.terminal:
+                    self.terminal.tell_size()
             while self.take_events(selector, stack, 0):
                 pass
         return False
