@@ -1,0 +1,106 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0
+"""The look-ups of the BPF selftests, on each of the named kernels; usage: bpf_test.py VARIANT...
+
+Builds test_progs of the patched tree with Debian's clang and libbpf and with one test in it, twice:
+against the tools' uapi headers, which have PROCMAP_QUERY, and against those of the system, which
+may lack it. All kernels must give the same offsets; which way they were found must be told. TAP.
+"""
+
+import os
+import re
+import subprocess
+import sys
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+BUILD = os.path.join(ROOT, "build", "6.1")
+SRC = os.path.join(BUILD, "src")
+BPF = os.path.join(SRC, "tools", "testing", "selftests", "bpf")
+VM = [sys.executable, os.path.join(ROOT, "tools", "testing", "qemu", "vm.py")]
+SOURCES = ["test_progs.c", "trace_helpers.c", "testing_helpers.c", "cgroup_helpers.c",
+           "network_helpers.c", "cap_helpers.c", "btf_helpers.c", "test_loader.c",
+           "prog_tests/maps_lookup.c"]
+# As in the Makefile of the BPF selftests, except for what needs a kernel with BTF
+CFLAGS = ["-g", "-O0", "-Wall", "-Werror", f"-I{BPF}", f"-I{SRC}/tools/include"]
+LIBS = ["-rdynamic", "-lbpf", "-lelf", "-lz", "-lrt", "-lpthread"]
+HEADERS = {"new": [f"-I{SRC}/tools/include/uapi"], "old": []}
+# Before the system's headers, which may be newer than they should be for this
+OLD_FS = "#include_next <linux/fs.h>\n#undef PROCMAP_QUERY\n"
+QUERY, TEXT = "PROCMAP_QUERY", "the text of /proc/self/maps"
+
+
+def build(name):
+    """test_progs with one test; returns its path."""
+    out = os.path.join(BUILD, "bpf", name)
+    os.makedirs(os.path.join(out, "prog_tests"), exist_ok=True)
+    with open(os.path.join(out, "prog_tests", "tests.h"), "w", encoding="ascii") as file:
+        file.write("DEFINE_TEST(maps_lookup)\n")
+    if name == "old":
+        os.makedirs(os.path.join(out, "linux"), exist_ok=True)
+        with open(os.path.join(out, "linux", "fs.h"), "w", encoding="ascii") as file:
+            file.write(OLD_FS)
+    objects = []
+    for source in SOURCES:
+        objects.append(os.path.join(out, os.path.basename(source)[:-2] + ".o"))
+        subprocess.run(["clang", f"-I{out}", *CFLAGS, *HEADERS[name], "-c",
+                        os.path.join(BPF, source), "-o", objects[-1]], check=True)
+    program = os.path.join(out, "test_progs")
+    subprocess.run(["clang", *objects, *LIBS, "-o", program], check=True)
+    return program
+
+
+def run(program, variant):
+    """Run the test in the machine; (exit status, output)."""
+    result = subprocess.run([*VM, "--variant", variant, "--memory", "1G", "--root", "host",
+                             "--timeout", "120", "--results",
+                             os.path.join(BUILD, "results", f"bpf-{variant}"), "--",
+                             program, "-v", "-t", "maps_lookup"],
+                            capture_output=True, text=True, check=False)
+    sys.stdout.write("".join(f"# {line}\n" for line in
+                             (result.stdout + result.stderr).splitlines()))
+    return result.returncode, result.stdout
+
+
+def offsets(output):
+    """The lines that tell the offsets; where an object is loaded does not show in them."""
+    return re.findall(r"^\S+: offset -?\d+, for a uprobe -?\d+$", output, re.M)
+
+
+class Report:
+    """TAP."""
+
+    def __init__(self, plan):
+        self.number = self.failed = 0
+        print(f"TAP version 13\n1..{plan}", flush=True)
+
+    def case(self, good, name):
+        self.number += 1
+        self.failed += not good
+        print(f"{'ok' if good else 'not ok'} {self.number} {name}", flush=True)
+
+
+def main():
+    variants = sys.argv[1:]
+    if not variants:
+        sys.exit("usage: bpf_test.py VARIANT...")
+    report = Report(len(HEADERS) * (3 * len(variants) - 1))
+    for name in HEADERS:
+        program, first = build(name), None
+        for variant in variants:
+            status, output = run(program, variant)
+            found = offsets(output)
+            source = QUERY if name == "new" and variant != "base" else TEXT
+            what = f"built with {name} headers, on the {variant} kernel"
+            report.case(status == 0 and "#1       maps_lookup:OK\n" in output,
+                        f"the offsets are those of the program headers, {what}")
+            report.case(f"Addresses are looked up by {source}.\n" in output,
+                        f"looked up by {source}, {what}")
+            if first is not None:
+                report.case(len(found) == 6 and found == first,
+                            f"the offsets are those of the {variants[0]} kernel, {what}")
+            first = first or found
+    sys.exit(1 if report.failed else 0)
+
+
+if __name__ == "__main__":
+    main()

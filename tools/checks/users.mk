@@ -1,0 +1,9 @@
+# SPDX-License-Identifier: GPL-2.0
+#
+# Checks of what uses the interfaces: programs of the kernel tree, tools of Debian, examples.
+
+# Offsets that the BPF selftests look up are the same by queries and by text, and on the unpatched
+# kernel, too, with CHECK_VARIANTS="plain base"; 20 s for each kernel
+CHECKS += bpf
+check-bpf:
+	tools/checks/bpf_test.py plain $(filter base,$(CHECK_VARIANTS))
