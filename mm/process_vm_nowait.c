@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * process_vm_readv(2) and process_vm_writev(2) with PROCESS_VM_NOWAIT.
+ *
+ * The target and those who serve its memory may be hostile: nothing that they can hold for long is
+ * waited for. mmap_lock is only tried, and dropped before anything is copied, since the caller's
+ * own buffers may fault. A page of a file is written to with its lock held, which is also only
+ * tried: to mark the page dirty later would mean to wait for the lock then.
+ */
+#include <linux/hugetlb.h>
+#include <linux/minmax.h>
+#include <linux/mm.h>
+#include <linux/mmap_lock.h>
+#include <linux/pagemap.h>
+#include <linux/secretmem.h>
+
+#include <asm/mmu_context.h>
+
+#include "process_vm.h"
+#include "resident.h"
+
+/*
+ * How often a page is mapped in that is not there when looked at again: somebody else takes it out
+ * each time. The next time is not sure to be better.
+ */
+#define NOWAIT_FAULTS	4
+
+/* How often the caller's buffer, just faulted in, is gone when it is copied from. */
+#define NOWAIT_COPIES	16
+
+/* As get_user_pages() does without FOLL_FORCE. */
+static bool nowait_vma_permits(struct vm_area_struct *vma, int vm_write)
+{
+	if (vma->vm_flags & (VM_IO | VM_PFNMAP) || vma_is_secretmem(vma))
+		return false;
+	if (!(vma->vm_flags & (vm_write ? VM_WRITE : VM_READ)))
+		return false;
+	return arch_vma_access_permitted(vma, vm_write, false, true);
+}
+
+static int nowait_fault(struct mm_struct *mm, unsigned long addr, int vm_write)
+{
+	unsigned int flags = FAULT_FLAG_REMOTE | (vm_write ? FAULT_FLAG_WRITE : 0);
+	struct vm_area_struct *vma;
+	vm_fault_t ret;
+
+	addr = untagged_addr(addr);
+	vma = vma_lookup(mm, addr);
+	if (!vma || !nowait_vma_permits(vma, vm_write))
+		return -EFAULT;
+
+	ret = resident_fault(vma, addr, flags);
+	return ret & (VM_FAULT_ERROR | VM_FAULT_RETRY) ? -EFAULT : 0;
+}
+
+/*
+ * A page that is read from needs no pin, only a reference. With FOLL_PIN a page that is shared with
+ * a child would be copied first, to stay the target's; its bytes are the same now.
+ */
+static long nowait_follow(struct mm_struct *mm, unsigned long addr, unsigned long count,
+			  struct page **pages, int vm_write)
+{
+	if (vm_write)
+		return pin_user_pages_remote(mm, addr, count, FOLL_WRITE | FOLL_NOFAULT, pages,
+					     NULL, NULL);
+	return get_user_pages_remote(mm, addr, count, FOLL_NOFAULT, pages, NULL, NULL);
+}
+
+static void nowait_release(struct page **pages, unsigned long count, int vm_write)
+{
+	if (vm_write) {
+		unpin_user_pages(pages, count);
+		return;
+	}
+	while (count--)
+		put_page(pages[count]);
+}
+
+/* Pages from addr on that are resident, at least one; the next missing one is for the next call. */
+static long nowait_get_pages(struct mm_struct *mm, unsigned long addr, unsigned long count,
+			     struct page **pages, int vm_write)
+{
+	int faults = NOWAIT_FAULTS;
+	long found;
+
+	if (!mmap_read_trylock(mm))
+		return -EAGAIN;
+
+	found = nowait_follow(mm, addr, count, pages, vm_write);
+	while (found <= 0 && faults--) {
+		if (nowait_fault(mm, addr, vm_write))
+			break;
+		found = nowait_follow(mm, addr, count, pages, vm_write);
+	}
+	mmap_read_unlock(mm);
+
+	return found > 0 ? found : -EFAULT;
+}
+
+/* The lock is held, so that nothing of the caller's may fault: copy what is there. */
+static size_t nowait_write_locked(struct page *page, unsigned int offset, size_t len,
+				  struct iov_iter *iter)
+{
+	size_t copied = copy_page_from_iter_atomic(page, offset, len, iter);
+
+	if (copied)
+		set_page_dirty(page);
+	unlock_page(page);
+	return copied;
+}
+
+static int nowait_write_file_page(struct page *page, unsigned int offset, size_t len,
+				  struct iov_iter *iter)
+{
+	int copies = NOWAIT_COPIES;
+
+	len = min(len, iov_iter_count(iter));
+	while (len) {
+		size_t copied;
+
+		if (fault_in_iov_iter_readable(iter, len) == len || !copies--)
+			return -EFAULT;
+		if (!trylock_page(page))
+			return -EFAULT;
+		copied = nowait_write_locked(page, offset, len, iter);
+		if (copied)
+			copies = NOWAIT_COPIES;
+		offset += copied;
+		len -= copied;
+	}
+	return 0;
+}
+
+/* No file system has to be told of a dirty anonymous page, so that no lock is needed for it. */
+static int nowait_write_anon_page(struct page *page, unsigned int offset, size_t len,
+				  struct iov_iter *iter)
+{
+	int err = process_vm_rw_pages(&page, offset, len, iter, 1);
+
+	set_page_dirty(page);
+	return err;
+}
+
+static int nowait_write_pages(struct page **pages, unsigned int offset, size_t len,
+			      struct iov_iter *iter)
+{
+	int err = 0;
+
+	while (len && iov_iter_count(iter) && !err) {
+		struct page *page = *pages++;
+		size_t chunk = min_t(size_t, len, PAGE_SIZE - offset);
+
+		if (PageAnon(page))
+			err = nowait_write_anon_page(page, offset, chunk, iter);
+		else
+			err = nowait_write_file_page(page, offset, chunk, iter);
+		len -= chunk;
+		offset = 0;
+	}
+	return err;
+}
+
+static int nowait_copy(struct page **pages, unsigned int offset, size_t len, struct iov_iter *iter,
+		       int vm_write)
+{
+	if (vm_write)
+		return nowait_write_pages(pages, offset, len, iter);
+	return process_vm_rw_pages(pages, offset, len, iter, 0);
+}
+
+/**
+ * process_vm_rw_nowait - transfer what needs no waiting
+ * @remote: one range of the target's memory
+ * @iter: the caller's buffers, advanced by what was transferred
+ * @mm: the target's address space
+ * @pages: room for @max_pages pages
+ * @max_pages: how many pages are looked up at a time
+ * @vm_write: 0: from @remote to @iter, 1: from @iter to @remote
+ *
+ * Context: Process context. Tries mmap_lock of @mm and drops it. Page faults of the caller's own
+ * buffers are handled as always.
+ * Return: 0: all of @remote, or as much as @iter takes. -EAGAIN: mmap_lock cannot be had right now.
+ * -EFAULT: the next byte is not accessible, on either side, or would mean to wait.
+ */
+int process_vm_rw_nowait(const struct iovec *remote, struct iov_iter *iter, struct mm_struct *mm,
+			 struct page **pages, unsigned int max_pages, int vm_write)
+{
+	unsigned long addr = (unsigned long)remote->iov_base;
+	size_t len = remote->iov_len;
+	int err = 0;
+
+	while (len && iov_iter_count(iter) && !err) {
+		unsigned int offset = offset_in_page(addr);
+		unsigned long count = (len - 1 + offset) / PAGE_SIZE + 1;
+		long found;
+		size_t chunk;
+
+		found = nowait_get_pages(mm, addr - offset, min_t(unsigned long, count, max_pages),
+					 pages, vm_write);
+		if (found < 0)
+			return found;
+
+		chunk = min_t(size_t, len, found * PAGE_SIZE - offset);
+		err = nowait_copy(pages, offset, chunk, iter, vm_write);
+		nowait_release(pages, found, vm_write);
+		addr += chunk;
+		len -= chunk;
+	}
+	return err;
+}

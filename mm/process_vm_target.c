@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Whose memory process_vm_readv(2) and process_vm_writev(2) access, by their flags.
+ */
+#include <linux/err.h>
+#include <linux/oom.h>
+#include <linux/pid.h>
+#include <linux/ptrace.h>
+#include <linux/sched/mm.h>
+#include <linux/sched/signal.h>
+#include <linux/sched/task.h>
+
+#include "process_vm.h"
+
+/**
+ * process_vm_task - find the task that the first argument of the system call names
+ * @pid: thread ID in the caller's PID namespace, or a pidfd with PROCESS_VM_PIDFD
+ * @flags: PROCESS_VM_* flags
+ *
+ * Context: Process context.
+ * Return: The task, with a reference. -EBADF: no pidfd; -ESRCH: no such thread, or the process has
+ * been reaped.
+ */
+struct task_struct *process_vm_task(pid_t pid, unsigned long flags)
+{
+	struct task_struct *task;
+	unsigned int file_flags;
+
+	if (flags & PROCESS_VM_PIDFD)
+		return pidfd_get_task(pid, &file_flags);
+
+	task = find_get_task_by_vpid(pid);
+	return task ? task : ERR_PTR(-ESRCH);
+}
+
+static int process_vm_lock_exec(struct task_struct *task, unsigned long flags)
+{
+	struct rw_semaphore *lock = &task->signal->exec_update_lock;
+
+	if (flags & PROCESS_VM_NOWAIT)
+		return down_read_trylock(lock) ? 0 : -EAGAIN;
+	return down_read_killable(lock);
+}
+
+/*
+ * A pidfd stands for the process: where the first thread has exited, another one has the memory.
+ * Its task is locked on return. A PID stands for its thread.
+ */
+static struct task_struct *process_vm_lock_thread(struct task_struct *task, unsigned long flags)
+{
+	if (flags & PROCESS_VM_PIDFD)
+		return find_lock_task_mm(task);
+	task_lock(task);
+	return task;
+}
+
+/* Rights and memory are those of one thread, and exec changes neither: exec_update_lock is held. */
+static struct mm_struct *process_vm_get_mm(struct task_struct *task, unsigned long flags)
+{
+	struct task_struct *thread = process_vm_lock_thread(task, flags);
+	struct mm_struct *mm;
+
+	if (!thread)
+		return ERR_PTR(-ESRCH);
+
+	mm = thread->flags & PF_KTHREAD ? NULL : thread->mm;
+	if (mm)
+		mmget(mm);
+	get_task_struct(thread);
+	task_unlock(thread);
+
+	if (!mm) {
+		mm = ERR_PTR(-ESRCH);
+	} else if (mm != current->mm &&
+		   !ptrace_may_access(thread, PTRACE_MODE_ATTACH_REALCREDS)) {
+		process_vm_put_mm(mm, flags);
+		mm = ERR_PTR(-EACCES);
+	}
+	put_task_struct(thread);
+	return mm;
+}
+
+/**
+ * process_vm_mm - get the address space of a task, if the caller may access it
+ * @task: the task; with PROCESS_VM_PIDFD, any task of the process
+ * @flags: PROCESS_VM_* flags
+ *
+ * Does what mm_access() does, and without flags is just that.
+ *
+ * Context: Process context. Takes exec_update_lock and task_lock() of the task and drops them;
+ * waits for the former only without PROCESS_VM_NOWAIT.
+ * Return: The address space, for process_vm_put_mm(). -ESRCH: it is gone, or never was; -EACCES:
+ * the caller lacks permission; -EAGAIN: with PROCESS_VM_NOWAIT, the task is in execve(); -EINTR:
+ * killed while waiting.
+ */
+struct mm_struct *process_vm_mm(struct task_struct *task, unsigned long flags)
+{
+	struct mm_struct *mm;
+	int err;
+
+	if (!flags)
+		return mm_access(task, PTRACE_MODE_ATTACH_REALCREDS);
+
+	err = process_vm_lock_exec(task, flags);
+	if (err)
+		return ERR_PTR(err);
+	mm = process_vm_get_mm(task, flags);
+	up_read(&task->signal->exec_update_lock);
+	return mm;
+}
+
+/**
+ * process_vm_put_mm - release what process_vm_mm() returned
+ * @mm: the address space
+ * @flags: the same flags
+ *
+ * With PROCESS_VM_NOWAIT the last user does not tear the address space down by itself.
+ *
+ * Context: Process context; does not sleep with PROCESS_VM_NOWAIT.
+ */
+void process_vm_put_mm(struct mm_struct *mm, unsigned long flags)
+{
+	if (flags & PROCESS_VM_NOWAIT)
+		mmput_async(mm);
+	else
+		mmput(mm);
+}

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Page faults that are resolved from memory, or not at all: see resident.c.
+ */
+#ifndef _MM_RESIDENT_H
+#define _MM_RESIDENT_H
+
+#include <linux/mm.h>
+#include <linux/swapops.h>
+
+#ifdef CONFIG_CROSS_MEMORY_ATTACH
+vm_fault_t resident_fault(struct vm_area_struct *vma, unsigned long address, unsigned int flags);
+vm_fault_t resident_file_fault(struct vm_fault *vmf);
+#else
+static inline vm_fault_t resident_file_fault(struct vm_fault *vmf)
+{
+	return VM_FAULT_SIGBUS;
+}
+#endif
+
+/* The others are left by somebody who moves the page and holds its lock, or want a device. */
+static inline bool resident_entry(swp_entry_t entry)
+{
+	return !is_migration_entry(entry) && !is_device_exclusive_entry(entry) &&
+	       !is_device_private_entry(entry);
+}
+
+#endif /* _MM_RESIDENT_H */

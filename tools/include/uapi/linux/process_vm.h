@@ -1,0 +1,1 @@
+../../../../include/uapi/linux/process_vm.h
