@@ -7,7 +7,7 @@
  * own buffers may fault. A page of a file is written to with its lock held, which is also only
  * tried: to mark the page dirty later would mean to wait for the lock then.
  */
-#include <linux/hugetlb.h>
+#include <linux/backing-dev.h>
 #include <linux/minmax.h>
 #include <linux/mm.h>
 #include <linux/mmap_lock.h>
@@ -97,6 +97,24 @@ static long nowait_get_pages(struct mm_struct *mm, unsigned long addr, unsigned 
 	return found > 0 ? found : -EFAULT;
 }
 
+/*
+ * A page that the file system writes back was write-protected when it was cleaned. It is clean
+ * now: to dirty it again, the file system would have to be asked, and may wait.
+ */
+static bool nowait_trylock_page(struct page *page)
+{
+	struct address_space *mapping;
+
+	if (!trylock_page(page))
+		return false;
+
+	mapping = page_mapping(page);
+	if (!mapping || !mapping_can_writeback(mapping) || PageDirty(page))
+		return true;
+	unlock_page(page);
+	return false;
+}
+
 /* The lock is held, so that nothing of the caller's may fault: copy what is there. */
 static size_t nowait_write_locked(struct page *page, unsigned int offset, size_t len,
 				  struct iov_iter *iter)
@@ -120,7 +138,7 @@ static int nowait_write_file_page(struct page *page, unsigned int offset, size_t
 
 		if (fault_in_iov_iter_readable(iter, len) == len || !copies--)
 			return -EFAULT;
-		if (!trylock_page(page))
+		if (!nowait_trylock_page(page))
 			return -EFAULT;
 		copied = nowait_write_locked(page, offset, len, iter);
 		if (copied)

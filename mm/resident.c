@@ -55,7 +55,7 @@ static bool resident_fault_allowed(struct vm_area_struct *vma, unsigned int flag
  * @flags: FAULT_FLAG_WRITE, FAULT_FLAG_REMOTE or both
  *
  * Never waits for IO, a page lock, writeback, userfaultfd, reclaim or a lock of a file system.
- * Spinlocks are taken, and the anon_vma lock where a VMA gets its first anonymous page.
+ * Spinlocks are taken.
  *
  * Context: Process context. mmap_lock of the VMA's mm is held for reading, also on return.
  * Return: 0 or VM_FAULT_* bits without an error: look at the page table again, somebody may have

@@ -6,6 +6,7 @@
 #define _MM_RESIDENT_H
 
 #include <linux/mm.h>
+#include <linux/swap.h>
 #include <linux/swapops.h>
 
 #ifdef CONFIG_CROSS_MEMORY_ATTACH
