@@ -7,3 +7,13 @@
 CHECKS += bpf
 check-bpf:
 	tools/checks/bpf_test.py plain $(filter base,$(CHECK_VARIANTS))
+
+# Pages and man pages give no remark; 10 s
+CHECKS += docs
+check-docs:
+	tools/checks/docs_test.py
+
+# The programs in documentation, man pages and README build and print the truth; 20 s
+CHECKS += examples
+check-examples:
+	tools/checks/examples_test.py

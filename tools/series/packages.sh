@@ -10,7 +10,7 @@ declare -A groups=(
 	[kernel]="bc bison binutils ccache cpio flex gcc libc6-dev libelf-dev make perl"
 	[guest]="busybox-static gcc-multilib rsync"
 	[vm]="qemu-system-x86"
-	[check]="clang g++ libbpf-dev libclang-rt-14-dev shellcheck sparse zlib1g-dev"
+	[check]="clang g++ libbpf-dev libclang-rt-14-dev man-db mandoc python3-sphinx shellcheck sparse zlib1g-dev"
 )
 
 fail() {

@@ -1,0 +1,127 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0
+"""The documentation: pages build as `make htmldocs` would, man pages are clean. Results as TAP.
+
+The pages that the series adds or changes are built alone, with the kernel's own configuration of
+Sphinx: all of the documentation takes an hour. What Sphinx says about the pages of the base is not
+counted.
+"""
+
+import collections
+import glob
+import os
+import re
+import subprocess
+import sys
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+SRC = os.path.join(ROOT, "build", "6.1", "src")
+DOCS = os.path.join(ROOT, "build", "6.1", "docs")
+sys.path.insert(0, os.path.join(ROOT, "tools", "series"))
+
+from git import Repo  # noqa: E402  pylint: disable=wrong-import-position
+
+# That of Debian; another python3 in PATH would not find its modules.
+SPHINX = "/usr/bin/sphinx-build"
+MAN = os.path.join(ROOT, "Documentation", "man")
+
+
+def pages(repo):
+    """The pages that the series adds and changes; index pages name many that are not built here."""
+    fields = repo.lines("diff", "-z", "--no-renames", "--name-status", "refs/heads/base", "HEAD",
+                        "--", "*.rst")
+    pairs = [(status, name) for status, name in zip(fields[::2], fields[1::2])
+             if not name.endswith("/index.rst")]
+    return [name for _, name in pairs], [name for status, name in pairs if status == "A"]
+
+
+def write(path, text):
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(text)
+
+
+def plant(repo, commit, names, where):
+    """A small Documentation/ of these pages as they are in a commit."""
+    for name in names:
+        write(os.path.join(where, name), repo.run("show", f"{commit}:{name}")[1].decode())
+    toctree = [f"   {name[len('Documentation/'):-len('.rst')]}" for name in names]
+    write(os.path.join(where, "Documentation", "index.rst"),
+          "\n".join(["Pages", "=====", "", ".. toctree::", "", *toctree, ""]))
+    samples = os.path.join(where, "samples")
+    if not os.path.islink(samples):
+        os.symlink(os.path.join(SRC, "samples"), samples)
+
+
+def remarks(where):
+    """{text: count} of what Sphinx says, without line numbers; None in it means that it failed."""
+    env = dict(os.environ, srctree=SRC, BUILDDIR=where, PYTHONDONTWRITEBYTECODE="1")
+    result = subprocess.run(
+        [SPHINX, "-E", "-q", "-b", "html", "-c", os.path.join(SRC, "Documentation"),
+         "-D", "version=6.1", "-D", "release=6.1", "-D", f"kerneldoc_srctree={SRC}",
+         "-D", f"kerneldoc_bin={SRC}/scripts/kernel-doc", "-d", os.path.join(where, "doctrees"),
+         os.path.join(where, "Documentation"), os.path.join(where, "html")],
+        cwd=where, env=env, capture_output=True, text=True, check=False)
+    found = collections.Counter()
+    for line in result.stderr.splitlines():
+        # Only numbers of lines: they differ where text was added before
+        found[re.sub(r":\d+: ", ": ", line.replace(where, ""))] += 1
+    if result.returncode:
+        found[None] += 1
+    return found
+
+
+def check_pages(report):
+    repo = Repo(SRC)
+    names, added = pages(repo)
+    old = [name for name in names if name not in added]
+    ours, base = os.path.join(DOCS, "patched"), os.path.join(DOCS, "base")
+    plant(repo, "HEAD", names, ours)
+    plant(repo, "refs/heads/base", old, base)
+    new = remarks(ours) - remarks(base)
+    report(not new, f"{len(names)} pages build without a new remark", *map(str, new))
+    for name in added:
+        index, page = os.path.join(os.path.dirname(name), "index.rst"), os.path.basename(name)[:-4]
+        text = repo.run("show", f"HEAD:{index}")[1].decode()
+        report(re.search(rf"^   {page}$", text, re.M), f"{index} names {page}")
+
+
+def check_man(report):
+    """Without a remark of mandoc or groff, and what a reader sees is not empty."""
+    for path in sorted(glob.glob(os.path.join(MAN, "*"))):
+        name = os.path.basename(path)
+        with open(path, encoding="utf-8") as file:
+            alias = re.search(r"^\.so man\w+/(\S+)$", file.read(), re.M)
+        if alias:
+            report(os.path.exists(os.path.join(MAN, alias.group(1))), f"{name} is an alias")
+            continue
+        lint = subprocess.run(["mandoc", "-Tlint", path], capture_output=True, text=True,
+                              check=False)
+        report(lint.returncode == 0 and not lint.stdout, f"mandoc -Tlint {name}", lint.stdout)
+        man = subprocess.run(["man", "--warnings", "-l", path], capture_output=True, text=True,
+                             check=False, env=dict(os.environ, MANWIDTH="80", LC_ALL="C.UTF-8"))
+        sections = re.findall(r"^[A-Z][A-Z ]+$", man.stdout, re.M)
+        report(man.returncode == 0 and not man.stderr and "ERRORS" in sections and
+               "EXAMPLES" in sections, f"man -l {name}", man.stderr)
+
+
+def main():
+    number = failed = 0
+
+    def report(good, name, *details):
+        nonlocal number, failed
+        number += 1
+        failed += not good
+        for line in "\n".join(details if not good else ()).splitlines():
+            print(f"# {line}")
+        print(f"{'ok' if good else 'not ok'} {number} {name}", flush=True)
+
+    print("TAP version 13")
+    check_pages(report)
+    check_man(report)
+    print(f"1..{number}")
+    sys.exit(1 if failed else 0)
+
+
+if __name__ == "__main__":
+    main()
