@@ -153,37 +153,44 @@ static int nowait_write_file_page(struct page *page, unsigned int offset, size_t
 static int nowait_write_anon_page(struct page *page, unsigned int offset, size_t len,
 				  struct iov_iter *iter)
 {
-	int err = process_vm_rw_pages(&page, offset, len, iter, 1);
+	size_t copied = copy_page_from_iter(page, offset, len, iter);
 
 	set_page_dirty(page);
-	return err;
+	return copied < len && iov_iter_count(iter) ? -EFAULT : 0;
 }
 
-static int nowait_write_pages(struct page **pages, unsigned int offset, size_t len,
-			      struct iov_iter *iter)
+static int nowait_write_page(struct page *page, unsigned int offset, size_t len,
+			     struct iov_iter *iter)
 {
-	int err = 0;
+	if (PageAnon(page))
+		return nowait_write_anon_page(page, offset, len, iter);
+	return nowait_write_file_page(page, offset, len, iter);
+}
 
-	while (len && iov_iter_count(iter) && !err) {
-		struct page *page = *pages++;
-		size_t chunk = min_t(size_t, len, PAGE_SIZE - offset);
+static int nowait_read_page(struct page *page, unsigned int offset, size_t len,
+			    struct iov_iter *iter)
+{
+	size_t copied = copy_page_to_iter(page, offset, len, iter);
 
-		if (PageAnon(page))
-			err = nowait_write_anon_page(page, offset, chunk, iter);
-		else
-			err = nowait_write_file_page(page, offset, chunk, iter);
-		len -= chunk;
-		offset = 0;
-	}
-	return err;
+	return copied < len && iov_iter_count(iter) ? -EFAULT : 0;
 }
 
 static int nowait_copy(struct page **pages, unsigned int offset, size_t len, struct iov_iter *iter,
 		       int vm_write)
 {
-	if (vm_write)
-		return nowait_write_pages(pages, offset, len, iter);
-	return process_vm_rw_pages(pages, offset, len, iter, 0);
+	int err = 0;
+
+	while (len && iov_iter_count(iter) && !err) {
+		size_t chunk = min_t(size_t, len, PAGE_SIZE - offset);
+
+		if (vm_write)
+			err = nowait_write_page(*pages++, offset, chunk, iter);
+		else
+			err = nowait_read_page(*pages++, offset, chunk, iter);
+		len -= chunk;
+		offset = 0;
+	}
+	return err;
 }
 
 /**

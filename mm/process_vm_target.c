@@ -13,24 +13,18 @@
 #include "process_vm.h"
 
 /**
- * process_vm_task - find the task that the first argument of the system call names
- * @pid: thread ID in the caller's PID namespace, or a pidfd with PROCESS_VM_PIDFD
- * @flags: PROCESS_VM_* flags
+ * process_vm_pidfd_task - get the task of a pidfd
+ * @pidfd: descriptor of the caller
  *
  * Context: Process context.
- * Return: The task, with a reference. -EBADF: no pidfd; -ESRCH: no such thread, or the process has
- * been reaped.
+ * Return: The task that was the first of the process, with a reference. -EBADF: no pidfd; -ESRCH:
+ * the process has been reaped.
  */
-struct task_struct *process_vm_task(pid_t pid, unsigned long flags)
+struct task_struct *process_vm_pidfd_task(int pidfd)
 {
-	struct task_struct *task;
 	unsigned int file_flags;
 
-	if (flags & PROCESS_VM_PIDFD)
-		return pidfd_get_task(pid, &file_flags);
-
-	task = find_get_task_by_vpid(pid);
-	return task ? task : ERR_PTR(-ESRCH);
+	return pidfd_get_task(pidfd, &file_flags);
 }
 
 static int process_vm_lock_exec(struct task_struct *task, unsigned long flags)
@@ -81,11 +75,11 @@ static struct mm_struct *process_vm_get_mm(struct task_struct *task, unsigned lo
 }
 
 /**
- * process_vm_mm - get the address space of a task, if the caller may access it
+ * process_vm_access_mm - get the address space of a task, if the caller may access it
  * @task: the task; with PROCESS_VM_PIDFD, any task of the process
  * @flags: PROCESS_VM_* flags
  *
- * Does what mm_access() does, and without flags is just that.
+ * What mm_access() does, for a process, or without waiting.
  *
  * Context: Process context. Takes exec_update_lock and task_lock() of the task and drops them;
  * waits for the former only without PROCESS_VM_NOWAIT.
@@ -93,13 +87,10 @@ static struct mm_struct *process_vm_get_mm(struct task_struct *task, unsigned lo
  * the caller lacks permission; -EAGAIN: with PROCESS_VM_NOWAIT, the task is in execve(); -EINTR:
  * killed while waiting.
  */
-struct mm_struct *process_vm_mm(struct task_struct *task, unsigned long flags)
+struct mm_struct *process_vm_access_mm(struct task_struct *task, unsigned long flags)
 {
 	struct mm_struct *mm;
 	int err;
-
-	if (!flags)
-		return mm_access(task, PTRACE_MODE_ATTACH_REALCREDS);
 
 	err = process_vm_lock_exec(task, flags);
 	if (err)
@@ -107,21 +98,4 @@ struct mm_struct *process_vm_mm(struct task_struct *task, unsigned long flags)
 	mm = process_vm_get_mm(task, flags);
 	up_read(&task->signal->exec_update_lock);
 	return mm;
-}
-
-/**
- * process_vm_put_mm - release what process_vm_mm() returned
- * @mm: the address space
- * @flags: the same flags
- *
- * With PROCESS_VM_NOWAIT the last user does not tear the address space down by itself.
- *
- * Context: Process context; does not sleep with PROCESS_VM_NOWAIT.
- */
-void process_vm_put_mm(struct mm_struct *mm, unsigned long flags)
-{
-	if (flags & PROCESS_VM_NOWAIT)
-		mmput_async(mm);
-	else
-		mmput(mm);
 }
