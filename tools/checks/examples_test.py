@@ -108,8 +108,10 @@ class Target:
 
 
 def build_id(path):
-    notes = subprocess.run(["readelf", "-n", path], capture_output=True, text=True, check=True)
-    return re.search(r"Build ID: (\w+)", notes.stdout).group(1)
+    """The digits, or "none" for files without one, such as those of a locale."""
+    notes = subprocess.run(["readelf", "-n", path], capture_output=True, text=True, check=False)
+    found = re.search(r"Build ID: (\w+)", notes.stdout)
+    return found.group(1) if found else "none"
 
 
 def line(addr, row):

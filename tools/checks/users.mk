@@ -17,3 +17,8 @@ check-docs:
 CHECKS += examples
 check-examples:
 	tools/checks/examples_test.py
+
+# procmap record finds the functions of a program, by build ID and offset; 60 s
+CHECKS += record
+check-record:
+	tools/checks/record_test.py

@@ -27,6 +27,9 @@ enum {
  * @build_id: print build IDs in the list
  * @verify: compare queries with the text
  * @count: addresses to verify at least
+ * @record: sample the process
+ * @seconds: for so long
+ * @frequency: samples for each second that a thread runs
  * @addrs: addresses as words
  * @nr_addrs: number of them
  */
@@ -38,6 +41,9 @@ struct cli {
 	bool build_id;
 	bool verify;
 	size_t count;
+	bool record;
+	unsigned int seconds;
+	unsigned int frequency;
 	char **addrs;
 	int nr_addrs;
 };
@@ -101,6 +107,14 @@ int cli_resolve(const struct cli *cli);
  * Return: exit status.
  */
 int cli_verify(const struct cli *cli);
+
+/**
+ * cli_record() - sample the process and print its stacks
+ * @cli: the command line
+ *
+ * Return: exit status.
+ */
+int cli_record(const struct cli *cli);
 
 /**
  * cli_output_ok() - whether it makes sense to print more

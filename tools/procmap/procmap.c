@@ -14,12 +14,17 @@
 
 #define CLI_COUNT_DEFAULT 1000
 #define CLI_COUNT_MAX (100 * 1000 * 1000)
+#define CLI_FREQUENCY_DEFAULT 99
+#define CLI_FREQUENCY_MAX 10000
+#define CLI_SECONDS_MAX (24 * 60 * 60)
 
 static const char cli_usage[] =
 "Usage: procmap [OPTION]... PID              list the mappings of a process\n"
 "       procmap [OPTION]... PID ADDRESS...   say what is at these addresses\n"
 "       procmap [OPTION]... PID -            the same, addresses from standard input\n"
 "       procmap --verify [--count N] PID     compare queries with the text\n"
+"       procmap record [OPTION]... PID SECONDS\n"
+"                                            sample a process, print its stacks\n"
 "\n"
 "Addresses are hexadecimal, with or without 0x.\n"
 "\n"
@@ -30,6 +35,8 @@ static const char cli_usage[] =
 "  -s, --shared      only shared ones\n"
 "  -f, --file        only those backed by a file\n"
 "  -b, --build-id    show build IDs ('-': none, '?': not known)\n"
+"Samples:\n"
+"  -F, --frequency N take N samples for each second that a thread runs (99)\n"
 "Source of the answers (default: queries, or the text where the kernel has none):\n"
 "  -q, --query       the PROCMAP_QUERY ioctl\n"
 "  -t, --text        the text of /proc/PID/maps\n"
@@ -41,8 +48,8 @@ static const char cli_usage[] =
 "  -h, --help        print this\n"
 "  -V, --version     print the version\n"
 "\n"
-"Exit status: 0 success; 1 an address is not mapped, or the queries are not\n"
-"verified; 2 the question could not be answered.\n";
+"Exit status: 0 success; 1 an address is not mapped, the queries are not\n"
+"verified, or there are no samples; 2 the question could not be answered.\n";
 
 enum {
 	CLI_OPT_VERIFY = UCHAR_MAX + 1,
@@ -50,7 +57,7 @@ enum {
 };
 
 /* The ':' in front has getopt() tell a missing value from an unknown option. */
-static const char cli_short_options[] = ":rwxsfbqtjhV";
+static const char cli_short_options[] = ":rwxsfbF:qtjhV";
 
 static const struct option cli_options[] = {
 	{ "read", no_argument, NULL, 'r' },
@@ -59,6 +66,7 @@ static const struct option cli_options[] = {
 	{ "shared", no_argument, NULL, 's' },
 	{ "file", no_argument, NULL, 'f' },
 	{ "build-id", no_argument, NULL, 'b' },
+	{ "frequency", required_argument, NULL, 'F' },
 	{ "query", no_argument, NULL, 'q' },
 	{ "text", no_argument, NULL, 't' },
 	{ "json", no_argument, NULL, 'j' },
@@ -105,6 +113,17 @@ static int cli_set_count(struct cli *cli, const char *word)
 	return CLI_OK;
 }
 
+static int cli_set_frequency(struct cli *cli, const char *word)
+{
+	uint64_t frequency;
+
+	if (!cli_parse_number(word, 10, &frequency) || !frequency || frequency > CLI_FREQUENCY_MAX)
+		return cli_error("bad frequency '%s': give a decimal number from 1 to %d", word,
+				 CLI_FREQUENCY_MAX);
+	cli->frequency = frequency;
+	return CLI_OK;
+}
+
 static int cli_set_option(struct cli *cli, int option)
 {
 	switch (option) {
@@ -133,6 +152,8 @@ static int cli_set_option(struct cli *cli, int option)
 		return cli_set_backend(cli, PROCMAP_BACKEND_QUERY);
 	case 't':
 		return cli_set_backend(cli, PROCMAP_BACKEND_TEXT);
+	case 'F':
+		return cli_set_frequency(cli, optarg);
 	case CLI_OPT_VERIFY:
 		cli->verify = true;
 		return CLI_OK;
@@ -148,13 +169,17 @@ static int cli_bad_option(int error, const char *word)
 		return cli_error("option '%s' needs a value, see --help", word);
 	if (!optopt)
 		return cli_error("unknown or ambiguous option '%s', see --help", word);
-	if (optopt > UCHAR_MAX || strchr(cli_short_options + 1, optopt))
+	if (optopt > UCHAR_MAX || (optopt != ':' && strchr(cli_short_options + 1, optopt)))
 		return cli_error("option '%s' takes no value, see --help", word);
 	return cli_error("unknown option '-%c', see --help", optopt);
 }
 
 static int cli_check(const struct cli *cli)
 {
+	if (cli->record && (cli->filters || cli->json || cli->build_id || cli->verify))
+		return cli_error("record goes with --frequency, --query and --text only");
+	if (cli->frequency && !cli->record)
+		return cli_error("--frequency goes with record only");
 	if (cli->count && !cli->verify)
 		return cli_error("--count goes with --verify only");
 	if (cli->verify && cli->nr_addrs)
@@ -168,15 +193,36 @@ static int cli_check(const struct cli *cli)
 	return CLI_OK;
 }
 
+/* What follows the PID. */
+static int cli_set_seconds(struct cli *cli, int nr, char **words)
+{
+	uint64_t seconds;
+
+	if (nr != 1)
+		return cli_error("record needs a PID and a number of seconds, see --help");
+	if (!cli_parse_number(words[0], 10, &seconds) || !seconds || seconds > CLI_SECONDS_MAX)
+		return cli_error("bad number of seconds '%s': give a decimal number from 1 to %d",
+				 words[0], CLI_SECONDS_MAX);
+	cli->seconds = seconds;
+	return cli_check(cli);
+}
+
 static int cli_set_operands(struct cli *cli, int nr, char **words)
 {
 	uint64_t pid;
 
+	if (nr && !strcmp(words[0], "record")) {
+		cli->record = true;
+		nr--;
+		words++;
+	}
 	if (!nr)
 		return cli_error("which process? Give a PID, see --help");
 	if (!cli_parse_number(words[0], 10, &pid) || !pid || pid > INT_MAX)
 		return cli_error("bad PID '%s': give a decimal number", words[0]);
 	cli->pid = pid;
+	if (cli->record)
+		return cli_set_seconds(cli, nr - 1, words + 1);
 	cli->addrs = words + 1;
 	cli->nr_addrs = nr - 1;
 	return cli_check(cli);
@@ -188,6 +234,11 @@ static int cli_run(struct cli *cli)
 		if (!cli->count)
 			cli->count = CLI_COUNT_DEFAULT;
 		return cli_verify(cli);
+	}
+	if (cli->record) {
+		if (!cli->frequency)
+			cli->frequency = CLI_FREQUENCY_DEFAULT;
+		return cli_record(cli);
 	}
 	return cli->nr_addrs ? cli_resolve(cli) : cli_list(cli);
 }

@@ -104,7 +104,7 @@ def test_help(_):
     for option in "--help", "-h":
         out = succeeds([PROCMAP], option)
         equal(out.startswith("Usage: procmap "), True)
-        for word in "--exec", "--json", "--verify", "--count", "--text", "--query", "Exit status":
+        for word in "--exec", "--json", "--verify", "--count", "--text", "--query", "record", "Exit status":
             equal(word in out, True)
     for option in "--version", "-V":
         equal(bool(re.fullmatch(r"procmap \d+\.\d+\n", succeeds([PROCMAP], option))), True)
@@ -145,6 +145,32 @@ def test_bad_pids(_):
         refuses(client, "2147483647", says="there is no process 2147483647")
         refuses(client, "2147483647", "1000", says="there is no process 2147483647")
     refuses([FAKE], "--verify", "2147483647", says="there is no process 2147483647")
+
+
+def test_bad_record(target):
+    """record: bad words are one line, status 2"""
+    pid = target.pid
+    for words, says in (
+            (["record"], "which process? Give a PID, see --help"),
+            (["record", "x", 1], "bad PID 'x': give a decimal number"),
+            (["record", pid], "record needs a PID and a number of seconds, see --help"),
+            (["record", pid, 1, 2], "record needs a PID and a number of seconds, see --help"),
+            (["record", pid, 0], "bad number of seconds '0': give a decimal number from 1 to 86400"),
+            (["record", pid, "1.5"],
+             "bad number of seconds '1.5': give a decimal number from 1 to 86400"),
+            (["record", pid, 86401],
+             "bad number of seconds '86401': give a decimal number from 1 to 86400"),
+            (["record", "-F", 0, pid, 1],
+             "bad frequency '0': give a decimal number from 1 to 10000"),
+            (["record", pid, 1, "-F", 10001],
+             "bad frequency '10001': give a decimal number from 1 to 10000"),
+            (["record", "-x", pid, 1], "record goes with --frequency, --query and --text only"),
+            (["--json", "record", pid, 1], "record goes with --frequency, --query and --text only"),
+            (["--verify", "record", pid, 1],
+             "record goes with --frequency, --query and --text only"),
+            (["-F", 9, pid], "--frequency goes with record only"),
+            (["record", 999999999, 1], "there is no process 999999999")):
+        refuses([PROCMAP], *words, says=says)
 
 
 def test_zombie(_):
@@ -420,7 +446,7 @@ class SkipTest(Exception):
     """The kernel or the machine lacks something."""
 
 
-TESTS = [test_help, test_bad_options, test_bad_pids, test_zombie, test_permission,
+TESTS = [test_help, test_bad_options, test_bad_record, test_bad_pids, test_zombie, test_permission,
          test_no_queries, test_kernel_errors, test_list, test_list_json, test_json_tool,
          test_names, test_addresses, test_bad_addresses, test_build_ids, test_output,
          test_verify, test_verify_lies, test_verify_changing, test_many]

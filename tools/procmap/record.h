@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * procmap record: what its files share.
+ */
+#ifndef PROCMAP_RECORD_H
+#define PROCMAP_RECORD_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <sys/types.h>
+#include "procmap.h"
+
+/**
+ * struct record_samples - the call chains of some samples
+ * @addrs: addresses of all samples, one after the other, each sample from its innermost frame
+ *	outwards; addresses of callers point into the call
+ * @nr_addrs: number of them
+ * @alloc_addrs: room in @addrs
+ * @ends: for each sample the index in @addrs behind its last address
+ * @nr: number of samples
+ * @alloc: room in @ends
+ * @lost: samples that the kernel had no room for
+ */
+struct record_samples {
+	uint64_t *addrs;
+	size_t nr_addrs;
+	size_t alloc_addrs;
+	size_t *ends;
+	size_t nr;
+	size_t alloc;
+	uint64_t lost;
+};
+
+/* Events that sample the threads of a process. */
+struct record_events;
+
+/**
+ * record_open() - begin to sample a process
+ * @pid: the process; its threads and those that it will start
+ * @frequency: samples for each second that a thread runs
+ *
+ * Where samples in the kernel are not permitted, only those in user space are taken.
+ *
+ * Return: the events, or NULL with errno.
+ */
+struct record_events *record_open(pid_t pid, unsigned int frequency);
+
+/**
+ * record_read() - take the samples that have been made
+ * @events: the events
+ * @samples: they are added here
+ *
+ * Return: 0, or -1 with errno ENOMEM or EPROTO.
+ */
+int record_read(struct record_events *events, struct record_samples *samples);
+
+/**
+ * record_close() - stop sampling
+ * @events: the events, or NULL
+ */
+void record_close(struct record_events *events);
+
+/**
+ * record_parse() - take samples from the kernel's format
+ * @data: whole records, as the kernel writes them
+ * @size: bytes of it
+ * @samples: they are added here
+ *
+ * Return: 0, or -1 with errno ENOMEM or EPROTO (these are no whole records).
+ */
+int record_parse(const void *data, size_t size, struct record_samples *samples);
+
+/**
+ * record_samples_clear() - forget the samples, but not how many were lost
+ * @samples: the samples
+ */
+void record_samples_clear(struct record_samples *samples);
+
+/**
+ * record_samples_free() - free what samples hold
+ * @samples: the samples
+ */
+void record_samples_free(struct record_samples *samples);
+
+/* Stacks, and how often each was seen. */
+struct record_stacks;
+
+/**
+ * record_stacks_new() - begin with no stacks
+ * @root: the outermost frame of each, which is the name of the process
+ *
+ * Return: the stacks, to be freed with record_stacks_free(), or NULL with errno ENOMEM.
+ */
+struct record_stacks *record_stacks_new(const char *root);
+
+/**
+ * record_stacks_add() - find out where samples are, and count their stacks
+ * @stacks: the stacks
+ * @pm: mappings of the process
+ * @samples: the samples
+ *
+ * Return: 0, or -1 with errno as for procmap_resolve_many().
+ */
+int record_stacks_add(struct record_stacks *stacks, struct procmap *pm,
+		      const struct record_samples *samples);
+
+/**
+ * record_stacks_print() - print stacks in the folded form, sorted
+ * @stacks: the stacks
+ * @out: where to
+ */
+void record_stacks_print(const struct record_stacks *stacks, FILE *out);
+
+/**
+ * record_stacks_samples() - how many samples were counted
+ * @stacks: the stacks
+ *
+ * Return: their number.
+ */
+size_t record_stacks_samples(const struct record_stacks *stacks);
+
+/**
+ * record_stacks_free() - free stacks
+ * @stacks: the stacks, or NULL
+ */
+void record_stacks_free(struct record_stacks *stacks);
+
+#endif /* PROCMAP_RECORD_H */
