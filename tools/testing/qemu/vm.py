@@ -130,7 +130,7 @@ class Machine:
             except BlockingIOError:
                 os.close(lock)
                 continue
-            for name in ("verdict", "console.log", "qemu.log", *STREAMS):
+            for name in ("verdict", "console.log", "qemu.log", "resets.log", *STREAMS):
                 with contextlib.suppress(FileNotFoundError):
                     os.unlink(os.path.join(where, name))
             return where, lock
@@ -183,6 +183,7 @@ class Machine:
                    "-no-reboot", "-monitor", "none", *ACCEL[args.accel], "-m", args.memory,
                    "-kernel", args.kernel, "-initrd", self.append_command(directory),
                    "-append", self.kernel_options(),
+                   "-d", "cpu_reset", "-D", self.path("resets.log"),
                    "-chardev", f"file,id=console,path={self.path('console.log')}",
                    "-serial", "chardev:console",
                    "-object", "rng-random,id=rng,filename=/dev/urandom",
@@ -297,8 +298,12 @@ class Machine:
             raise Trouble(HANG, f"no end after {self.args.timeout:g} seconds; the console's last "
                           f"lines:\n{console.tail(text)}")
         match = VERDICT.fullmatch(self.read("verdict"))
+        if not match and "Triple fault" in self.read("resets.log"):
+            raise Trouble(PANIC, "the processor reset itself (triple fault), its state is in "
+                          f"{self.path('resets.log')}\n{console.tail(text)}")
         if not match:
-            raise Trouble(BROKEN, "the machine ended without a verdict; the console's last lines:\n"
+            raise Trouble(BROKEN, "the machine ended without a verdict, QEMU with "
+                          f"{self.qemu.returncode}; the console's last lines:\n"
                           f"{console.tail(text)}\n{self.read('qemu.log').strip()}")
         status, out, err, leaks = (int(group) for group in match.groups())
         if leaks:
