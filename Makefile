@@ -33,8 +33,8 @@ tree: ## the patched source tree, build/6.1/src (KSRC=tarball or directory inste
 	$(call need,tree base)
 	@$(SERIES)/tree.py
 
-kernel: ## the kernel, build/6.1/VARIANT/bzImage (VARIANT=plain, debug, kcsan or the unpatched base)
-	$(call need,tree base kernel)
+kernel: ## the kernel, build/6.1/VARIANT/bzImage (VARIANT=plain, debug, kcsan, nolock, up, arm64, base)
+	$(call need,tree base kernel $(filter arm64,$(VARIANT)))
 	@$(SERIES)/kernel.py "$(VARIANT)"
 
 RUN = $(VM) --memory 2G --timeout 300 --results build/6.1/results/run --root host -- \
@@ -43,9 +43,9 @@ include tools/checks/checks.mk
 include $(filter-out tools/checks/checks.mk,$(wildcard tools/checks/*.mk))
 
 initrd: ## kselftests and client, and the initramfs of the test machine, build/6.1/initrd.cpio
-	$(call need,tree base kernel guest)
-	@VARIANT=plain $(SERIES)/kernel.py plain
-	@$(SERIES)/guest.py
+	$(call need,tree base kernel guest $(filter arm64,$(VARIANT)))
+	@$(SERIES)/kernel.py $(or $(filter arm64,$(VARIANT)),plain)
+	@$(SERIES)/guest.py $(or $(filter arm64,$(VARIANT)),plain)
 
 run: ## the main job: resolve the addresses of a live program in the patched kernel, checked against the text
 	$(call need,tree base kernel guest vm)
@@ -70,10 +70,11 @@ bench: ## what everything costs, in guest instructions, against the unpatched ba
 	@python3 tools/testing/qemu/bench.py
 
 torture: ## the torture test for MINUTES=10 on each of the debug kernels
-	$(call need,tree base kernel guest vm)
+	$(call need,tree base kernel guest vm $(filter arm64,$(TORTURE_VARIANTS)))
 	@for variant in $(TORTURE_VARIANTS); do $(SERIES)/kernel.py $$variant; done
 	@$(SERIES)/kernel.py plain
 	@$(SERIES)/guest.py
+	@$(if $(filter arm64,$(TORTURE_VARIANTS)),$(SERIES)/guest.py arm64)
 	@for variant in $(TORTURE_VARIANTS); do \
 		echo "  TORTURE $$variant, $(MINUTES) minutes"; \
 		$(VM) --variant $$variant --memory 2G --timeout $$(($(MINUTES) * 180 + 300)) \
@@ -82,10 +83,11 @@ torture: ## the torture test for MINUTES=10 on each of the debug kernels
 	done
 
 check: ## all tests; the last line is `N passed, N failed, N skipped` (ONLY="name..." for a choice)
-	$(call need,tree base kernel guest vm check)
+	$(call need,tree base kernel guest vm check $(filter arm64,$(CHECK_VARIANTS)) $(CHECK_CONFIGS:%=cross))
 	@$(SERIES)/kernel.py plain
 	@$(SERIES)/guest.py
 	@for variant in $(filter-out plain,$(CHECK_VARIANTS)); do $(SERIES)/kernel.py $$variant; done
+	@$(if $(filter arm64,$(CHECK_VARIANTS)),$(SERIES)/guest.py arm64)
 	@$(SERIES)/emit.py
 	@python3 tools/checks/run.py $(or $(ONLY),$(CHECKS))
 

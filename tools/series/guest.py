@@ -1,23 +1,30 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""make initrd: user headers, kselftests, the client, and the test machine's initramfs."""
+"""make initrd: user headers, kselftests, the client, and the test machine's initramfs.
+
+usage: guest.py [VARIANT]; the architecture is that of the variant of the kernel (default plain)
+"""
 
 import hashlib
 import os
 import shutil
 import stat
 import subprocess
+import sys
 
 from common import BUILD, ROOT, SRC, lock, logged, main, read, rel, say, write
 from git import Repo
-from kernel import Kernel
+from kernel import CROSS, Kernel
 
 QEMU = os.path.join(ROOT, "tools", "testing", "qemu")
 SELFTESTS = ("procmap", "process_vm")
-KSELFTEST = os.path.join(BUILD, "kselftest")
-TOOLS = os.path.join(BUILD, "tools")
-INITRD = os.path.join(BUILD, "initrd.cpio")
-STAMP = os.path.join(BUILD, ".guest")
+
+
+def place(kernel, name):
+    """Where something for the machine of a kernel lies."""
+    stem, suffix = os.path.splitext(name)
+    arch = "" if kernel.arch == "x86" else f"-{kernel.arch}"
+    return os.path.join(BUILD, f"{stem}{arch}{suffix}")
 
 
 def digest_of(*directories):
@@ -33,14 +40,15 @@ def digest_of(*directories):
     return digest
 
 
-def key():
+def key(kernel):
     """Everything that the image is made from."""
     repo = Repo(SRC)
     digest = digest_of(QEMU)
     digest.update(repo.out("rev-parse", "HEAD^{tree}").encode())
     digest.update(repo.run("diff", "HEAD")[1])
     digest.update(read(os.path.abspath(__file__), "rb"))
-    digest.update(subprocess.run(["gcc", "--version"], capture_output=True, check=True).stdout)
+    digest.update(subprocess.run([f"{CROSS[kernel.arch]}gcc", "--version"], capture_output=True,
+                                 check=True).stdout)
     return digest.hexdigest()
 
 
@@ -51,63 +59,76 @@ def make_headers(kernel):
 
 def make_kselftest(kernel):
     """Build and install those of our kselftests that the tree has."""
-    shutil.rmtree(KSELFTEST, ignore_errors=True)
+    installed = place(kernel, "kselftest")
+    shutil.rmtree(installed, ignore_errors=True)
     selftests = os.path.join(SRC, "tools/testing/selftests")
     targets = [name for name in SELFTESTS if os.path.isdir(os.path.join(selftests, name))]
-    say("TESTS", f"{rel(KSELFTEST)}: {' '.join(targets) or 'none in the series yet'}")
+    say("TESTS", f"{rel(installed)}: {' '.join(targets) or 'none in the series yet'}")
     if not targets:
-        os.makedirs(KSELFTEST)
+        os.makedirs(installed)
         return
     logged("kselftest", ["make", "-C", selftests, f"O={kernel.out}", f"-j{os.cpu_count()}",
                          f"TARGETS={' '.join(targets)}", "FORCE_TARGETS=1",
-                         f"KSFT_INSTALL_PATH={KSELFTEST}", "install"], env=clean_environment())
+                         f"KSFT_INSTALL_PATH={installed}", "install"],
+           env=clean_environment(kernel))
 
 
-def clean_environment():
+def clean_environment(kernel):
     """Without what our own make left there for its children."""
     drop = ("MAKEFLAGS", "MFLAGS", "MAKELEVEL", "KSRC", "VARIANT", "O", "OUTPUT")
-    return {name: value for name, value in os.environ.items() if name not in drop}
+    env = {name: value for name, value in os.environ.items() if name not in drop}
+    if CROSS[kernel.arch]:
+        env.update(ARCH=kernel.arch, CROSS_COMPILE=CROSS[kernel.arch])
+    return env
 
 
 def make_client(kernel):
     """The command-line client, statically linked for the initramfs."""
     source = os.path.join(SRC, "tools", "procmap")
-    os.makedirs(os.path.join(TOOLS, "bin"), exist_ok=True)
+    tools = place(kernel, "tools")
+    os.makedirs(os.path.join(tools, "bin"), exist_ok=True)
     if not os.path.isdir(source):
         return
-    work = os.path.join(TOOLS, "procmap")
+    work = os.path.join(tools, "procmap")
     os.makedirs(work, exist_ok=True)
-    say("CLIENT", rel(os.path.join(TOOLS, "bin", "procmap")))
+    say("CLIENT", rel(os.path.join(tools, "bin", "procmap")))
     logged("procmap", ["make", "-C", source, f"O={work}", f"-j{os.cpu_count()}",
                        f"KHDR_INCLUDES=-isystem {kernel.out}/usr/include", "LDFLAGS=-static"],
-           env=clean_environment())
-    shutil.copy2(os.path.join(work, "procmap"), os.path.join(TOOLS, "bin", "procmap"))
+           env=clean_environment(kernel))
+    shutil.copy2(os.path.join(work, "procmap"), os.path.join(tools, "bin", "procmap"))
 
 
 def make_initrd(kernel):
-    init = os.path.join(BUILD, "init")
-    logged("init", ["gcc", "-static", "-O2", "-Wall", "-Wextra", "-Werror", "-o", init,
-                    os.path.join(QEMU, "init.c")])
+    init, initrd = place(kernel, "init"), place(kernel, "initrd.cpio")
+    logged("init", [f"{CROSS[kernel.arch]}gcc", "-static", "-O2", "-Wall", "-Wextra", "-Werror",
+                    "-o", init, os.path.join(QEMU, "init.c")])
     tool = os.path.join(BUILD, "gen_init_cpio")
     shutil.copy2(os.path.join(kernel.out, "usr", "gen_init_cpio"), tool)
-    say("INITRD", rel(INITRD))
+    more = []
+    if kernel.arch != "x86":
+        busybox = place(kernel, "busybox")
+        logged("busybox", [os.path.join(QEMU, "busybox.sh"), kernel.arch, busybox])
+        more = ["--busybox", busybox]
+    say("INITRD", rel(initrd))
     logged("initrd", ["python3", os.path.join(QEMU, "initrd.py"), "--gen-init-cpio", tool,
-                      "--init", init, "--output", INITRD, "--add", f"{KSELFTEST}=/kselftest",
-                      "--add", f"{TOOLS}/bin=/bin"])
+                      "--init", init, "--output", initrd, *more,
+                      "--add", f"{place(kernel, 'kselftest')}=/kselftest",
+                      "--add", f"{place(kernel, 'tools')}/bin=/bin"])
 
 
 def command():
+    kernel = Kernel(sys.argv[1] if len(sys.argv) > 1 else "plain")
+    initrd, stamp = place(kernel, "initrd.cpio"), place(kernel, ".guest")
     with lock("guest"):
-        wanted = key()
-        if os.path.exists(STAMP) and os.path.exists(INITRD) and read(STAMP) == wanted:
-            say("INITRD", f"{rel(INITRD)} is up to date")
+        wanted = key(kernel)
+        if os.path.exists(stamp) and os.path.exists(initrd) and read(stamp) == wanted:
+            say("INITRD", f"{rel(initrd)} is up to date")
             return
-        kernel = Kernel("plain")
         make_headers(kernel)
         make_kselftest(kernel)
         make_client(kernel)
         make_initrd(kernel)
-        write(STAMP, wanted)
+        write(stamp, wanted)
 
 
 if __name__ == "__main__":

@@ -18,8 +18,16 @@ CONFIGS = os.path.join(ROOT, "tools", "testing", "qemu", "configs")
 # A fragment whose name ends in `patched` has symbols that only the patched tree knows.
 VARIANTS = {"plain": ["plain", "patched"], "base": ["plain"],
             "debug": ["plain", "patched", "debug", "debug-patched"],
-            "kcsan": ["plain", "patched", "kcsan"]}
-SPACE = {"plain": 400, "base": 400, "debug": 1500, "kcsan": 800}
+            "kcsan": ["plain", "patched", "kcsan"], "arm64": ["plain", "patched", "arm64"],
+            "nolock": ["plain", "patched", "nolock"], "up": ["plain", "patched", "up"]}
+SPACE = {"plain": 400, "base": 400, "debug": 1500, "kcsan": 800, "arm64": 400, "nolock": 400,
+         "up": 400}
+# Variants for another machine than the PC: its name for kbuild
+ARCH = {"arm64": "arm64"}
+# Prefix of the tools, and the image that kbuild makes
+CROSS = {"x86": "", "i386": "", "arm64": "aarch64-linux-gnu-", "riscv": "riscv64-linux-gnu-",
+         "s390": "s390x-linux-gnu-", "powerpc": "powerpc64le-linux-gnu-"}
+IMAGE = {"x86": "bzImage", "arm64": "Image"}
 SYMBOL = re.compile(r"^(?:(CONFIG_\w+)=(.*)|# (CONFIG_\w+) is not set)$")
 
 
@@ -42,6 +50,7 @@ class Kernel:
         self.variant = variant
         self.out = os.path.join(BUILD, variant)
         self.src = SRC_BASE if variant == "base" else SRC
+        self.arch = ARCH.get(variant, "x86")
         self.image = os.path.join(self.out, "bzImage")
         self.stamp = os.path.join(self.out, ".built")
 
@@ -54,12 +63,14 @@ class Kernel:
 
     def make(self, log, *targets):
         env = dict(os.environ, KBUILD_BUILD_TIMESTAMP="1970-01-01", KBUILD_BUILD_USER="procmap",
-                   KBUILD_BUILD_HOST="build", LOCALVERSION="", ARCH="x86")
+                   KBUILD_BUILD_HOST="build", LOCALVERSION="", ARCH=self.arch,
+                   CROSS_COMPILE=CROSS[self.arch])
         env.setdefault("CCACHE_BASEDIR", BUILD)
         env.setdefault("CCACHE_NOHASHDIR", "1")
         for name in ("MAKEFLAGS", "MFLAGS", "MAKELEVEL", "KSRC", "VARIANT"):
             env.pop(name, None)
-        cache = ["CC=ccache gcc", "HOSTCC=ccache gcc"] if shutil.which("ccache") else []
+        cache = [f"CC=ccache {CROSS[self.arch]}gcc", "HOSTCC=ccache gcc"] \
+            if shutil.which("ccache") else []
         jobs = f"-j{os.cpu_count() or 1}"
         logged(f"{log}-{self.variant}",
                ["make", "-C", self.src, f"O={self.out}", jobs, *cache, *targets], env=env)
@@ -71,7 +82,7 @@ class Kernel:
         digest.update(git.run("diff", "HEAD")[1])
         for path in fragments:
             digest.update(read(path, "rb"))
-        digest.update(subprocess.run(["gcc", "--version"], capture_output=True,
+        digest.update(subprocess.run([f"{CROSS[self.arch]}gcc", "--version"], capture_output=True,
                                      check=True).stdout)
         return digest.hexdigest()
 
@@ -83,7 +94,7 @@ class Kernel:
         config = os.path.join(self.out, ".config")
         logged(f"merge-{self.variant}",
                [os.path.join(self.src, "scripts/kconfig/merge_config.sh"), "-m", "-O", self.out,
-                config, *fragments])
+                config, *fragments], env=dict(os.environ, ARCH=self.arch))
         self.make("config", "olddefconfig")
         wanted = {}
         for path in fragments:
@@ -106,8 +117,9 @@ class Kernel:
         os.makedirs(self.out, exist_ok=True)
         self.configure(fragments)
         say("KERNEL", f"{rel(self.image)}")
-        self.make("kernel", "bzImage")
-        write(self.image, read(os.path.join(self.out, "arch/x86/boot/bzImage"), "rb"))
+        image = IMAGE[self.arch]
+        self.make("kernel", image)
+        write(self.image, read(os.path.join(self.out, "arch", self.arch, "boot", image), "rb"))
         write(self.stamp, key)
 
 

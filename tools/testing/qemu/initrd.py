@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0
 """Make the initramfs of the test machine: init, busybox, test programs; needs no root.
 
-usage: initrd.py --gen-init-cpio TOOL --init BINARY --output FILE [--add DIR=PATH]...
+usage: initrd.py --gen-init-cpio TOOL --init BINARY --output FILE [--busybox BINARY]
+                 [--add DIR=PATH]...
 """
 
 import argparse
@@ -18,12 +19,12 @@ PASSWD = "root:x:0:0:root:/root:/bin/sh\nuser:x:1000:1000:user:/tmp:/bin/sh\n"
 GROUP = "root:x:0:\nuser:x:1000:\n"
 
 
-def base_spec(init, etc):
-    """The part that every image has."""
+def base_spec(init, etc, busybox):
+    """The part that every image has; the host's busybox says what its applets are."""
     lines = ["dir / 755 0 0"]
     lines += [f"dir /{name} {'1777' if name == 'tmp' else '755'} 0 0" for name in DIRECTORIES]
     lines += ["nod /dev/console 600 0 0 c 5 1", "nod /dev/null 666 0 0 c 1 3",
-              f"file /init {init} 755 0 0", f"file /bin/busybox {BUSYBOX} 755 0 0",
+              f"file /init {init} 755 0 0", f"file /bin/busybox {busybox} 755 0 0",
               f"file /usr/bin/timeout {HERE}/timeout.sh 755 0 0",
               f"file /etc/passwd {etc}/passwd 644 0 0", f"file /etc/group {etc}/group 644 0 0"]
     applets = subprocess.run([BUSYBOX, "--list"], capture_output=True, text=True, check=True)
@@ -53,6 +54,7 @@ def parse():
     parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
     parser.add_argument("--gen-init-cpio", required=True, help="the kernel's usr/gen_init_cpio")
     parser.add_argument("--init", required=True, help="the program that runs as PID 1")
+    parser.add_argument("--busybox", default=BUSYBOX, help="static, of the machine's architecture")
     parser.add_argument("--output", required=True)
     parser.add_argument("--add", action="append", default=[], metavar="DIR=PATH",
                         help="put the files below DIR of the host at PATH of the image")
@@ -66,7 +68,8 @@ def main():
     for name, text in (("passwd", PASSWD), ("group", GROUP)):
         with open(os.path.join(etc, name), "w", encoding="ascii") as file:
             file.write(text)
-    lines = base_spec(os.path.abspath(args.init), os.path.abspath(etc))
+    lines = base_spec(os.path.abspath(args.init), os.path.abspath(etc),
+                      os.path.abspath(args.busybox))
     for pair in args.add:
         source, _, target = pair.partition("=")
         if not os.path.isdir(source) or not target.startswith("/"):

@@ -45,8 +45,12 @@ ACCEL = {
                "-cpu", "max"],
     "kvm": ["-accel", "kvm", "-smp", "2", "-cpu", "host"],
 }
-CMDLINE = ("console=ttyS0 panic=-1 oops=panic loglevel=7 printk.devkmsg=on random.trust_cpu=on "
-           "no_timer_check tsc=reliable")
+CMDLINE = "panic=-1 oops=panic loglevel=7 printk.devkmsg=on random.trust_cpu=on"
+# Of each architecture: QEMU's program, its machine, the suffix of files, more for the kernel
+MACHINE = {
+    "x86": ("qemu-system-x86_64", [], "", "console=ttyS0 no_timer_check tsc=reliable"),
+    "arm64": ("qemu-system-aarch64", ["-machine", "virt"], "-arm64", "console=ttyAMA0"),
+}
 VERDICT = re.compile(r"status (\d+) stdout (\d+) stderr (\d+) leaks (\d+)\n")
 STREAMS = ("stdout", "stderr")
 
@@ -63,9 +67,12 @@ def parse(argv):
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter,
         usage="vm.py [options] -- COMMAND [ARGUMENT]...")
-    parser.add_argument("--variant", default="plain", help="kernel build/6.1/VARIANT/bzImage")
+    parser.add_argument("--variant", help="kernel build/6.1/VARIANT/bzImage (default plain; with "
+                        "--arch arm64 that)")
+    parser.add_argument("--arch", choices=MACHINE, help="of the machine (default x86; with --variant "
+                        "arm64 that)")
     parser.add_argument("--kernel", help="another kernel image")
-    parser.add_argument("--initrd", default=os.path.join(BUILD, "initrd.cpio"))
+    parser.add_argument("--initrd", help="initramfs (default build/6.1/initrd.cpio)")
     parser.add_argument("--memory", default="1G", help="of the machine (default 1G)")
     parser.add_argument("--accel", default=os.environ.get("ACCEL") or "multi",
                         help="multi: two processors, TCG with a thread each (default); icount: one "
@@ -86,8 +93,12 @@ def parse(argv):
     args = parser.parse_args(argv)
     if args.accel not in ACCEL:
         raise Trouble(BROKEN, f"unknown accelerator {args.accel}; there are {', '.join(ACCEL)}")
-    args.kernel = args.kernel or os.path.join(BUILD, args.variant, "bzImage")
-    for path, make in ((args.kernel, "make kernel"), (args.initrd, "make initrd")):
+    args.arch = args.arch or (args.variant if args.variant in MACHINE else "x86")
+    variant = args.variant or ("plain" if args.arch == "x86" else args.arch)
+    args.kernel = args.kernel or os.path.join(BUILD, variant, "bzImage")
+    args.initrd = args.initrd or os.path.join(BUILD, f"initrd{MACHINE[args.arch][2]}.cpio")
+    for path, make in ((args.kernel, f"make kernel VARIANT={variant}"),
+                       (args.initrd, "make initrd" + (f" VARIANT={variant}" if args.arch != "x86" else ""))):
         if not os.path.isfile(path):
             raise Trouble(BROKEN, f"{path} does not exist; `{make}` makes it")
     if args.interactive and not sys.stdin.isatty():
@@ -175,11 +186,12 @@ class Machine:
                 f"VM_ROOT={args.root}", f"VM_UID={args.uid}"]
         told += ["VM_OUT=1"] if args.out else []
         told += ["VM_INTERACTIVE=1"] if args.interactive else []
-        return " ".join([CMDLINE, *told])
+        return " ".join([CMDLINE, MACHINE[args.arch][3], *told])
 
     def command_line(self, directory, sockets):
         args = self.args
-        command = ["qemu-system-x86_64", "-nodefaults", "-no-user-config", "-display", "none",
+        program, machine = MACHINE[args.arch][:2]
+        command = [program, *machine, "-nodefaults", "-no-user-config", "-display", "none",
                    "-no-reboot", "-monitor", "none", *ACCEL[args.accel], "-m", args.memory,
                    "-kernel", args.kernel, "-initrd", self.append_command(directory),
                    "-append", self.kernel_options(),
