@@ -55,11 +55,15 @@ check-kselftest-$(1)-root check-kselftest-$(1)-user: check-kselftest-$(1)-%:
 		--append secretmem.enable=1 --env VM_TIMEOUT_SCALE=$(3) $$(if $$(filter user,$$*),--uid 1000) -- $(SELFTESTS)
 endef
 # The debug kernels take half an hour more to build and to test on two processors; make torture runs
-# them, or CHECK_VARIANTS="plain debug kcsan"
+# them, or CHECK_VARIANTS="plain debug kcsan". Ten minutes more each: nolock (CONFIG_PER_VMA_LOCK=n),
+# up (one processor), arm64 (in qemu-system-aarch64, 64-bit programs only).
 CHECK_VARIANTS ?= plain
 $(if $(filter plain,$(CHECK_VARIANTS)),$(eval $(call kselftest_check,plain,900,1)))
 $(if $(filter debug,$(CHECK_VARIANTS)),$(eval $(call kselftest_check,debug,1800,4)))
 $(if $(filter kcsan,$(CHECK_VARIANTS)),$(eval $(call kselftest_check,kcsan,1800,4)))
+$(if $(filter nolock,$(CHECK_VARIANTS)),$(eval $(call kselftest_check,nolock,900,1)))
+$(if $(filter up,$(CHECK_VARIANTS)),$(eval $(call kselftest_check,up,900,2)))
+$(if $(filter arm64,$(CHECK_VARIANTS)),$(eval $(call kselftest_check,arm64,1800,2)))
 
 # Tests inside the kernel
 ifneq ($(filter debug,$(CHECK_VARIANTS)),)
@@ -77,3 +81,12 @@ check-run:
 CHECKS += commits
 check-commits:
 	$(CODE) commits
+
+# What the series touches compiles without a warning in every configuration of configs.table, for five
+# architectures, too: half an hour, so only with CHECK_CONFIGS=1
+ifneq ($(CHECK_CONFIGS),)
+CHECKS += configs
+endif
+.PHONY: check-configs
+check-configs:
+	tools/checks/configs.py $(CONFIGS)

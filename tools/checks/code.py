@@ -7,7 +7,6 @@ warnings    sparse and W=1 say nothing about our files, and nothing new about th
 commits     every commit of the series builds, with the configuration of the plain kernel
 """
 
-import collections
 import glob
 import os
 import re
@@ -20,9 +19,8 @@ sys.path.insert(0, os.path.join(ROOT, "tools", "series"))
 import tree  # noqa: E402  pylint: disable=wrong-import-position
 from common import BUILD, SRC, SRC_BASE, TOP, Failure  # noqa: E402  pylint: disable=wrong-import-position
 from git import Repo  # noqa: E402  pylint: disable=wrong-import-position
-from kernel import Kernel  # noqa: E402  pylint: disable=wrong-import-position
+from lint import Lint  # noqa: E402  pylint: disable=wrong-import-position
 
-WARNING = re.compile(r"^(?:\.\./|\S*/src(?:-base)?/)?(\S+?):\d+(?::\d+)?: (warning|error): (.*)$")
 # What a commit of the series can break most easily, apart from the files that the series changes.
 # Nearly each commit changes a header that all include, so this is what a test run can afford; all of
 # the kernel is built at the end of the series.
@@ -47,36 +45,6 @@ def checkpatch():
         print(f"{'not ok' if bad else 'ok'} {number} {os.path.basename(patch)}")
     print(f"1..{len(patches)}")
     return 1 if failed else 0
-
-
-class Lint(Kernel):
-    """A build directory of its own, so that W=1 does not make the real ones rebuild."""
-
-    def __init__(self, variant, name, src):
-        super().__init__(variant)
-        self.out, self.src = os.path.join(BUILD, name), src
-
-    def prepare(self):
-        os.makedirs(self.out, exist_ok=True)
-        self.configure(self.fragments())
-        self.make(f"{os.path.basename(self.out)}-prepare", "prepare")
-
-    def remarks(self, sources):
-        """{(file, text): count} of what sparse and the compiler say about the sources."""
-        objects = [f"{name[:-2]}.o" for name in sources]
-        for name in objects:
-            if os.path.exists(os.path.join(self.out, name)):
-                os.unlink(os.path.join(self.out, name))
-        log = os.path.basename(self.out)
-        self.make(log, "C=2", "W=1", "CF=", *objects)
-        found = collections.Counter()
-        with open(os.path.join(TOP, "log", f"{log}-{self.variant}.log"), encoding="utf-8",
-                  errors="replace") as lines:
-            for line in lines:
-                match = WARNING.match(line.rstrip("\n"))
-                if match:
-                    found[os.path.normpath(match.group(1)), match.group(3)] += 1
-        return found
 
 
 def built_sources(names, lint):

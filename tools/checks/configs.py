@@ -1,0 +1,149 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0
+"""Compile what the series touches in every configuration of configs.table; usage: configs.py [NAME...]
+
+One TAP case for each: the settings came out as asked for, and W=1 says nothing about our files and
+nothing new about those that we change. A configuration takes one or two minutes on two processors,
+allmodconfig five; a second run, with a warm ccache, a quarter of that.
+"""
+
+import os
+import subprocess
+import sys
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+sys.path.insert(0, os.path.join(ROOT, "tools", "series"))
+
+import tree  # noqa: E402  pylint: disable=wrong-import-position
+from common import BUILD, SRC, SRC_BASE, Failure, read, write  # noqa: E402  pylint: disable=wrong-import-position
+from git import Repo  # noqa: E402  pylint: disable=wrong-import-position
+from kernel import symbols  # noqa: E402  pylint: disable=wrong-import-position
+from lint import Lint  # noqa: E402  pylint: disable=wrong-import-position
+
+TABLE = os.path.join(ROOT, "tools", "checks", "configs.table")
+# Files of architectures, which are parts of larger objects there, and what they are for.
+ARCH_FILES = {"arch/s390/mm/gmap.c": "CONFIG_PGSTE",
+              "arch/powerpc/kvm/book3s_hv_uvmem.c": "CONFIG_PPC_UV",
+              "arch/powerpc/mm/book3s64/subpage_prot.c": "CONFIG_PPC_SUBPAGE_PROT"}
+# Lists of objects in the makefiles of the directories that we touch
+LISTS = "$(obj-y) $(obj-m) $(lib-y) $(mmu-y) $(proc-y)"
+
+
+class Config(Lint):
+    """One line of the table, for the patched or for the unpatched tree."""
+
+    def __init__(self, name, arch, origin, settings, base=False):
+        super().__init__("base" if base else "plain", os.path.join("configs", name),
+                         SRC_BASE if base else SRC)
+        self.out += "-base" if base else ""
+        self.name, self.arch, self.origin, self.settings = name, arch, origin, settings
+
+    def prepare(self):
+        os.makedirs(self.out, exist_ok=True)
+        fragment = os.path.join(self.out, "settings.config")
+        write(fragment, "".join(f"CONFIG_{pair}\n" for pair in self.settings))
+        fragments = self.fragments() if self.origin == "fragments" else []
+        self.make("configs", "tinyconfig" if fragments else self.origin)
+        subprocess.run([os.path.join(self.src, "scripts/kconfig/merge_config.sh"), "-m", "-O",
+                        self.out, os.path.join(self.out, ".config"), *fragments, fragment],
+                       check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+                       env=dict(os.environ, ARCH=self.arch))
+        self.make("configs", "olddefconfig")
+        self.make("configs", "prepare")
+
+    def wrong_settings(self):
+        have = symbols(read(os.path.join(self.out, ".config")))
+        wanted = symbols("".join(f"CONFIG_{pair}\n" for pair in self.settings))
+        return [f"{name} is {have.get(name, 'n')}, not {value}" for name, value in wanted.items()
+                if have.get(name, "n") != value]
+
+    def sources(self, names):
+        """Those of the files that this configuration compiles."""
+        have = symbols(read(os.path.join(self.out, ".config")))
+        by_directory = {}
+        for name in names:
+            by_directory.setdefault(os.path.dirname(name), []).append(name)
+        found = []
+        for directory, files in by_directory.items():
+            if directory.startswith("arch/"):
+                found += [name for name in files if directory.split("/")[1] == self.arch
+                          and have.get(ARCH_FILES[name], "n") != "n"]
+            elif directory != "fs/proc" or have.get("CONFIG_PROC_FS") == "y":
+                objects = self.objects(directory)
+                found += [name for name in files if os.path.basename(name)[:-2] + ".o" in objects]
+        return found
+
+    def objects(self, directory):
+        """What the makefile of a directory lists under this configuration."""
+        text = (f"include {self.out}/include/config/auto.conf\nsrctree := {self.src}\n"
+                f"include {self.src}/{directory}/Makefile\n.PHONY: print-objects\n"
+                f"print-objects:\n\t@echo {LISTS}\n")
+        out = subprocess.run(["make", "-s", "-f", "-", "print-objects", f"SRCARCH={self.arch}"],
+                             input=text, capture_output=True, text=True, check=True,
+                             cwd=self.out, env={"PATH": os.environ["PATH"]}).stdout
+        return set(out.split())
+
+
+def table():
+    """[(name, architecture, origin, settings)]."""
+    lines = [line.split("#")[0].split() for line in read(TABLE).splitlines()]
+    return [(*line[:3], line[3:]) for line in lines if line]
+
+
+def touched():
+    """C files of the kernel that the series adds or changes, and whether each is new."""
+    repo = Repo(SRC)
+    fields = repo.lines("diff", "-z", "--no-renames", "--name-status", "refs/heads/base", "HEAD")
+    return {name: status == "A" for status, name in zip(fields[::2], fields[1::2])
+            if name.endswith(".c") and not name.startswith(("tools/", "samples/", "Documentation/"))}
+
+
+def remarks_of(config, names):
+    """What is wrong with one configuration, as text."""
+    config.prepare()
+    wrong = config.wrong_settings()
+    sources = config.sources(names)
+    if wrong or not sources:
+        return wrong or ["no file of ours is compiled"], sources
+    found = config.remarks(sources, "W=1")
+    if any(not names.get(name, False) for name, _ in found):
+        tree.make_base()
+        base = Config(config.name, config.arch, config.origin, config.settings, base=True)
+        base.prepare()
+        found -= base.remarks(base.sources([name for name in sources if not names[name]]), "W=1")
+    return [f"{name}: {text}" for name, text in sorted(found)], sources
+
+
+def run(number, line, names):
+    """One TAP case; true when all is well."""
+    name, arch = line[0], line[1]
+    try:
+        wrong, sources = remarks_of(Config(*line), names)
+    except (Failure, subprocess.CalledProcessError) as failure:
+        wrong, sources = [str(failure)], []
+    for text in wrong:
+        print(f"# {text}")
+    print(f"{'not ok' if wrong else 'ok'} {number} {name} ({arch}): {len(sources)} files",
+          flush=True)
+    return not wrong
+
+
+def main():
+    lines = table()
+    unknown = set(sys.argv[1:]) - {line[0] for line in lines}
+    if unknown:
+        sys.exit(f"error: {TABLE} has no {', '.join(sorted(unknown))}; it has "
+                 + ", ".join(line[0] for line in lines))
+    lines = [line for line in lines if not sys.argv[1:] or line[0] in sys.argv[1:]]
+    names = touched()
+    missing = [name for name in names if name.startswith("arch/") and name not in ARCH_FILES]
+    if missing:
+        sys.exit(f"error: say in {__file__} when these are built: {' '.join(missing)}")
+    print("TAP version 13")
+    print(f"1..{len(lines)}", flush=True)
+    good = [run(number, line, names) for number, line in enumerate(lines, 1)]
+    sys.exit(0 if all(good) else 1)
+
+
+if __name__ == "__main__":
+    main()
