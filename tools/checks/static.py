@@ -40,7 +40,7 @@ def ours_in_c():
 def kernel_objects():
     """Overlay sources that are part of the kernel, not user programs."""
     return [name for name in overlay_files(tracked_only=True)
-            if name.endswith((".c", ".h")) and not name.startswith(("tools/", "Documentation/"))]
+            if name.endswith((".c", ".h")) and not name.startswith(("tools/", "samples/", "Documentation/"))]
 
 
 def function_length():
@@ -93,7 +93,8 @@ def uapi():
                         ["g++", "-std=c++98", "-pedantic", "-Wno-long-long", "-x", "c++"]):
             result = subprocess.run(
                 [*command, "-Wall", "-Wextra", "-Werror", "-fsyntax-only", "-nostdinc",
-                 "-I", os.path.join(ROOT, "include/uapi"), "-isystem", HEADERS, "-"], input=f"#include <{header}>\n#include <{header}>\n",
+                 "-I", os.path.join(ROOT, "include/uapi"), "-isystem", HEADERS, "-"], 
+                input=f"#include <{header}>\n#include <{header}>\nextern int nothing;\n",
                 capture_output=True, text=True, check=False)
             if result.returncode:
                 wrong.append(f"{' '.join(command)} <{header}>:\n{result.stderr}")
@@ -112,15 +113,27 @@ def kernel_doc():
     if result.returncode and not wrong:
         wrong.append(f"kernel-doc: status {result.returncode}")
     for name in names:
-        wrong += undocumented(name)
+        if name.endswith(".c") and "kunit" not in name and "_test" not in name:
+            wrong += undocumented(name, "\n".join(lines_of(name)))
+    for name in tracked():
+        if name.endswith(".patch") and name.startswith("patches/"):
+            wrong += undocumented(name, added_by(name))
     return wrong
 
 
-def undocumented(name):
+def added_by(patch):
+    """The lines that a patch adds to files of the kernel proper."""
+    lines, inside = [], False
+    for line in lines_of(patch):
+        if line.startswith("+++ "):
+            inside = not line.startswith("+++ b/tools/")
+        elif line.startswith("+") and inside:
+            lines.append(line[1:])
+    return "\n".join(lines)
+
+
+def undocumented(name, text):
     """Functions with external linkage without a kernel-doc comment right before them."""
-    if not name.endswith(".c") or "kunit" in name or "_test" in name:
-        return []
-    text = "\n".join(lines_of(name))
     found = re.findall(r"^(?!static|struct \w+ \{|#|\s|typedef|EXPORT|DEFINE|MODULE|late_|core_)"
                        r"[\w *]*?\b(\w+)\([^;{]*\)\n\{", text, re.M)
     return [f"{name}: {function}() is called from elsewhere and has no kernel-doc"
