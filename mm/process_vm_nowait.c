@@ -8,6 +8,7 @@
  * tried: to mark the page dirty later would mean to wait for the lock then.
  */
 #include <linux/backing-dev.h>
+#include <linux/hugetlb.h>
 #include <linux/minmax.h>
 #include <linux/mm.h>
 #include <linux/mmap_lock.h>
@@ -28,73 +29,96 @@
 /* How often the caller's buffer, just faulted in, is gone when it is copied from. */
 #define NOWAIT_COPIES	16
 
+/* The pages of one turn, and how they are held. */
+struct nowait_pages {
+	struct mm_struct *mm;
+	struct page **pages;
+	unsigned long count;
+	bool write;
+	bool pinned;
+};
+
 /* As get_user_pages() does without FOLL_FORCE. */
-static bool nowait_vma_permits(struct vm_area_struct *vma, int vm_write)
+static bool nowait_vma_permits(struct vm_area_struct *vma, bool write)
 {
 	if (vma->vm_flags & (VM_IO | VM_PFNMAP) || vma_is_secretmem(vma))
 		return false;
-	if (!(vma->vm_flags & (vm_write ? VM_WRITE : VM_READ)))
+	if (!(vma->vm_flags & (write ? VM_WRITE : VM_READ)))
 		return false;
-	return arch_vma_access_permitted(vma, vm_write, false, true);
+	return arch_vma_access_permitted(vma, write, false, true);
 }
 
-static int nowait_fault(struct mm_struct *mm, unsigned long addr, int vm_write)
+static int nowait_fault(struct vm_area_struct *vma, unsigned long addr, bool write)
 {
-	unsigned int flags = FAULT_FLAG_REMOTE | (vm_write ? FAULT_FLAG_WRITE : 0);
-	struct vm_area_struct *vma;
 	vm_fault_t ret;
 
-	addr = untagged_addr(addr);
-	vma = vma_lookup(mm, addr);
-	if (!vma || !nowait_vma_permits(vma, vm_write))
+	if (!vma || !nowait_vma_permits(vma, write))
 		return -EFAULT;
 
-	ret = resident_fault(vma, addr, flags);
+	ret = resident_fault(vma, addr, FAULT_FLAG_REMOTE | (write ? FAULT_FLAG_WRITE : 0));
 	return ret & (VM_FAULT_ERROR | VM_FAULT_RETRY) ? -EFAULT : 0;
 }
 
-/*
- * A page that is read from needs no pin, only a reference. With FOLL_PIN a page that is shared with
- * a child would be copied first, to stay the target's; its bytes are the same now.
- */
-static long nowait_follow(struct mm_struct *mm, unsigned long addr, unsigned long count,
-			  struct page **pages, int vm_write)
+static long nowait_follow(struct nowait_pages *np, unsigned long addr)
 {
-	if (vm_write)
-		return pin_user_pages_remote(mm, addr, count, FOLL_WRITE | FOLL_NOFAULT, pages,
-					     NULL, NULL);
-	return get_user_pages_remote(mm, addr, count, FOLL_NOFAULT, pages, NULL, NULL);
+	if (np->pinned)
+		return pin_user_pages_remote(np->mm, addr, np->count,
+					     FOLL_NOFAULT | (np->write ? FOLL_WRITE : 0),
+					     np->pages, NULL, NULL);
+	return get_user_pages_remote(np->mm, addr, np->count, FOLL_NOFAULT, np->pages, NULL, NULL);
 }
 
-static void nowait_release(struct page **pages, unsigned long count, int vm_write)
+static void nowait_release(struct nowait_pages *np)
 {
-	if (vm_write) {
-		unpin_user_pages(pages, count);
+	if (np->pinned) {
+		unpin_user_pages(np->pages, np->count);
 		return;
 	}
-	while (count--)
-		put_page(pages[count]);
+	while (np->count--)
+		put_page(np->pages[np->count]);
 }
 
-/* Pages from addr on that are resident, at least one; the next missing one is for the next call. */
-static long nowait_get_pages(struct mm_struct *mm, unsigned long addr, unsigned long count,
-			     struct page **pages, int vm_write)
+/*
+ * A page that is read from needs a reference, but no pin. With FOLL_PIN, a page that is shared with
+ * a child would be copied first, to stay the target's; its bytes are the same now, and the reference
+ * keeps others from writing to it: they copy it. But who shares a huge page of hugetlb looks at the
+ * mappings alone. There the pin is needed, and is not had while the page is shared.
+ */
+static void nowait_plan(struct nowait_pages *np, struct vm_area_struct *vma, unsigned long addr)
+{
+	np->pinned = np->write;
+	if (!vma)
+		return;
+	np->pinned |= is_vm_hugetlb_page(vma);
+	np->count = min(np->count, (vma->vm_end - addr) / PAGE_SIZE);
+}
+
+/*
+ * Get pages from addr on that are resident, at least one: the next that is missing is for the next
+ * turn. After a fault that failed it is looked up once more, somebody else may have mapped it.
+ */
+static int nowait_get_pages(struct nowait_pages *np, unsigned long addr)
 {
 	int faults = NOWAIT_FAULTS;
+	struct vm_area_struct *vma;
 	long found;
+	int err = 0;
 
-	if (!mmap_read_trylock(mm))
+	addr = untagged_addr(addr);
+	if (!mmap_read_trylock(np->mm))
 		return -EAGAIN;
 
-	found = nowait_follow(mm, addr, count, pages, vm_write);
-	while (found <= 0 && faults--) {
-		if (nowait_fault(mm, addr, vm_write))
-			break;
-		found = nowait_follow(mm, addr, count, pages, vm_write);
+	vma = vma_lookup(np->mm, addr);
+	nowait_plan(np, vma, addr);
+	found = nowait_follow(np, addr);
+	while (found <= 0 && !err && faults--) {
+		err = nowait_fault(vma, addr, np->write);
+		found = nowait_follow(np, addr);
 	}
-	mmap_read_unlock(mm);
+	mmap_read_unlock(np->mm);
 
-	return found > 0 ? found : -EFAULT;
+	np->count = found;
+	return found > 0 ? 0 : -EFAULT;
 }
 
 /*
@@ -175,18 +199,19 @@ static int nowait_read_page(struct page *page, unsigned int offset, size_t len,
 	return copied < len && iov_iter_count(iter) ? -EFAULT : 0;
 }
 
-static int nowait_copy(struct page **pages, unsigned int offset, size_t len, struct iov_iter *iter,
-		       int vm_write)
+static int nowait_copy(struct nowait_pages *np, unsigned int offset, size_t len,
+		       struct iov_iter *iter)
 {
+	struct page **page = np->pages;
 	int err = 0;
 
 	while (len && iov_iter_count(iter) && !err) {
 		size_t chunk = min_t(size_t, len, PAGE_SIZE - offset);
 
-		if (vm_write)
-			err = nowait_write_page(*pages++, offset, chunk, iter);
+		if (np->write)
+			err = nowait_write_page(*page++, offset, chunk, iter);
 		else
-			err = nowait_read_page(*pages++, offset, chunk, iter);
+			err = nowait_read_page(*page++, offset, chunk, iter);
 		len -= chunk;
 		offset = 0;
 	}
@@ -210,24 +235,23 @@ static int nowait_copy(struct page **pages, unsigned int offset, size_t len, str
 int process_vm_rw_nowait(const struct iovec *remote, struct iov_iter *iter, struct mm_struct *mm,
 			 struct page **pages, unsigned int max_pages, int vm_write)
 {
+	struct nowait_pages np = { .mm = mm, .pages = pages, .write = vm_write };
 	unsigned long addr = (unsigned long)remote->iov_base;
 	size_t len = remote->iov_len;
 	int err = 0;
 
 	while (len && iov_iter_count(iter) && !err) {
 		unsigned int offset = offset_in_page(addr);
-		unsigned long count = (len - 1 + offset) / PAGE_SIZE + 1;
-		long found;
 		size_t chunk;
 
-		found = nowait_get_pages(mm, addr - offset, min_t(unsigned long, count, max_pages),
-					 pages, vm_write);
-		if (found < 0)
-			return found;
+		np.count = min_t(unsigned long, (len - 1 + offset) / PAGE_SIZE + 1, max_pages);
+		err = nowait_get_pages(&np, addr - offset);
+		if (err)
+			return err;
 
-		chunk = min_t(size_t, len, found * PAGE_SIZE - offset);
-		err = nowait_copy(pages, offset, chunk, iter, vm_write);
-		nowait_release(pages, found, vm_write);
+		chunk = min_t(size_t, len, np.count * PAGE_SIZE - offset);
+		err = nowait_copy(&np, offset, chunk, iter);
+		nowait_release(&np);
 		addr += chunk;
 		len -= chunk;
 	}

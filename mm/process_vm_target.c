@@ -17,7 +17,7 @@
  * @pidfd: descriptor of the caller
  *
  * Context: Process context.
- * Return: The task that was the first of the process, with a reference. -EBADF: no pidfd; -ESRCH:
+ * Return: The task that leads the process, with a reference. -EBADF: no pidfd; -ESRCH:
  * the process has been reaped.
  */
 struct task_struct *process_vm_pidfd_task(int pidfd)
@@ -37,7 +37,7 @@ static int process_vm_lock_exec(struct task_struct *task, unsigned long flags)
 }
 
 /*
- * A pidfd stands for the process: where the first thread has exited, another one has the memory.
+ * A pidfd stands for the process: where the leader has exited, another thread has the memory.
  * Its task is locked on return. A PID stands for its thread.
  */
 static struct task_struct *process_vm_lock_thread(struct task_struct *task, unsigned long flags)
@@ -46,6 +46,14 @@ static struct task_struct *process_vm_lock_thread(struct task_struct *task, unsi
 		return find_lock_task_mm(task);
 	task_lock(task);
 	return task;
+}
+
+/* To log what was denied, Yama reads the target's command line, and waits for it. */
+static unsigned int process_vm_ptrace_mode(unsigned long flags)
+{
+	if (flags & PROCESS_VM_NOWAIT)
+		return PTRACE_MODE_ATTACH_REALCREDS | PTRACE_MODE_NOAUDIT;
+	return PTRACE_MODE_ATTACH_REALCREDS;
 }
 
 /* Rights and memory are those of one thread, and exec changes neither: exec_update_lock is held. */
@@ -66,7 +74,7 @@ static struct mm_struct *process_vm_get_mm(struct task_struct *task, unsigned lo
 	if (!mm) {
 		mm = ERR_PTR(-ESRCH);
 	} else if (mm != current->mm &&
-		   !ptrace_may_access(thread, PTRACE_MODE_ATTACH_REALCREDS)) {
+		   !ptrace_may_access(thread, process_vm_ptrace_mode(flags))) {
 		process_vm_put_mm(mm, flags);
 		mm = ERR_PTR(-EACCES);
 	}

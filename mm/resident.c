@@ -17,35 +17,62 @@
  * - by memalloc_nowait_save(), for all allocations.
  */
 #include <linux/hugetlb.h>
+#include <linux/magic.h>
 #include <linux/mm.h>
 #include <linux/mmu_notifier.h>
 #include <linux/pagemap.h>
 #include <linux/sched/mm.h>
+#include <linux/shmem_fs.h>
 #include <linux/userfaultfd_k.h>
 
 #include "resident.h"
 
+/* May a page of the page cache be mapped without ->fault(), under the folio lock alone? */
+static bool resident_page_cache(struct vm_area_struct *vma)
+{
+	struct address_space *mapping;
+
+	if (!vma->vm_file || vma_is_dax(vma))
+		return false;
+	if (vma->vm_ops->map_pages == filemap_map_pages)
+		return true;
+
+	/*
+	 * SysV shared memory has a ->fault() that calls that of shmem. XFS takes a lock, against who
+	 * frees blocks, so that nothing is read from them; nothing is read here. AFS asks the server.
+	 */
+	mapping = vma->vm_file->f_mapping;
+	return shmem_mapping(mapping) || mapping->host->i_sb->s_magic == XFS_SUPER_MAGIC;
+}
+
+/* ->page_mkwrite() waits for writeback, space, a thaw: shared memory has none of these. */
+static bool resident_shared_write(struct vm_area_struct *vma)
+{
+	return vma->vm_file && shmem_mapping(vma->vm_file->f_mapping);
+}
+
 static bool resident_fault_allowed(struct vm_area_struct *vma, unsigned int flags)
 {
-	bool write = flags & FAULT_FLAG_WRITE;
-
 	/* Under a mutex that others hold while they allocate huge pages */
 	if (is_vm_hugetlb_page(vma))
 		return false;
 
 	/* The file system is asked for blocks, and takes its locks */
-	if (vma->vm_ops && vma->vm_ops->huge_fault)
+	if (vma_is_dax(vma))
 		return false;
 
-	/* ->page_mkwrite() waits for writeback, space, a thaw; shared memory has none of these */
-	if (write && (vma->vm_flags & VM_SHARED) && !vma_is_shmem(vma))
+	if (!(flags & FAULT_FLAG_WRITE))
+		return true;
+
+	/* A copy of memory without struct page is made from the address space of the caller */
+	if (vma->vm_flags & VM_MIXEDMAP)
 		return false;
 
-	/* Who mirrors the page tables may wait for a device; NUMA faults unmap pages, too */
-	if (mm_has_notifiers(vma->vm_mm) && (write || IS_ENABLED(CONFIG_NUMA_BALANCING)))
+	if ((vma->vm_flags & VM_SHARED) && !resident_shared_write(vma))
 		return false;
 
-	return true;
+	/* Who mirrors the page tables may wait for a device before they are changed */
+	return !mm_has_notifiers(vma->vm_mm);
 }
 
 /**
@@ -92,12 +119,6 @@ static vm_fault_t resident_special_fault(struct vm_fault *vmf)
 	return VM_FAULT_RETRY;
 }
 
-static bool resident_folio_usable(struct folio *folio, struct vm_fault *vmf)
-{
-	return folio->mapping == vmf->vma->vm_file->f_mapping &&
-	       folio_contains(folio, vmf->pgoff) && folio_test_uptodate(folio);
-}
-
 /* As in filemap_fault(): truncation makes the file shorter, then locks what it takes out. */
 static bool resident_beyond_end(struct vm_fault *vmf)
 {
@@ -106,42 +127,55 @@ static bool resident_beyond_end(struct vm_fault *vmf)
 	return vmf->pgoff >= DIV_ROUND_UP(size, PAGE_SIZE);
 }
 
+/* May this folio, which is locked, be mapped? */
+static vm_fault_t resident_check_folio(struct folio *folio, struct vm_fault *vmf)
+{
+	if (folio->mapping != vmf->vma->vm_file->f_mapping ||
+	    !folio_contains(folio, vmf->pgoff) || !folio_test_uptodate(folio))
+		return VM_FAULT_RETRY;
+	if (resident_beyond_end(vmf))
+		return VM_FAULT_SIGBUS;
+	/* __do_fault() would unmap it everywhere, and wait for others to let it */
+	if (PageHWPoison(folio_file_page(folio, vmf->pgoff)))
+		return VM_FAULT_HWPOISON;
+	return 0;
+}
+
 /**
  * resident_file_fault - what ->fault() is for other faults, from the page cache alone
  * @vmf: the fault, with FAULT_FLAG_RESIDENT
  *
- * A file system that has ->map_pages() lets pages of the page cache be mapped without asking it.
- * Such a page may be mapped under the folio lock alone: whoever takes it out of the page cache
- * locks it first, and unmaps it then.
+ * A file system whose ->map_pages() is filemap_map_pages() lets pages of the page cache be mapped
+ * without asking it. Such a page may be mapped under the folio lock alone: whoever takes it out of
+ * the page cache locks it first, and unmaps it then.
  *
  * Context: Process context, mmap_lock held for reading.
  * Return: VM_FAULT_LOCKED, and the page in vmf->page, locked and with a reference; VM_FAULT_RETRY
  * where the page is not there, not read yet, locked, or userfaultfd wants to know of it;
- * VM_FAULT_SIGBUS beyond the end of the file. For a special mapping, what its ->fault() returns.
+ * VM_FAULT_SIGBUS beyond the end of the file; VM_FAULT_HWPOISON for a broken page. For a special
+ * mapping, what its ->fault() returns.
  */
 vm_fault_t resident_file_fault(struct vm_fault *vmf)
 {
 	struct vm_area_struct *vma = vmf->vma;
-	vm_fault_t ret = VM_FAULT_RETRY;
 	struct folio *folio;
+	vm_fault_t ret;
 
 	if (vma_is_special_mapping(vma, vma->vm_private_data))
 		return resident_special_fault(vmf);
 
-	if (!vma->vm_ops->map_pages || userfaultfd_minor(vma))
-		return ret;
+	if (!resident_page_cache(vma) || userfaultfd_minor(vma))
+		return VM_FAULT_RETRY;
 
 	folio = filemap_get_folio(vma->vm_file->f_mapping, vmf->pgoff);
 	if (!folio)
-		return ret;
+		return VM_FAULT_RETRY;
+	ret = VM_FAULT_RETRY;
 	if (!folio_trylock(folio))
 		goto put;
-	if (!resident_folio_usable(folio, vmf))
+	ret = resident_check_folio(folio, vmf);
+	if (ret)
 		goto unlock;
-	if (resident_beyond_end(vmf)) {
-		ret = VM_FAULT_SIGBUS;
-		goto unlock;
-	}
 	vmf->page = folio_file_page(folio, vmf->pgoff);
 	return VM_FAULT_LOCKED;
 
