@@ -22,3 +22,8 @@ check-examples:
 CHECKS += record
 check-record:
 	tools/checks/record_test.py
+
+# make shell: status, terminal, and gdb, strace, perf and python3 of this machine; 90 s
+CHECKS += shell
+check-shell:
+	tools/checks/shell_test.py

@@ -1,0 +1,192 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0
+"""make shell: commands and their status, the tools of this machine, the terminal. Results as TAP."""
+
+import fcntl
+import os
+import pty
+import re
+import select
+import struct
+import subprocess
+import sys
+import termios
+import time
+import traceback
+
+import record_test
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+SHELL = os.path.join(ROOT, "tools", "testing", "qemu", "shell.sh")
+KNOWN = record_test.PROGRAM
+
+
+def shell(*words):
+    return subprocess.run([SHELL, *words], capture_output=True, text=True, check=False, cwd=ROOT,
+                          stdin=subprocess.DEVNULL, timeout=300)
+
+
+def test_status_and_output_of_a_command_come_back():
+    result = shell("echo out; echo err >&2; exit 7")
+    assert (result.returncode, result.stdout, result.stderr) == (7, "out\n", "err\n"), result
+
+
+def test_make_passes_the_command_on_as_it_is():
+    """Without the steps before, which have their own tests."""
+    line = """echo "$HOME" 'a  b' '$(nothing)' $((6 * 7)); pwd; exit 3"""
+    result = subprocess.run(["make", "-s", "SERIES=: ", "need=", "shell", f"CMD={line}"],
+                            capture_output=True, text=True, check=False, cwd=ROOT, timeout=300,
+                            env=dict(os.environ, HOME="/some where"))
+    assert result.returncode == 2 and "Error 3" in result.stderr, result
+    assert result.stdout == f"/some where a  b $(nothing) 42\n{ROOT}\n", result
+
+
+def test_procmap_is_in_path_and_uses_queries():
+    result = shell("procmap --query -xf $$ && procmap $$ 0")
+    assert result.returncode == 1, result
+    assert re.search(r" r-xp .* /\S*bash$", result.stdout, re.M), result
+    assert result.stdout.endswith(" unmapped\n"), result
+
+
+def test_python3():
+    result = shell("python3 -c 'import os; print(os.uname().release, 6 * 7)'")
+    assert result.returncode == 0, result
+    assert re.fullmatch(r"6\.1\.\d+\S* 42\n", result.stdout), result
+
+
+def test_gdb():
+    result = shell(f"{KNOWN} & sleep 1; gdb -q -batch -p $! -ex bt -ex 'print sink > 0' "
+                   "-ex detach && kill $!")
+    assert result.returncode == 0, result
+    for name in "often|seldom", "middle", "main":
+        assert re.search(rf"^#\d .*\b({name}) \(", result.stdout, re.M), result
+    assert "$1 = 1\n" in result.stdout, result
+
+
+def test_strace():
+    result = shell("strace -e trace=openat cat /etc/hostname")
+    assert result.returncode == 0, result
+    assert re.search(r'^openat\(AT_FDCWD, "/etc/hostname", O_RDONLY\) = 3$', result.stderr, re.M), \
+        result
+
+
+def test_perf():
+    result = shell(f"cd /tmp && perf record -q -e cpu-clock -g -o data timeout 3 {KNOWN}; "
+                   "perf report -i data --stdio --no-children -g caller,0.5,callee --percent-limit 5")
+    assert re.search(r"^ +\d+\.\d+% +known +known +\[\.\] leaf$", result.stdout, re.M), result
+    assert re.search(r"--often\n +\|? +middle\n +\|? +main\n", result.stdout), result
+
+
+def test_without_a_terminal_it_says_so():
+    result = shell()
+    assert (result.returncode, result.stdout) == (2, ""), result
+    assert re.fullmatch(r"shell: .*CMD=.*\n", result.stderr), result
+
+
+class Terminal:
+    """A shell in the machine, on a terminal of ours."""
+
+    def __init__(self):
+        self.master, slave = pty.openpty()
+        self.resize(33, 111)
+        self.slave = slave
+        self.before = termios.tcgetattr(slave)
+        self.text = b""
+        # pylint: disable=consider-using-with
+        self.process = subprocess.Popen(
+            [SHELL], stdin=slave, stdout=slave, stderr=slave, cwd=ROOT, start_new_session=True,
+            preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0),
+            env=dict(os.environ, SHELL="/bin/bash", HOME="/nonexistent"))
+
+    def resize(self, lines, columns):
+        fcntl.ioctl(self.master, termios.TIOCSWINSZ, struct.pack("HHHH", lines, columns, 0, 0))
+
+    def type(self, text):
+        os.write(self.master, text.encode())
+
+    def expect(self, word, seconds=90):
+        """Returns what was printed up to and with the word."""
+        end = time.monotonic() + seconds
+        while word.encode() not in self.text:
+            ready, _, _ = select.select([self.master], [], [], max(0, end - time.monotonic()))
+            assert ready, f"no {word} after {self.text[-500:]}"
+            self.text += os.read(self.master, 65536)
+        seen, _, self.text = self.text.partition(word.encode())
+        return seen.decode(errors="replace")
+
+    def drain(self):
+        """The status of the shell; somebody has to read what it prints at the end."""
+        end = time.monotonic() + 60
+        while self.process.poll() is None and time.monotonic() < end:
+            if select.select([self.master], [], [], 0.2)[0]:
+                os.read(self.master, 65536)
+        return self.process.poll()
+
+    def close(self):
+        if self.process.poll() is None:
+            self.process.terminate()
+            self.drain()
+        os.close(self.master)
+        os.close(self.slave)
+
+
+def use_terminal(terminal):
+    terminal.expect("# ")
+    terminal.type("stty size; tty; echo 1-e''nd\n")
+    seen = terminal.expect("1-end")
+    assert "33 111" in seen and "/dev/hvc0" in seen, seen
+    terminal.type("sleep 1000\n")
+    time.sleep(2)
+    start = time.monotonic()
+    terminal.type("\x03echo $? 2-e''nd\n")
+    assert terminal.expect("2-end", 20).endswith("130 "), "sleep did not end by Ctrl-C"
+    assert time.monotonic() - start < 20
+    terminal.resize(50, 99)
+    time.sleep(2)
+    terminal.type("stty size; echo 3-e''nd\n")
+    seen = terminal.expect("3-end")
+    assert "50 99" in seen, seen
+    terminal.type("exit 7\n")
+    assert terminal.drain() == 7, "the status of the shell"
+    assert termios.tcgetattr(terminal.slave) == terminal.before, "the terminal was changed"
+
+
+def test_the_terminal_has_size_ctrl_c_and_status():
+    terminal = Terminal()
+    try:
+        use_terminal(terminal)
+    finally:
+        terminal.close()
+
+
+def test_a_killed_shell_leaves_the_terminal_as_it_was():
+    terminal = Terminal()
+    try:
+        terminal.expect("# ")
+        assert termios.tcgetattr(terminal.slave) != terminal.before, "it was never raw"
+        terminal.process.terminate()
+        assert terminal.drain() == 130
+        assert termios.tcgetattr(terminal.slave) == terminal.before, "the terminal was changed"
+    finally:
+        terminal.close()
+
+
+def main():
+    record_test.build()
+    tests = [value for name, value in globals().items() if name.startswith("test_")]
+    print(f"TAP version 13\n1..{len(tests)}", flush=True)
+    failed = 0
+    for number, test in enumerate(tests, 1):
+        try:
+            test()
+            word = "ok"
+        except Exception:  # pylint: disable=broad-except
+            word = "not ok"
+            failed += 1
+            print("# " + traceback.format_exc().replace("\n", "\n# "))
+        print(f"{word} {number} {test.__name__[5:].replace('_', ' ')}", flush=True)
+    sys.exit(1 if failed else 0)
+
+
+if __name__ == "__main__":
+    main()
