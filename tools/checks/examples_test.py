@@ -19,6 +19,8 @@ OUT = os.path.join(BUILD, "examples")
 HEADERS = os.path.join(BUILD, "plain", "usr", "include")
 VM = [sys.executable, os.path.join(ROOT, "tools", "testing", "qemu", "vm.py")]
 CFLAGS = ["-std=gnu11", "-O2", "-Wall", "-Wextra", "-Werror", "-isystem", HEADERS]
+LIBRARY = os.path.join(ROOT, "tools", "procmap")
+LIBRARY_SOURCES = ("libprocmap.c", "libprocmap-query.c", "libprocmap-text.c")
 SAMPLES = ("procmap-query", "process-vm-nowait")
 MAN = ("PROCMAP_QUERY.2const", "PROCESS_VM_NOWAIT.2const")
 
@@ -35,16 +37,16 @@ def man_program(page):
     return program.replace(r"\&", "").replace(r"\-", "-").replace(r"\e", "\\")
 
 
-def readme_program():
-    """The program in the README: the indented block with a main()."""
-    blocks = re.findall(r"^(?:    .*\n|\n)+", read("README.md"), re.M)
+def readme_program(*path):
+    """The program in a README: the indented block with a main()."""
+    blocks = re.findall(r"^(?:    .*\n|\n)+", read(*path), re.M)
     (program,) = [block for block in blocks if " main(" in block]
     return re.sub(r"^    ", "", program, flags=re.M)
 
 
-def build(name, text, *options):
+def build(name, text, *more):
     path = os.path.join(OUT, name)
-    subprocess.run(["gcc", *CFLAGS, *options, "-x", "c", "-", "-o", path], input=text, text=True,
+    subprocess.run(["gcc", *CFLAGS, "-x", "c", "-", *more, "-o", path], input=text, text=True,
                    check=True)
 
 
@@ -55,7 +57,9 @@ def build_all():
         build(f"{name}-32", read("samples", "procmap", f"{name}.c"), "-m32", "-static")
     for page in MAN:
         build(page, man_program(page))
-    build("README", readme_program())
+    build("README", readme_program("README.md"))
+    build("library", readme_program("tools", "procmap", "README"), f"-I{LIBRARY}",
+          *[os.path.join(LIBRARY, name) for name in LIBRARY_SOURCES])
 
 
 def run(name, *words):
@@ -152,6 +156,14 @@ def test_the_program_of_the_readme(target):
     start, _, _, offset, path = target.code()[-1]
     equal(run("README", target.pid, f"{start + 7:x}"),
           (0, f"{path} + {offset + 7:#x}\n".encode(), ""))
+
+
+def test_the_program_of_the_readme_of_the_library(target):
+    rows = target.code()
+    want = "".join(f"{path}+{offset + 7:#x}, build ID known\n" for _, _, _, offset, path in rows)
+    equal(run("library", target.pid, "0", *[f"{row[0] + 7:x}" for row in rows]),
+          (0, ("?+0x0, build ID not known\n" + want).encode(), ""))
+    equal(run("library", 0), (1, b"", "procmap: Invalid argument\n"))
 
 
 def test_memory_is_copied(target):

@@ -67,8 +67,8 @@ class Symbols:
 
     def __init__(self, path):
         self.path, self.known = path, {}
-        rows = re.findall(r"^  LOAD +0x(\w+) 0x(\w+) 0x\w+ 0x(\w+)", output_of("readelf", "-lW", path),
-                          re.M)
+        rows = re.findall(r"^  LOAD +0x(\w+) 0x(\w+) 0x\w+ 0x(\w+)",
+                          output_of("readelf", "-lW", path), re.M)
         self.segments = [tuple(int(word, 16) for word in row) for row in rows]
 
     def at(self, offset):

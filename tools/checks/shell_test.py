@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""make shell: commands and their status, the tools of this machine, the terminal. Results as TAP."""
+"""make shell: commands and their status, tools of this machine, the terminal. Results as TAP."""
 
 import fcntl
 import os
@@ -72,7 +72,8 @@ def test_strace():
 
 def test_perf():
     result = shell(f"cd /tmp && perf record -q -e cpu-clock -g -o data timeout 3 {KNOWN}; "
-                   "perf report -i data --stdio --no-children -g caller,0.5,callee --percent-limit 5")
+                   "perf report -i data --stdio --no-children -g caller,0.5,callee "
+                   "--percent-limit 5")
     assert re.search(r"^ +\d+\.\d+% +known +known +\[\.\] leaf$", result.stdout, re.M), result
     assert re.search(r"--often\n +\|? +middle\n +\|? +main\n", result.stdout), result
 
