@@ -48,10 +48,13 @@ static bool nowait_vma_permits(struct vm_area_struct *vma, bool write)
 	return arch_vma_access_permitted(vma, write, false, true);
 }
 
-static int nowait_fault(struct vm_area_struct *vma, unsigned long addr, bool write)
+static int nowait_fault(struct mm_struct *mm, unsigned long addr, bool write)
 {
+	struct vm_area_struct *vma;
 	vm_fault_t ret;
 
+	addr = untagged_addr(addr);
+	vma = vma_lookup(mm, addr);
 	if (!vma || !nowait_vma_permits(vma, write))
 		return -EFAULT;
 
@@ -59,38 +62,48 @@ static int nowait_fault(struct vm_area_struct *vma, unsigned long addr, bool wri
 	return ret & (VM_FAULT_ERROR | VM_FAULT_RETRY) ? -EFAULT : 0;
 }
 
-static long nowait_follow(struct nowait_pages *np, unsigned long addr)
-{
-	if (np->pinned)
-		return pin_user_pages_remote(np->mm, addr, np->count,
-					     FOLL_NOFAULT | (np->write ? FOLL_WRITE : 0),
-					     np->pages, NULL, NULL);
-	return get_user_pages_remote(np->mm, addr, np->count, FOLL_NOFAULT, np->pages, NULL, NULL);
-}
-
-static void nowait_release(struct nowait_pages *np)
+static void nowait_release(struct nowait_pages *np, unsigned long from, unsigned long count)
 {
 	if (np->pinned) {
-		unpin_user_pages(np->pages, np->count);
+		unpin_user_pages(np->pages + from, count - from);
 		return;
 	}
-	while (np->count--)
-		put_page(np->pages[np->count]);
+	while (count > from)
+		put_page(np->pages[--count]);
+}
+
+static long nowait_pin(struct nowait_pages *np, unsigned long addr)
+{
+	unsigned int flags = FOLL_NOFAULT | (np->write ? FOLL_WRITE : 0);
+
+	np->pinned = true;
+	return pin_user_pages_remote(np->mm, addr, np->count, flags, np->pages, NULL, NULL);
 }
 
 /*
  * A page that is read from needs a reference, but no pin. With FOLL_PIN, a page that is shared with
- * a child would be copied first, to stay the target's; its bytes are the same now, and the reference
- * keeps others from writing to it: they copy it. But who shares a huge page of hugetlb looks at the
- * mappings alone. There the pin is needed, and is not had while the page is shared.
+ * a child would be copied first, to stay the target's; its bytes are the same now. The reference
+ * keeps the child from writing to it: it copies the page. But hugetlb looks at the mappings alone
+ * for that. There the pin is needed, and is not had while the page is shared.
  */
-static void nowait_plan(struct nowait_pages *np, struct vm_area_struct *vma, unsigned long addr)
+static long nowait_get(struct nowait_pages *np, unsigned long addr)
 {
-	np->pinned = np->write;
-	if (!vma)
-		return;
-	np->pinned |= is_vm_hugetlb_page(vma);
-	np->count = min(np->count, (vma->vm_end - addr) / PAGE_SIZE);
+	long found, plain = 0;
+
+	np->pinned = false;
+	found = get_user_pages_remote(np->mm, addr, np->count, FOLL_NOFAULT, np->pages, NULL, NULL);
+	while (plain < found && !(PageHuge(np->pages[plain]) && PageAnon(np->pages[plain])))
+		plain++;
+	if (plain >= found)
+		return found;
+
+	nowait_release(np, plain, found);
+	return plain ? plain : nowait_pin(np, addr);
+}
+
+static long nowait_follow(struct nowait_pages *np, unsigned long addr)
+{
+	return np->write ? nowait_pin(np, addr) : nowait_get(np, addr);
 }
 
 /*
@@ -100,19 +113,15 @@ static void nowait_plan(struct nowait_pages *np, struct vm_area_struct *vma, uns
 static int nowait_get_pages(struct nowait_pages *np, unsigned long addr)
 {
 	int faults = NOWAIT_FAULTS;
-	struct vm_area_struct *vma;
 	long found;
 	int err = 0;
 
-	addr = untagged_addr(addr);
 	if (!mmap_read_trylock(np->mm))
 		return -EAGAIN;
 
-	vma = vma_lookup(np->mm, addr);
-	nowait_plan(np, vma, addr);
 	found = nowait_follow(np, addr);
 	while (found <= 0 && !err && faults--) {
-		err = nowait_fault(vma, addr, np->write);
+		err = nowait_fault(np->mm, addr, np->write);
 		found = nowait_follow(np, addr);
 	}
 	mmap_read_unlock(np->mm);
@@ -251,7 +260,7 @@ int process_vm_rw_nowait(const struct iovec *remote, struct iov_iter *iter, stru
 
 		chunk = min_t(size_t, len, np.count * PAGE_SIZE - offset);
 		err = nowait_copy(&np, offset, chunk, iter);
-		nowait_release(&np);
+		nowait_release(&np, 0, np.count);
 		addr += chunk;
 		len -= chunk;
 	}

@@ -38,8 +38,8 @@ static bool resident_page_cache(struct vm_area_struct *vma)
 		return true;
 
 	/*
-	 * SysV shared memory has a ->fault() that calls that of shmem. XFS takes a lock, against who
-	 * frees blocks, so that nothing is read from them; nothing is read here. AFS asks the server.
+	 * SysV shared memory has a ->fault() that calls that of shmem. XFS takes a lock, so that
+	 * nothing is read from blocks that are freed; nothing is read here. AFS asks the server.
 	 */
 	mapping = vma->vm_file->f_mapping;
 	return shmem_mapping(mapping) || mapping->host->i_sb->s_magic == XFS_SUPER_MAGIC;
