@@ -16,6 +16,7 @@
 #include <time.h>
 #include <unistd.h>
 #include <linux/fs.h>
+#include "bench_pass.h"
 
 #if __has_builtin(__builtin_ia32_rdtsc) && __has_builtin(__builtin_ia32_lfence) && __LP64__
 #define BENCH_X86_64
@@ -34,11 +35,14 @@
  * @BENCH_MIXED: private memory of changing protection, some files, some holes
  * @BENCH_ADJACENT: private memory of changing protection, one VMA after the other
  * @BENCH_HOLES: the same with a hole behind each VMA
+ * @BENCH_REPLAY: the VMAs of a captured program; where it has its widest gap, others, as data of
+ *	a large program would be
  */
 enum bench_layout {
 	BENCH_MIXED,
 	BENCH_ADJACENT,
 	BENCH_HOLES,
+	BENCH_REPLAY,
 };
 
 /**
@@ -46,23 +50,34 @@ enum bench_layout {
  * @pid: its PID, 0: there is none
  * @maps: descriptor of its /proc/<pid>/maps
  * @layout: kind of VMAs
- * @vmas: with BENCH_MIXED the number of all its VMAs, else of those in @area
+ * @program: with BENCH_REPLAY, the name of the address set
+ * @set: the same, placed in this process
+ * @vmas: with BENCH_MIXED and BENCH_REPLAY the number of all its VMAs, else of those in @area;
+ *	0 with BENCH_REPLAY: just what the program has
  * @area: where the VMAs are that were made
  * @stride: distance of one to the next
  * @made: their number
  * @library: an executable mapping of an ELF file, the first one above @area
  * @word: address of eight bytes whose page is resident
+ * @storm: where its writer changes the address space, see bench_storm.c
+ * @order: a byte here starts the writer
+ * @report: a byte here says that it has ended
  */
 struct bench_target {
 	pid_t pid;
 	int maps;
 	enum bench_layout layout;
+	const char *program;
+	struct bench_set *set;
 	unsigned long vmas;
 	unsigned long area;
 	unsigned long stride;
 	unsigned long made;
 	unsigned long library;
 	unsigned long word;
+	unsigned long storm;
+	int order;
+	int report;
 };
 
 struct bench;
@@ -73,6 +88,8 @@ struct bench;
  * @what: what one unit is, for people
  * @vmas: number of VMAs, where it matters
  * @layout: of the process that is queried
+ * @program: with BENCH_REPLAY, which
+ * @share: of 1,000 VMAs, so many are asked for
  * @flags: for PROCMAP_QUERY, or for process_vm_readv()
  * @want: BENCH_WANT_* bits
  * @passed: VMAs that the filter passes over
@@ -88,6 +105,8 @@ struct bench_case {
 	const char *what;
 	unsigned long vmas;
 	enum bench_layout layout;
+	const char *program;
+	unsigned int share;
 	unsigned long flags;
 	unsigned int want;
 	unsigned long passed;
@@ -100,6 +119,8 @@ struct bench_case {
 
 #define BENCH_WANT_NAME		0x1
 #define BENCH_WANT_BUILD_ID	0x2
+#define BENCH_WANT_QUERY	0x4	/* by queries, not by the text */
+#define BENCH_WANT_ALL		0x8	/* all executable VMAs of files, not those at addresses */
 
 /**
  * struct bench - a case at work
@@ -107,7 +128,9 @@ struct bench_case {
  * @began: clock at the begin of the timed part
  * @sum: clock ticks in the timed parts of this repetition
  * @units: units in one operation
+ * @items: addresses, or VMAs, that one operation resolves; 0: does not apply
  * @target: the process that is queried, if any
+ * @twin: another one just like it, if the case needs one
  * @fd: descriptor that the case works with, -1: none
  * @area: memory that it works with
  * @other: another place in memory
@@ -116,6 +139,7 @@ struct bench_case {
  * @query: argument of the query
  * @name: buffer for the name
  * @build_id: buffer for the build ID
+ * @pass: what a whole pass finds
  * @reason: why the case cannot run, or how it failed
  */
 struct bench {
@@ -123,7 +147,9 @@ struct bench {
 	__u64 began;
 	__u64 sum;
 	unsigned int units;
+	unsigned long items;
 	struct bench_target *target;
+	struct bench_target *twin;
 	int fd;
 	char *area;
 	char *other;
@@ -132,6 +158,7 @@ struct bench {
 	struct procmap_query query;
 	char name[256];
 	unsigned char build_id[20];
+	struct bench_pass pass;
 	char reason[BENCH_REASON];
 };
 
@@ -139,6 +166,8 @@ extern const struct bench_case bench_query_cases[];
 extern const unsigned int bench_query_nr;
 extern const struct bench_case bench_mm_cases[];
 extern const unsigned int bench_mm_nr;
+extern struct bench_case bench_pass_cases[];
+extern unsigned int bench_pass_nr;
 
 /* bench_clock.c */
 extern __u64 bench_overhead;
@@ -148,12 +177,21 @@ const char *bench_clock_name(void);
 const char *bench_clock_unit(void);
 double bench_clock_scale(void);
 
+double bench_clock_ns(void);
+
 /* bench_target.c */
-int bench_target_get(struct bench *b, enum bench_layout layout, unsigned long vmas);
+int bench_target_get(struct bench *b, const struct bench_target *want);
+int bench_target_get_twin(struct bench *b, const struct bench_target *want);
 void bench_target_drop(void);
-int bench_library(const char **path);
-void bench_library_remove(void);
+
+/* bench_system.c */
+int bench_library(const char **path, const char **dir);
+int bench_map_count_raise(unsigned long vmas);
+void bench_system_restore(void);
 long bench_count_vmas(void);
+
+/* bench_pass_cases.c */
+void bench_pass_init_cases(void);
 
 /* procmap_bench.c */
 int bench_unavailable(struct bench *b, const char *reason);

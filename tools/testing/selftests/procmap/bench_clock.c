@@ -9,6 +9,7 @@
 #define CLOCK_TRIES	200
 #define CLOCK_SHORT	10000
 #define CLOCK_LONG	20000
+#define CLOCK_WATCH	50e6	/* ns in which ticks and time are compared */
 
 __u64 bench_overhead;
 
@@ -83,6 +84,34 @@ int bench_clock_calibrate(void)
 double bench_clock_scale(void)
 {
 	return clock_scale;
+}
+
+/**
+ * bench_clock_ns() - nanoseconds per tick, as measured once
+ *
+ * Return: that
+ */
+double bench_clock_ns(void)
+{
+#ifdef BENCH_X86_64
+	static double ns;
+	struct timespec begin, now;
+	__u64 from, to;
+
+	if (ns)
+		return ns;
+	clock_gettime(CLOCK_MONOTONIC, &begin);
+	from = bench_clock();
+	do {
+		clock_gettime(CLOCK_MONOTONIC, &now);
+		to = bench_clock();
+		ns = (now.tv_sec - begin.tv_sec) * 1e9 + now.tv_nsec - begin.tv_nsec;
+	} while (ns < CLOCK_WATCH);
+	ns /= to - from;
+	return ns;
+#else
+	return 1;
+#endif
 }
 
 /**

@@ -56,7 +56,7 @@ static int map_setup_file(struct bench *b)
 
 	if (err)
 		return err;
-	err = bench_library(&path);
+	err = bench_library(&path, NULL);
 	if (!err) {
 		b->fd = open(path, O_RDONLY | O_CLOEXEC);
 		err = b->fd < 0 ? -errno : 0;

@@ -57,7 +57,7 @@ static int query_probe(struct bench *b)
 	if ((b->row->want & BENCH_WANT_BUILD_ID) && !b->query.build_id_size)
 		return bench_unavailable(b, "the kernel reports no build ID");
 	if (b->row->want & BENCH_WANT_NAME) {
-		err = bench_library(&library);
+		err = bench_library(&library, NULL);
 		if (err || strcmp(b->name, library))
 			return bench_failed(b, "wrong name", err ?: -EINVAL);
 	}
@@ -66,7 +66,8 @@ static int query_probe(struct bench *b)
 
 static int query_use_target(struct bench *b)
 {
-	int err = bench_target_get(b, b->row->layout, b->row->vmas);
+	const struct bench_target want = { .layout = b->row->layout, .vmas = b->row->vmas };
+	int err = bench_target_get(b, &want);
 
 	if (!err)
 		b->fd = b->target->maps;

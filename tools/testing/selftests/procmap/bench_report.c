@@ -80,14 +80,26 @@ static int difference(const struct bench_difference *d, const struct bench_resul
 	return 0;
 }
 
-static const char *state(int err)
+/**
+ * bench_report_state() - how a case ended
+ * @err: 0, BENCH_UNAVAILABLE or -errno
+ *
+ * Return: the word for it
+ */
+const char *bench_report_state(int err)
 {
 	if (!err)
 		return "ok";
 	return err == BENCH_UNAVAILABLE ? "not available" : "failed";
 }
 
-static void json_string(const char *key, const char *text, const char *end)
+/**
+ * bench_report_string() - print a string of JSON
+ * @key: its key
+ * @text: what it is
+ * @end: printed behind it
+ */
+void bench_report_string(const char *key, const char *text, const char *end)
 {
 	printf("\"%s\": \"", key);
 	for (; *text; text++) {
@@ -106,19 +118,19 @@ static void json_environment(const struct bench_environment *env)
 	struct utsname name;
 
 	uname(&name);
-	printf("{\n \"tool\": \"procmap_bench\",\n \"format\": 1,\n \"environment\": {\n  ");
-	json_string("release", name.release, ",\n  ");
-	json_string("version", name.version, ",\n  ");
-	json_string("machine", name.machine, ",\n  ");
-	json_string("accelerator", env->accelerator, ",\n  ");
-	json_string("config_hash", env->config_hash, ",\n  ");
-	json_string("clock", bench_clock_name(), ",\n  ");
-	json_string("unit", bench_clock_unit(), ",\n  ");
+	printf("{\n \"tool\": \"procmap_bench\",\n \"format\": 2,\n \"environment\": {\n  ");
+	bench_report_string("release", name.release, ",\n  ");
+	bench_report_string("version", name.version, ",\n  ");
+	bench_report_string("machine", name.machine, ",\n  ");
+	bench_report_string("accelerator", env->accelerator, ",\n  ");
+	bench_report_string("config_hash", env->config_hash, ",\n  ");
+	bench_report_string("clock", bench_clock_name(), ",\n  ");
+	bench_report_string("unit", bench_clock_unit(), ",\n  ");
 	printf("\"ticks_per_instruction\": %.6f,\n", bench_clock_scale());
 	printf("  \"overhead_subtracted\": %llu,\n", bench_overhead);
-	printf("  \"cpu\": %ld,\n  \"reps\": %lu,\n  \"warm_up\": %lu\n },\n", env->cpu, env->reps,
+	printf("  \"cpu\": %ld,\n  \"reps\": %lu,\n  \"warm_up\": %lu,\n", env->cpu, env->reps,
 	       env->warm_up);
-	printf(" \"cases\": [");
+	printf("  \"milliseconds\": %lu\n },\n \"cases\": [", env->milliseconds);
 }
 
 static void json_result(const struct bench_result *result, const char *before)
@@ -126,16 +138,18 @@ static void json_result(const struct bench_result *result, const char *before)
 	unsigned int i;
 
 	printf("%s\n  { ", before);
-	json_string("name", result->row->name, ", ");
-	json_string("what", result->row->what, ", ");
-	json_string("status", state(result->err), "");
+	bench_report_string("name", result->row->name, ", ");
+	bench_report_string("what", result->row->what, ", ");
+	bench_report_string("status", bench_report_state(result->err), "");
 	if (result->err) {
 		printf(", ");
-		json_string("reason", result->reason, " }");
+		bench_report_string("reason", result->reason, " }");
 		return;
 	}
 	printf(", \"units\": %u, \"min\": %.3f, \"median\": %.3f, \"max\": %.3f", result->units,
 	       result->min, result->median, result->max);
+	if (result->items)
+		printf(", \"items\": %lu", result->items);
 	printf(", \"agree\": %.3f,\n", result->agree);
 	printf("    \"raw\": [");
 	for (i = 0; i < result->reps; i++)
@@ -147,11 +161,11 @@ static void json_difference(const struct bench_difference *d, int err, double va
 			    const char *reason)
 {
 	printf(",\n  { ");
-	json_string("name", d->name, ", ");
-	json_string("what", d->what, ", ");
-	json_string("status", state(err), ", \"derived\": true, ");
+	bench_report_string("name", d->name, ", ");
+	bench_report_string("what", d->what, ", ");
+	bench_report_string("status", bench_report_state(err), ", \"derived\": true, ");
 	if (err)
-		json_string("reason", reason, " }");
+		bench_report_string("reason", reason, " }");
 	else
 		printf("\"median\": %.3f }", value);
 }
@@ -167,13 +181,13 @@ static void table_environment(const struct bench_environment *env)
 	       bench_clock_unit(), bench_clock_name(), bench_clock_scale(), bench_overhead);
 	printf("%lu repetitions after %lu to warm up, on processor %ld\n\n", env->reps,
 	       env->warm_up, env->cpu);
-	printf("%-24s %12s %12s %12s %6s  %s\n", "case", "median", "min", "max", "agree", "what");
 }
 
 static void table_result(const struct bench_result *result)
 {
 	if (result->err)
-		printf("%-24s %s: %s\n", result->row->name, state(result->err), result->reason);
+		printf("%-24s %s: %s\n", result->row->name, bench_report_state(result->err),
+		       result->reason);
 	else
 		printf("%-24s %12.1f %12.1f %12.1f %5.0f%%  %s\n", result->row->name,
 		       result->median, result->min, result->max, 100 * result->agree,
@@ -184,32 +198,42 @@ static void table_difference(const struct bench_difference *d, int err, double v
 			     const char *reason)
 {
 	if (err)
-		printf("%-24s %s: %s\n", d->name, state(err), reason);
+		printf("%-24s %s: %s\n", d->name, bench_report_state(err), reason);
 	else
 		printf("%-24s %12.1f %12s %12s %6s  %s\n", d->name, value, "", "", "", d->what);
 }
 
 /**
- * bench_report() - print all results
- * @env: what they depend on
+ * bench_report_begin() - print what all results depend on
+ * @env: that
+ * @json: as JSON, not as text
+ */
+void bench_report_begin(const struct bench_environment *env, bool json)
+{
+	if (json)
+		json_environment(env);
+	else
+		table_environment(env);
+}
+
+/**
+ * bench_report_cases() - print the results of cases
  * @results: the results
  * @nr: their number
  * @json: as JSON, not as a table
  *
  * Return: 0, or 1 if a case failed.
  */
-int bench_report(const struct bench_environment *env, const struct bench_result *results,
-		 unsigned int nr, bool json)
+int bench_report_cases(const struct bench_result *results, unsigned int nr, bool json)
 {
 	const char *reason = "";
 	double value = 0;
 	unsigned int i;
 	int err, failed = 0;
 
-	if (json)
-		json_environment(env);
-	else
-		table_environment(env);
+	if (!json && nr)
+		printf("%-24s %12s %12s %12s %6s  %s\n", "case", "median", "min", "max", "agree",
+		       "what");
 	for (i = 0; i < nr; i++) {
 		failed |= results[i].err < 0;
 		if (json)
@@ -227,8 +251,19 @@ int bench_report(const struct bench_environment *env, const struct bench_result 
 			table_difference(&differences[i], err, value, reason);
 	}
 	if (json)
-		printf("\n ]\n}\n");
-	if (fflush(stdout) || ferror(stdout))
-		failed = 1;
+		printf("\n ],\n \"scenes\": [");
 	return failed;
+}
+
+/**
+ * bench_report_end() - end the report
+ * @json: as JSON
+ *
+ * Return: 0, or 1 if it could not be written.
+ */
+int bench_report_end(bool json)
+{
+	if (json)
+		printf("\n ]\n}\n");
+	return fflush(stdout) || ferror(stdout);
 }

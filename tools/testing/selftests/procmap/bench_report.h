@@ -4,6 +4,7 @@
 #define SELFTEST_PROCMAP_BENCH_REPORT_H
 
 #include "bench.h"
+#include "bench_scene.h"
 
 /**
  * struct bench_environment - what the figures depend on
@@ -12,6 +13,7 @@
  * @cpu: processor that all cases ran on
  * @reps: repetitions of each case
  * @warm_up: repetitions before those
+ * @milliseconds: for which a scene is played
  */
 struct bench_environment {
 	const char *accelerator;
@@ -19,6 +21,7 @@ struct bench_environment {
 	long cpu;
 	unsigned long reps;
 	unsigned long warm_up;
+	unsigned long milliseconds;
 };
 
 /**
@@ -27,6 +30,7 @@ struct bench_environment {
  * @err: 0, BENCH_UNAVAILABLE or -errno
  * @reps: repetitions that were made
  * @units: units in each of them
+ * @items: addresses or VMAs that a unit resolves; 0: does not apply
  * @raw: cost of a unit in each repetition, sorted by bench_result_settle()
  * @min: least cost of a unit
  * @median: the figure to quote
@@ -39,6 +43,7 @@ struct bench_result {
 	int err;
 	unsigned int reps;
 	unsigned int units;
+	unsigned long items;
 	double raw[BENCH_MAX_REPS];
 	double min;
 	double median;
@@ -47,8 +52,15 @@ struct bench_result {
 	char reason[BENCH_REASON];
 };
 
+/* bench_report.c */
 void bench_result_settle(struct bench_result *result);
-int bench_report(const struct bench_environment *env, const struct bench_result *results,
-		 unsigned int nr, bool json);
+void bench_report_begin(const struct bench_environment *env, bool json);
+int bench_report_cases(const struct bench_result *results, unsigned int nr, bool json);
+int bench_report_end(bool json);
+const char *bench_report_state(int err);
+void bench_report_string(const char *key, const char *text, const char *end);
+
+/* bench_report_scenes.c */
+int bench_report_scenes(const struct bench_scene_state *states, unsigned int nr, bool json);
 
 #endif /* SELFTEST_PROCMAP_BENCH_REPORT_H */

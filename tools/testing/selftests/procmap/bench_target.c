@@ -6,141 +6,19 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
-#include <sys/sendfile.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include "bench.h"
+#include "bench_set.h"
+#include "bench_storm.h"
 
 #define TARGET_FILE_EVERY	8	/* of the mixed VMAs, one in so many is of a file */
 #define TARGET_HOLE_EVERY	16	/* and behind one in so many is a hole */
 #define TARGET_SPARE		1000	/* VMAs that vm.max_map_count must leave */
 #define TARGET_GUARD		0x100000ul
-#define MAX_MAP_COUNT		"/proc/sys/vm/max_map_count"
 
-static struct bench_target target;
+static struct bench_target target, twin;
 static __u64 target_word;
-static char library_dir[64];
-static char library_path[96];
-static unsigned long map_count_before;
-
-/**
- * bench_count_vmas() - number of VMAs of the caller
- *
- * Return: the number, or -errno.
- */
-long bench_count_vmas(void)
-{
-	FILE *maps = fopen("/proc/self/maps", "re");
-	char line[512];
-	long nr = 0;
-
-	if (!maps)
-		return -errno;
-	while (fgets(line, sizeof(line), maps))
-		nr += strchr(line, '\n') && !strstr(line, "[vsyscall]");
-	fclose(maps);
-	return nr;
-}
-
-static int library_copy(int to)
-{
-	int from = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
-	ssize_t done;
-
-	if (from < 0)
-		return -errno;
-	do {
-		done = sendfile(to, from, NULL, 1 << 20);
-	} while (done > 0);
-	close(from);
-	return done ? -errno : 0;
-}
-
-/**
- * bench_library() - an ELF file at a short path, its pages in the page cache
- * @path: where it is, until bench_library_remove()
- *
- * Return: 0 or -errno
- */
-int bench_library(const char **path)
-{
-	const char *tmp = getenv("TMPDIR") ?: "/tmp";
-	int fd, err;
-
-	*path = library_path;
-	if (library_path[0])
-		return 0;
-	if (snprintf(library_dir, sizeof(library_dir), "%s/lib.XXXXXX", tmp) >=
-	    (int)sizeof(library_dir))
-		return -ENAMETOOLONG;
-	if (!mkdtemp(library_dir)) {
-		library_dir[0] = 0;
-		return -errno;
-	}
-	snprintf(library_path, sizeof(library_path), "%s/libc.so.6", library_dir);
-	fd = open(library_path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0755);
-	if (fd < 0)
-		return -errno;
-	err = library_copy(fd);
-	close(fd);
-	return err;
-}
-
-static unsigned long map_count_read(void)
-{
-	FILE *file = fopen(MAX_MAP_COUNT, "re");
-	unsigned long count = 0;
-
-	if (file) {
-		if (fscanf(file, "%lu", &count) != 1)
-			count = 0;
-		fclose(file);
-	}
-	return count;
-}
-
-static int map_count_write(unsigned long count)
-{
-	FILE *file = fopen(MAX_MAP_COUNT, "we");
-	int err = 0;
-
-	if (!file)
-		return -errno;
-	fprintf(file, "%lu\n", count);
-	if (fclose(file))
-		err = -errno;
-	return err;
-}
-
-/* Before anything is made: processes with many VMAs need leave to have them. */
-static int map_count_raise(struct bench *b, unsigned long vmas)
-{
-	unsigned long have = map_count_read();
-
-	if (have >= vmas + TARGET_SPARE)
-		return 0;
-	if (map_count_write(vmas + TARGET_SPARE))
-		return bench_unavailable(b, "needs root, or a larger " MAX_MAP_COUNT);
-	if (!map_count_before)
-		map_count_before = have;
-	return 0;
-}
-
-/**
- * bench_library_remove() - undo what was changed outside of this process
- */
-void bench_library_remove(void)
-{
-	if (library_path[0])
-		unlink(library_path);
-	if (library_dir[0])
-		rmdir(library_dir);
-	library_path[0] = 0;
-	library_dir[0] = 0;
-	if (map_count_before)
-		map_count_write(map_count_before);
-	map_count_before = 0;
-}
 
 /* One VMA of the area; two neighbours never have the same protection. */
 static int target_map_one(const struct bench_target *t, unsigned long i, int file)
@@ -161,13 +39,20 @@ static int target_map_one(const struct bench_target *t, unsigned long i, int fil
 	return mmap(at, size, prot, flags, file, 0) == at ? 0 : -errno;
 }
 
-/* The child: t->vmas VMAs, and the library above them. */
+/* Address space that nothing uses; the page faults of making VMAs in it are none of it. */
+static unsigned long target_room(unsigned long size)
+{
+	char *at = mmap(NULL, size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+	return at == MAP_FAILED || munmap(at, size) ? 0 : (unsigned long)at;
+}
+
+/* The child: t->vmas VMAs, and the library above them, and the place for the storm. */
 static int target_fill(struct bench_target *t, int file, const struct stat *st)
 {
 	unsigned long page = sysconf(_SC_PAGESIZE);
-	unsigned long room, i;
 	long others = bench_count_vmas();
-	char *at;
+	unsigned long room, at, i;
 	int err = 0;
 
 	t->stride = t->layout == BENCH_ADJACENT ? page : 2 * page;
@@ -177,12 +62,13 @@ static int target_fill(struct bench_target *t, int file, const struct stat *st)
 			return -ERANGE;
 		t->made = t->vmas - others - 1;
 	}
-	room = t->made * t->stride + 3 * TARGET_GUARD + st->st_size;
-	at = mmap(NULL, room, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-	if (at == MAP_FAILED || munmap(at, room))
-		return -errno;
-	t->area = (unsigned long)at + TARGET_GUARD;
-	t->library = ((unsigned long)at + room - TARGET_GUARD - st->st_size) & -page;
+	room = t->made * t->stride + 4 * TARGET_GUARD + st->st_size + BENCH_STORM_SIZE;
+	at = target_room(room);
+	if (!at)
+		return -ENOMEM;
+	t->area = at + TARGET_GUARD;
+	t->storm = (at + room - TARGET_GUARD - BENCH_STORM_SIZE) & -page;
+	t->library = (t->storm - TARGET_GUARD - st->st_size) & -page;
 	for (i = 0; i < t->made && !err; i++)
 		err = target_map_one(t, i, file);
 	if (!err && mmap((void *)t->library, st->st_size, PROT_READ | PROT_EXEC,
@@ -193,56 +79,126 @@ static int target_fill(struct bench_target *t, int file, const struct stat *st)
 	return err;
 }
 
-static void target_child(struct bench_target *t, int report, const char *library)
+/* The child: the VMAs of the captured program, and data VMAs up to the number that is wanted. */
+static int target_replay(struct bench_target *t, const char *root)
+{
+	const unsigned long page = sysconf(_SC_PAGESIZE);
+	struct bench_target padding = { .layout = BENCH_ADJACENT, .stride = page };
+	unsigned long i;
+	long have;
+	int err;
+
+	bench_set_place(t->set, 0, t->vmas * page);
+	t->area = target_room(t->set->room);
+	if (!t->area)
+		return -ENOMEM;
+	bench_set_place(t->set, t->area, t->vmas * page);
+	err = bench_set_map(t->set, root);
+	have = bench_count_vmas();
+	if (err || !t->vmas)
+		return err;
+	if (have < 0 || have > (long)t->vmas)
+		return -ERANGE;
+	padding.area = t->set->padding;
+	for (i = 0; i < t->vmas - have && !err; i++)
+		err = target_map_one(&padding, i, -1);
+	if (!err && bench_count_vmas() != (long)t->vmas)
+		err = -ENOTRECOVERABLE;
+	return err;
+}
+
+static int target_make(struct bench_target *t, const char *library, const char *root)
 {
 	struct stat st;
 	int file, err = 0;
 
-	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (t->layout == BENCH_REPLAY)
+		return target_replay(t, root);
 	file = open(library, O_RDONLY | O_CLOEXEC);
 	if (file < 0 || fstat(file, &st))
 		err = -errno;
-	if (!err)
-		err = target_fill(t, file, &st);
+	return err ?: target_fill(t, file, &st);
+}
+
+static void target_child(struct bench_target *t, int order, int report, const char *library,
+			 const char *root)
+{
+	char byte;
+	int err;
+
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	err = target_make(t, library, root);
 	target_word = BENCH_WORD;
 	t->word = (unsigned long)&target_word;
 	if (write(report, &err, sizeof(err)) != sizeof(err) ||
 	    write(report, t, sizeof(*t)) != sizeof(*t))
 		_exit(1);
-	for (;;)
-		pause();
+	while (read(order, &byte, 1) == 1) {
+		bench_storm_run(t->storm);
+		if (write(report, &byte, 1) != 1)
+			break;
+	}
+	_exit(0);
 }
 
-static int target_receive(struct bench_target *t, int report)
+/* What the child has found out about itself. */
+static int target_receive(struct bench_target *t)
 {
-	pid_t pid = t->pid;
+	struct bench_target told;
 	int err;
 
-	if (read(report, &err, sizeof(err)) != sizeof(err) ||
-	    read(report, t, sizeof(*t)) != sizeof(*t))
-		err = -EPIPE;
-	t->pid = pid;
+	if (read(t->report, &err, sizeof(err)) != sizeof(err) ||
+	    read(t->report, &told, sizeof(told)) != sizeof(told))
+		return -EPIPE;
+	t->area = told.area;
+	t->stride = told.stride;
+	t->made = told.made;
+	t->library = told.library;
+	t->word = told.word;
+	t->storm = told.storm;
+	if (!err && t->set)
+		bench_set_place(t->set, t->area, t->vmas * sysconf(_SC_PAGESIZE));
 	return err;
+}
+
+static int target_fork(struct bench_target *t, const char *library, const char *root)
+{
+	int order[2], report[2];
+
+	if (pipe2(report, O_CLOEXEC))
+		return -errno;
+	if (pipe2(order, O_CLOEXEC)) {
+		close(report[0]);
+		close(report[1]);
+		return -errno;
+	}
+	t->order = order[1];
+	t->report = report[0];
+	t->pid = fork();
+	if (!t->pid) {
+		close(order[1]);
+		target_child(t, order[0], report[1], library, root);
+	}
+	close(order[0]);
+	close(report[1]);
+	return t->pid < 0 ? -errno : 0;
 }
 
 static int target_start(struct bench_target *t)
 {
-	const char *library;
+	const char *library, *root;
 	char path[64];
-	int report[2], err;
+	int err;
 
-	err = bench_library(&library);
-	if (err)
-		return err;
-	if (pipe2(report, O_CLOEXEC))
-		return -errno;
-	t->maps = -1;
-	t->pid = fork();
-	if (!t->pid)
-		target_child(t, report[1], library);
-	close(report[1]);
-	err = t->pid < 0 ? -errno : target_receive(t, report[0]);
-	close(report[0]);
+	err = bench_library(&library, &root);
+	if (!err && t->set)
+		err = bench_set_make_files(t->set, root);
+	if (!err)
+		err = bench_storm_init();
+	if (!err)
+		err = target_fork(t, library, root);
+	if (!err)
+		err = target_receive(t);
 	if (err)
 		return err;
 	snprintf(path, sizeof(path), "/proc/%d/maps", t->pid);
@@ -250,45 +206,85 @@ static int target_start(struct bench_target *t)
 	return t->maps < 0 ? -errno : 0;
 }
 
-/**
- * bench_target_get() - the process to be queried; the one there is, if it fits
- * @b: the case, whose target is set
- * @layout: kind of VMAs
- * @vmas: how many
- *
- * Return: 0, BENCH_UNAVAILABLE or -errno, both with the reason set
- */
-int bench_target_get(struct bench *b, enum bench_layout layout, unsigned long vmas)
+static bool target_fits(const struct bench_target *t, const struct bench_target *want)
 {
+	if (!t->pid || t->layout != want->layout || t->vmas != want->vmas)
+		return false;
+	return !want->program || !strcmp(t->program, want->program);
+}
+
+static void target_end(struct bench_target *t)
+{
+	if (t->pid > 0) {
+		kill(t->pid, SIGKILL);
+		waitpid(t->pid, NULL, 0);
+		if (t->maps >= 0)
+			close(t->maps);
+		close(t->order);
+		close(t->report);
+	}
+	memset(t, 0, sizeof(*t));
+}
+
+static int target_get(struct bench *b, struct bench_target *t, const struct bench_target *want)
+{
+	struct bench_set *set = NULL;
 	int err;
 
-	b->target = &target;
-	if (target.pid && target.layout == layout && target.vmas == vmas)
+	if (target_fits(t, want))
 		return 0;
-	bench_target_drop();
-	err = map_count_raise(b, vmas);
-	if (err)
-		return err;
-	target.layout = layout;
-	target.vmas = vmas;
-	err = target_start(&target);
+	target_end(t);
+	if (bench_map_count_raise(want->vmas + TARGET_SPARE))
+		return bench_unavailable(b, "needs root, or a larger vm.max_map_count");
+	if (want->layout == BENCH_REPLAY) {
+		err = bench_set_load(want->program, &set, b->reason, sizeof(b->reason));
+		if (err)
+			return err;
+	}
+	t->layout = want->layout;
+	t->vmas = want->vmas;
+	t->program = want->program;
+	t->set = set;
+	t->maps = -1;
+	err = target_start(t);
 	if (err) {
-		bench_target_drop();
+		target_end(t);
 		return bench_failed(b, "cannot make the process to be queried", err);
 	}
 	return 0;
 }
 
 /**
- * bench_target_drop() - end the process to be queried, if there is one
+ * bench_target_get() - the process to be queried; the one there is, if it fits
+ * @b: the case, whose target is set
+ * @want: layout, vmas and program are looked at
+ *
+ * Return: 0, BENCH_UNAVAILABLE or -errno, both with the reason set
+ */
+int bench_target_get(struct bench *b, const struct bench_target *want)
+{
+	b->target = &target;
+	return target_get(b, &target, want);
+}
+
+/**
+ * bench_target_get_twin() - another process just like the one to be queried
+ * @b: the case, whose twin is set
+ * @want: as for bench_target_get()
+ *
+ * Return: as for bench_target_get()
+ */
+int bench_target_get_twin(struct bench *b, const struct bench_target *want)
+{
+	b->twin = &twin;
+	return target_get(b, &twin, want);
+}
+
+/**
+ * bench_target_drop() - end the processes to be queried, if there are some
  */
 void bench_target_drop(void)
 {
-	if (target.pid > 0) {
-		kill(target.pid, SIGKILL);
-		waitpid(target.pid, NULL, 0);
-		if (target.maps >= 0)
-			close(target.maps);
-	}
-	memset(&target, 0, sizeof(target));
+	target_end(&target);
+	target_end(&twin);
 }

@@ -6,30 +6,36 @@
  * there one tick of the clock is one guest instruction, and two runs give the
  * same figures. On hardware it works, too; the figures are clock ticks then.
  */
-#include <fnmatch.h>
-#include <getopt.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/personality.h>
 #include "bench.h"
+#include "bench_options.h"
 #include "bench_report.h"
+#include "bench_scene.h"
 
-#define DEFAULT_REPS	9
-#define DEFAULT_WARM_UP	2
-#define MAX_SELECT	32
+/* What can be measured: one operation at a time, and several programs at once. */
+static const struct {
+	const struct bench_case *rows;
+	const unsigned int *nr;
+} case_tables[] = {
+	{ bench_mm_cases, &bench_mm_nr },
+	{ bench_query_cases, &bench_query_nr },
+	{ bench_pass_cases, &bench_pass_nr },
+};
 
-static struct {
-	const char *select[MAX_SELECT];
-	unsigned int selects;
-	unsigned long reps;
-	unsigned long warm_up;
-	long cpu;
-	bool list;
-	bool json;
-	struct bench_environment env;
-} options = { .reps = DEFAULT_REPS, .warm_up = DEFAULT_WARM_UP, .cpu = -1 };
+static const struct {
+	const struct bench_scene *rows;
+	const unsigned int *nr;
+} scene_tables[] = {
+	{ bench_load_scenes, &bench_load_nr },
+	{ bench_wait_scenes, &bench_wait_nr },
+};
+
+static struct bench_environment environment;
+static cpu_set_t allowed;
 
 /**
  * bench_unavailable() - say why a case cannot run here
@@ -76,9 +82,9 @@ static int repeat(struct bench *b, struct bench_result *result)
 	unsigned int i;
 	int err = 0;
 
-	for (i = 0; i < options.warm_up && !err; i++)
+	for (i = 0; i < bench_options.warm_up && !err; i++)
 		err = repeat_once(b, &unused);
-	for (i = 0; i < options.reps && !err; i++)
+	for (i = 0; i < bench_options.reps && !err; i++)
 		err = repeat_once(b, &result->raw[i]);
 	result->reps = i;
 	return err;
@@ -100,37 +106,45 @@ static void run_case(const struct bench_case *row, struct bench_result *result)
 		row->teardown(&b);
 	result->row = row;
 	result->units = row->batch * b.units;
+	result->items = b.items;
 	result->err = err;
 	memcpy(result->reason, b.reason, sizeof(result->reason));
 	bench_result_settle(result);
 }
 
-static bool selected(const char *name)
+/* Returns the number of results. */
+static unsigned int run_cases(struct bench_result *results)
 {
-	unsigned int i;
+	unsigned int t, i, done = 0;
 
-	for (i = 0; i < options.selects; i++)
-		if (!fnmatch(options.select[i], name, 0))
-			return true;
-	return !options.selects;
+	for (t = 0; t < ARRAY_SIZE(case_tables); t++)
+		for (i = 0; i < *case_tables[t].nr; i++)
+			if (bench_selected(case_tables[t].rows[i].name))
+				run_case(&case_tables[t].rows[i], &results[done++]);
+	return done;
 }
 
-/* Runs or lists the cases of one table; returns the number of results. */
-static unsigned int run_table(const struct bench_case *rows, unsigned int nr,
-			      struct bench_result *results)
+static unsigned int list(void)
 {
-	unsigned int i, done = 0;
+	unsigned int t, i, nr = 0;
 
-	for (i = 0; i < nr; i++) {
-		if (!selected(rows[i].name))
-			continue;
-		if (options.list)
-			printf("%-24s %s\n", rows[i].name, rows[i].what);
-		else
-			run_case(&rows[i], &results[done]);
-		done++;
+	for (t = 0; t < ARRAY_SIZE(case_tables); t++) {
+		for (i = 0; i < *case_tables[t].nr; i++) {
+			const struct bench_case *row = &case_tables[t].rows[i];
+
+			if (bench_selected(row->name))
+				nr += printf("%-28s %s\n", row->name, row->what) > 0;
+		}
 	}
-	return done;
+	for (t = 0; t < ARRAY_SIZE(scene_tables); t++) {
+		for (i = 0; i < *scene_tables[t].nr; i++) {
+			const struct bench_scene *row = &scene_tables[t].rows[i];
+
+			if (bench_selected(row->name))
+				nr += printf("%-28s %s\n", row->name, row->what) > 0;
+		}
+	}
+	return nr;
 }
 
 /* The same addresses in every run. Returns only if that is so already. */
@@ -147,117 +161,18 @@ static void fix_layout(char **argv)
 
 static int pin(void)
 {
-	cpu_set_t allowed;
-	long cpu = options.cpu;
+	long cpu = bench_options.cpu;
+	cpu_set_t one;
 
-	if (cpu < 0) {
-		if (sched_getaffinity(0, sizeof(allowed), &allowed))
-			return -errno;
+	if (sched_getaffinity(0, sizeof(allowed), &allowed))
+		return -errno;
+	if (cpu < 0)
 		for (cpu = 0; cpu < CPU_SETSIZE && !CPU_ISSET(cpu, &allowed);)
 			cpu++;
-	}
-	CPU_ZERO(&allowed);
-	CPU_SET(cpu, &allowed);
-	options.env.cpu = cpu;
-	return sched_setaffinity(0, sizeof(allowed), &allowed) ? -errno : 0;
-}
-
-static void print_help(void)
-{
-	printf("Usage: procmap_bench [option]...\n"
-	       "Measure PROCMAP_QUERY and the system calls that change an address space.\n\n"
-	       "  --list             list the cases, run none\n"
-	       "  --select PATTERN   only these cases (shell pattern; may be given again)\n"
-	       "  --reps N           repetitions, 1 to %d (default %d)\n"
-	       "  --warm-up N        repetitions before those (default %d)\n"
-	       "  --cpu N            processor to run on (default: the first allowed)\n"
-	       "  --json             JSON on standard output instead of a table\n"
-	       "  --accel TEXT       what runs the machine, for the record\n"
-	       "  --config-hash TEXT hash of the kernel's configuration, for the record\n"
-	       "  --help             this text\n\n"
-	       "Exit status: 0, all cases ran or are not available in this kernel; 1, a case\n"
-	       "failed; 2, wrong arguments.\n", BENCH_MAX_REPS, DEFAULT_REPS, DEFAULT_WARM_UP);
-}
-
-static unsigned long parse_number(const char *option, const char *text, unsigned long low,
-				  unsigned long high)
-{
-	char *end;
-	unsigned long value;
-
-	errno = 0;
-	value = strtoul(text, &end, 10);
-	if (errno || end == text || *end || value < low || value > high) {
-		fprintf(stderr, "procmap_bench: --%s %s: give one from %lu to %lu\n", option,
-			text, low, high);
-		exit(2);
-	}
-	return value;
-}
-
-static void parse_one(int option, const char *name)
-{
-	switch (option) {
-	case 's':
-		if (options.selects == MAX_SELECT) {
-			fprintf(stderr, "procmap_bench: at most %d --select\n", MAX_SELECT);
-			exit(2);
-		}
-		options.select[options.selects++] = optarg;
-		break;
-	case 'r':
-		options.reps = parse_number(name, optarg, 1, BENCH_MAX_REPS);
-		break;
-	case 'w':
-		options.warm_up = parse_number(name, optarg, 0, BENCH_MAX_REPS);
-		break;
-	case 'c':
-		options.cpu = parse_number(name, optarg, 0, CPU_SETSIZE - 1);
-		break;
-	case 'a':
-		options.env.accelerator = optarg;
-		break;
-	case 'C':
-		options.env.config_hash = optarg;
-		break;
-	case 'h':
-		print_help();
-		exit(0);
-	default:
-		fprintf(stderr, "procmap_bench: see procmap_bench --help\n");
-		exit(2);
-	}
-}
-
-static void parse(int argc, char **argv)
-{
-	static const struct option known[] = {
-		{ "list", no_argument, NULL, 'l' },
-		{ "json", no_argument, NULL, 'j' },
-		{ "select", required_argument, NULL, 's' },
-		{ "reps", required_argument, NULL, 'r' },
-		{ "warm-up", required_argument, NULL, 'w' },
-		{ "cpu", required_argument, NULL, 'c' },
-		{ "accel", required_argument, NULL, 'a' },
-		{ "config-hash", required_argument, NULL, 'C' },
-		{ "help", no_argument, NULL, 'h' },
-		{ }
-	};
-	int option, index = 0;
-
-	while ((option = getopt_long(argc, argv, "", known, &index)) >= 0) {
-		if (option == 'l')
-			options.list = true;
-		else if (option == 'j')
-			options.json = true;
-		else
-			parse_one(option, known[index].name);
-	}
-	if (optind < argc) {
-		fprintf(stderr, "procmap_bench: %s: no argument expected; see --help\n",
-			argv[optind]);
-		exit(2);
-	}
+	CPU_ZERO(&one);
+	CPU_SET(cpu, &one);
+	environment.cpu = cpu;
+	return sched_setaffinity(0, sizeof(one), &one) ? -errno : 0;
 }
 
 static void prepare(void)
@@ -265,7 +180,7 @@ static void prepare(void)
 	int err = pin();
 
 	if (err) {
-		fprintf(stderr, "procmap_bench: cannot run on processor %ld: %s\n", options.env.cpu,
+		fprintf(stderr, "procmap_bench: cannot run on processor %ld: %s\n", environment.cpu,
 			strerror(-err));
 		exit(2);
 	}
@@ -273,49 +188,91 @@ static void prepare(void)
 		fprintf(stderr, "procmap_bench: the processor's clock stands still\n");
 		exit(1);
 	}
-	options.env.reps = options.reps;
-	options.env.warm_up = options.warm_up;
-	if (!options.env.accelerator)
-		options.env.accelerator = "not given";
-	if (!options.env.config_hash)
-		options.env.config_hash = "not given";
+	environment.reps = bench_options.reps;
+	environment.warm_up = bench_options.warm_up;
+	environment.milliseconds = bench_options.milliseconds;
+	environment.accelerator = bench_options.accelerator;
+	environment.config_hash = bench_options.config_hash;
 }
 
 static void interrupted(int number)
 {
+	bench_live_end();
+	bench_wait_end();
 	bench_target_drop();
-	bench_library_remove();
+	bench_system_restore();
 	_exit(128 + number);
+}
+
+static int report(const struct bench_result *results, unsigned int nr,
+		  struct bench_scene_state *const *scenes, const unsigned int *played)
+{
+	const bool json = bench_options.json;
+	unsigned int t;
+	int failed;
+
+	bench_report_begin(&environment, json);
+	failed = bench_report_cases(results, nr, json);
+	for (t = 0; t < ARRAY_SIZE(scene_tables); t++)
+		failed |= bench_report_scenes(scenes[t], played[t], json);
+	return bench_report_end(json) | failed;
+}
+
+static int run_all(void)
+{
+	struct bench_scene_state *scenes[ARRAY_SIZE(scene_tables)];
+	unsigned int played[ARRAY_SIZE(scene_tables)], max = 0, nr, t, sum;
+	struct bench_result *results;
+	int failed = 2;
+
+	for (t = 0; t < ARRAY_SIZE(case_tables); t++)
+		max += *case_tables[t].nr;
+	results = calloc(max, sizeof(*results));
+	nr = results ? run_cases(results) : 0;
+	sum = nr;
+	/* Scenes choose their own processors. */
+	sched_setaffinity(0, sizeof(allowed), &allowed);
+	bench_target_drop();
+	for (t = 0; t < ARRAY_SIZE(scene_tables); t++) {
+		scenes[t] = bench_scenes_run(scene_tables[t].rows, *scene_tables[t].nr, &played[t]);
+		sum += played[t];
+		if (!results || !scenes[t]) {
+			fprintf(stderr, "procmap_bench: no memory\n");
+			return 1;
+		}
+	}
+	bench_target_drop();
+	bench_system_restore();
+	if (sum)
+		failed = report(results, nr, scenes, played);
+	else
+		fprintf(stderr, "procmap_bench: no case fits --select; see --list\n");
+	for (t = 0; t < ARRAY_SIZE(scene_tables); t++)
+		bench_scenes_free(scenes[t], played[t]);
+	free(results);
+	return failed;
 }
 
 int main(int argc, char **argv)
 {
-	struct bench_result *results;
-	unsigned int nr;
-	int failed = 0;
-
-	parse(argc, argv);
-	if (!options.list) {
-		fix_layout(argv);
+	bench_options_parse(argc, argv);
+	bench_pass_init_cases();
+	bench_load_init_scenes();
+	bench_wait_init_scenes();
+	if (bench_options.list) {
+		if (list())
+			return 0;
+		fprintf(stderr, "procmap_bench: no case fits --select; see --list\n");
+		return 2;
+	}
+	if (bench_options.pid || bench_options.start) {
 		signal(SIGINT, interrupted);
 		signal(SIGTERM, interrupted);
-		prepare();
+		return bench_clock_calibrate() ? 1 : bench_live();
 	}
-	results = calloc(bench_query_nr + bench_mm_nr, sizeof(*results));
-	if (!results) {
-		fprintf(stderr, "procmap_bench: no memory\n");
-		return 1;
-	}
-	nr = run_table(bench_mm_cases, bench_mm_nr, results);
-	nr += run_table(bench_query_cases, bench_query_nr, results + nr);
-	bench_target_drop();
-	bench_library_remove();
-	if (!nr) {
-		fprintf(stderr, "procmap_bench: no case fits --select; see --list\n");
-		failed = 2;
-	} else if (!options.list) {
-		failed = bench_report(&options.env, results, nr, options.json);
-	}
-	free(results);
-	return failed;
+	fix_layout(argv);
+	signal(SIGINT, interrupted);
+	signal(SIGTERM, interrupted);
+	prepare();
+	return run_all();
 }

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* The options of procmap_bench. */
+#ifndef SELFTEST_PROCMAP_BENCH_OPTIONS_H
+#define SELFTEST_PROCMAP_BENCH_OPTIONS_H
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+#define BENCH_MAX_SELECT	64
+
+/**
+ * struct bench_options - what the user wants
+ * @select: patterns of the cases and scenes to run
+ * @selects: their number; 0: all
+ * @skip: patterns of those not to run
+ * @skips: their number
+ * @reps: repetitions of each case, rounds of each scene
+ * @warm_up: how many before those
+ * @milliseconds: for which a scene is played each time
+ * @cpu: processor of the cases; -1: the first that is allowed
+ * @list: show their names only
+ * @json: JSON instead of a table
+ * @accelerator: what runs the machine, for the record
+ * @config_hash: of the kernel's configuration, for the record
+ * @pid: look at this process, do not run cases
+ * @addresses: file with the addresses to look for in it
+ * @sample: or sample it for so many seconds
+ * @save: and keep that as an address set in this file
+ * @start: a command, to be started and sampled
+ */
+struct bench_options {
+	const char *select[BENCH_MAX_SELECT];
+	unsigned int selects;
+	const char *skip[BENCH_MAX_SELECT];
+	unsigned int skips;
+	unsigned long reps;
+	unsigned long warm_up;
+	unsigned long milliseconds;
+	long cpu;
+	bool list;
+	bool json;
+	const char *accelerator;
+	const char *config_hash;
+	pid_t pid;
+	const char *addresses;
+	unsigned int sample;
+	const char *save;
+	char **start;
+};
+
+extern struct bench_options bench_options;
+
+/* bench_options.c */
+void bench_options_parse(int argc, char **argv);
+bool bench_selected(const char *name);
+
+/* bench_live.c */
+int bench_live(void);
+void bench_live_end(void);
+
+#endif /* SELFTEST_PROCMAP_BENCH_OPTIONS_H */

@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: GPL-2.0
+/* What the passes of procmap_bench find: see bench_pass.h. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include "bench_pass.h"
+
+#define PASS_BUFFER	65536
+#define PASS_VMAS	1024
+#define PASS_NAME_MAX	4096
+
+/**
+ * bench_pass_init() - get room for a pass
+ * @pass: zeroed or not; bench_pass_free() frees it
+ * @pid: the process
+ * @address: for a symbolizer's pass: the addresses, ascending; they stay the caller's
+ * @nr: their number, 0: none
+ *
+ * Return: 0 or -errno
+ */
+int bench_pass_init(struct bench_pass *pass, pid_t pid, const unsigned long *address, size_t nr)
+{
+	memset(pass, 0, sizeof(*pass));
+	pass->pid = pid;
+	pass->address = address;
+	pass->addresses = nr;
+	pass->vma_max = PASS_VMAS;
+	pass->names_max = BENCH_PASS_NAMES;
+	pass->index = malloc((nr ?: 1) * sizeof(*pass->index));
+	pass->vma = malloc(pass->vma_max * sizeof(*pass->vma));
+	pass->names = malloc(pass->names_max);
+	pass->buffer = malloc(PASS_BUFFER);
+	if (!pass->index || !pass->vma || !pass->names || !pass->buffer) {
+		bench_pass_free(pass);
+		return -ENOMEM;
+	}
+	/* Touched once, so that no pass pays for the pages. */
+	memset(pass->index, 0, (nr ?: 1) * sizeof(*pass->index));
+	memset(pass->vma, 0, pass->vma_max * sizeof(*pass->vma));
+	memset(pass->names, 0, pass->names_max);
+	memset(pass->buffer, 0, PASS_BUFFER);
+	return 0;
+}
+
+/**
+ * bench_pass_free() - give the room back
+ * @pass: the pass; zeroed
+ */
+void bench_pass_free(struct bench_pass *pass)
+{
+	free(pass->index);
+	free(pass->vma);
+	free(pass->names);
+	free(pass->buffer);
+	memset(pass, 0, sizeof(*pass));
+}
+
+/**
+ * bench_pass_begin() - forget what was found
+ * @pass: the pass
+ */
+void bench_pass_begin(struct bench_pass *pass)
+{
+	pass->nr = 0;
+	pass->names[0] = 0;
+	pass->used = 1;
+}
+
+static int pass_enlarge(void **room, size_t *max, size_t size)
+{
+	void *more = realloc(*room, 2 * *max * size);
+
+	if (!more)
+		return -ENOMEM;
+	*room = more;
+	*max *= 2;
+	return 0;
+}
+
+/**
+ * bench_pass_add() - one more VMA
+ * @pass: the pass
+ * @name: its name, or NULL; where it is that of the VMA before, it is not kept twice
+ * @len: bytes of the name
+ *
+ * Return: the VMA, of which only the name is set; NULL: no memory
+ */
+struct bench_vma *bench_pass_add(struct bench_pass *pass, const char *name, size_t len)
+{
+	const struct bench_vma *last = pass->nr ? &pass->vma[pass->nr - 1] : NULL;
+	struct bench_vma *vma;
+
+	if (pass->nr == pass->vma_max &&
+	    pass_enlarge((void **)&pass->vma, &pass->vma_max, sizeof(*pass->vma)))
+		return NULL;
+	if (pass->used + PASS_NAME_MAX > pass->names_max &&
+	    pass_enlarge((void **)&pass->names, &pass->names_max, 1))
+		return NULL;
+	last = pass->nr ? &pass->vma[pass->nr - 1] : NULL;
+	vma = &pass->vma[pass->nr++];
+	vma->name = 0;
+	vma->build_id_size = 0;
+	if (!len || len >= PASS_NAME_MAX)
+		return vma;
+	if (last && !memcmp(pass->names + last->name, name, len) &&
+	    !pass->names[last->name + len]) {
+		vma->name = last->name;
+		return vma;
+	}
+	vma->name = pass->used;
+	memcpy(pass->names + pass->used, name, len);
+	pass->names[pass->used + len] = 0;
+	pass->used += len + 1;
+	return vma;
+}
+
+/**
+ * bench_pass_same_file() - has a VMA of the same file come before the last one?
+ * @pass: the pass; its last VMA has device and inode set
+ *
+ * A file has a handful of VMAs, one close to the other.
+ *
+ * Return: that VMA, whose build ID is known; NULL: none of the last few
+ */
+const struct bench_vma *bench_pass_same_file(const struct bench_pass *pass)
+{
+	const struct bench_vma *new = &pass->vma[pass->nr - 1], *vma = new;
+	int i;
+
+	for (i = 0; i < 8 && vma > pass->vma; i++) {
+		vma--;
+		if (vma->inode == new->inode && vma->dev_major == new->dev_major &&
+		    vma->dev_minor == new->dev_minor)
+			return vma;
+	}
+	return NULL;
+}
+
+static const char *vma_differ(const struct bench_pass *a, const struct bench_pass *b, size_t i)
+{
+	const struct bench_vma *x = &a->vma[i], *y = &b->vma[i];
+
+	if (x->start != y->start || x->end != y->end)
+		return "the ranges of a VMA differ";
+	if (x->offset != y->offset || x->inode != y->inode || x->dev_major != y->dev_major ||
+	    x->dev_minor != y->dev_minor)
+		return "the files of a VMA differ";
+	if (strcmp(a->names + x->name, b->names + y->name))
+		return "the names of a VMA differ";
+	if (x->build_id_size != y->build_id_size ||
+	    memcmp(x->build_id, y->build_id, x->build_id_size))
+		return "the build IDs of a VMA differ";
+	return NULL;
+}
+
+/**
+ * bench_pass_differ() - have two passes found the same?
+ * @a: one
+ * @b: the other
+ *
+ * Return: NULL, or what differs.
+ */
+const char *bench_pass_differ(const struct bench_pass *a, const struct bench_pass *b)
+{
+	const char *what = NULL;
+	size_t i;
+
+	if (a->nr != b->nr)
+		return "the numbers of VMAs differ";
+	for (i = 0; i < a->nr && !what; i++)
+		what = vma_differ(a, b, i);
+	if (!what && a->addresses != b->addresses)
+		what = "the numbers of addresses differ";
+	if (!what && memcmp(a->index, b->index, a->addresses * sizeof(*a->index)))
+		what = "an address is in different VMAs";
+	return what;
+}

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The passes that procmap_bench compares: what a symbolizer and what "perf record" must know of a
+ * process, once by the text of /proc/<pid>/maps and once by queries, both as well as one can.
+ */
+#ifndef SELFTEST_PROCMAP_BENCH_PASS_H
+#define SELFTEST_PROCMAP_BENCH_PASS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+#include <linux/types.h>
+
+#define BENCH_BUILD_ID_MAX	20
+#define BENCH_PASS_NAMES	0x100000	/* bytes of all names together, at first */
+#define BENCH_NOT_MAPPED	(-1u)
+
+/**
+ * struct bench_vma - what a pass found out about a VMA
+ * @name: where in the names; the empty name is at 0
+ */
+struct bench_vma {
+	__u64 start;
+	__u64 end;
+	__u64 offset;
+	__u64 inode;
+	__u32 dev_major;
+	__u32 dev_minor;
+	__u32 name;
+	__u32 build_id_size;
+	unsigned char build_id[BENCH_BUILD_ID_MAX];
+};
+
+/**
+ * struct bench_pass - what to find out, and what was found
+ * @pid: the process
+ * @build_id: build IDs, too
+ * @address: of a symbolizer's pass: the addresses, ascending
+ * @addresses: their number
+ * @index: for each of them the number of its VMA in @vma, or BENCH_NOT_MAPPED
+ * @vma: the VMAs that were found
+ * @nr: their number
+ * @names: their names
+ * @used: bytes of @names that are used
+ * @buffer: for the text
+ */
+struct bench_pass {
+	pid_t pid;
+	bool build_id;
+	const unsigned long *address;
+	size_t addresses;
+	__u32 *index;
+	struct bench_vma *vma;
+	size_t nr;
+	size_t vma_max;
+	char *names;
+	size_t used;
+	size_t names_max;
+	char *buffer;
+};
+
+/* bench_pass.c */
+int bench_pass_init(struct bench_pass *pass, pid_t pid, const unsigned long *address, size_t nr);
+void bench_pass_free(struct bench_pass *pass);
+void bench_pass_begin(struct bench_pass *pass);
+struct bench_vma *bench_pass_add(struct bench_pass *pass, const char *name, size_t len);
+const struct bench_vma *bench_pass_same_file(const struct bench_pass *pass);
+const char *bench_pass_differ(const struct bench_pass *a, const struct bench_pass *b);
+
+/* bench_pass_text.c */
+int bench_symbolize_text(struct bench_pass *pass);
+int bench_synthesize_text(struct bench_pass *pass);
+
+/* bench_pass_query.c */
+int bench_symbolize_query(struct bench_pass *pass);
+int bench_synthesize_query(struct bench_pass *pass);
+
+/* bench_build_id.c */
+int bench_read_build_id(const char *path, unsigned char *build_id, __u32 *size);
+
+#endif /* SELFTEST_PROCMAP_BENCH_PASS_H */

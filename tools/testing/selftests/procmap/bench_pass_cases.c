@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The cases of procmap_bench that find out about a whole process: what a symbolizer does with the
+ * addresses of a profile, and "perf record" with a process that it begins to watch. A case ends
+ * with the answer that the text gives, or it fails.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include "bench.h"
+#include "bench_set.h"
+
+/* The answer by the text, and the addresses asked for, of the case that runs. */
+static struct bench_pass expected;
+static unsigned long *asked;
+
+static int pass_run(struct bench_pass *pass, unsigned int want)
+{
+	pass->build_id = want & BENCH_WANT_BUILD_ID;
+	if (want & BENCH_WANT_ALL)
+		return want & BENCH_WANT_QUERY ? bench_synthesize_query(pass) :
+						 bench_synthesize_text(pass);
+	return want & BENCH_WANT_QUERY ? bench_symbolize_query(pass) : bench_symbolize_text(pass);
+}
+
+/* Where the program was found running. */
+static size_t pass_ask_samples(const struct bench_target *t)
+{
+	unsigned int i;
+
+	asked = calloc(t->set->samples, sizeof(*asked));
+	for (i = 0; asked && i < t->set->samples; i++)
+		asked[i] = bench_set_address(t->set, i);
+	return t->set->samples;
+}
+
+/* One address in each of @share of 1,000 VMAs, the same distance apart. */
+static size_t pass_ask_share(const struct bench_target *t, unsigned int share)
+{
+	const size_t nr = t->made * share / 1000;
+	size_t i;
+
+	asked = calloc(nr ?: 1, sizeof(*asked));
+	for (i = 0; asked && i < nr; i++)
+		asked[i] = t->area + i * t->made / nr * t->stride;
+	return nr;
+}
+
+static int pass_prepare(struct bench *b, size_t nr)
+{
+	int err;
+
+	if (!asked && !(b->row->want & BENCH_WANT_ALL))
+		return bench_failed(b, "addresses", -ENOMEM);
+	err = bench_pass_init(&expected, b->target->pid, asked, nr);
+	if (!err)
+		err = bench_pass_init(&b->pass, b->target->pid, asked, nr);
+	if (!err)
+		err = pass_run(&expected, b->row->want & ~BENCH_WANT_QUERY);
+	if (err == -EPERM || err == -EACCES)
+		return bench_unavailable(b, "build IDs by the text need root (map_files)");
+	if (err)
+		return bench_failed(b, "the pass over the text", err);
+	b->items = nr ?: expected.nr;
+	if (!expected.nr)
+		return bench_failed(b, "nothing was found", -ENODATA);
+	if (pass_run(&b->pass, b->row->want) == -ENOTTY)
+		return bench_unavailable(b, "the kernel has no PROCMAP_QUERY");
+	return 0;
+}
+
+static int pass_setup(struct bench *b)
+{
+	const struct bench_case *row = b->row;
+	const struct bench_target want = {
+		.layout = row->layout, .vmas = row->vmas, .program = row->program,
+	};
+	size_t nr = 0;
+	int err = bench_target_get(b, &want);
+
+	if (err)
+		return err;
+	if (row->share)
+		nr = pass_ask_share(b->target, row->share);
+	else if (!(row->want & BENCH_WANT_ALL))
+		nr = pass_ask_samples(b->target);
+	return pass_prepare(b, nr);
+}
+
+static int pass_op(struct bench *b, unsigned int i)
+{
+	const char *differ;
+	int err;
+
+	bench_begin(b);
+	err = pass_run(&b->pass, b->row->want);
+	bench_end(b);
+	if (err)
+		return bench_failed(b, "the pass", err);
+	differ = bench_pass_differ(&expected, &b->pass);
+	return differ ? bench_failed(b, differ, -EBADMSG) : 0;
+}
+
+static void pass_teardown(struct bench *b)
+{
+	bench_pass_free(&b->pass);
+	bench_pass_free(&expected);
+	free(asked);
+	asked = NULL;
+}
+
+/* Programs, as they are and as large ones. */
+static const struct {
+	const char *key;
+	const char *program;
+	unsigned long vmas;
+	unsigned int batch;
+} programs[] = {
+	{ "busybox", "busybox", 0, 16 },
+	{ "sort", "sort", 0, 16 },
+	{ "python3", "python3", 0, 4 },
+	{ "gdb", "gdb", 0, 4 },
+	{ "cc1", "cc1", 0, 16 },
+	{ "qemu", "qemu", 0, 4 },
+	{ "30", "busybox", 30, 16 },
+	{ "1000", "python3", 1000, 2 },
+	{ "10000", "python3", 10000, 1 },
+	{ "100000", "python3", 100000, 1 },
+};
+
+/* What is done with each of them. */
+static const struct {
+	const char *key;
+	const char *what;
+	unsigned int want;
+} ways[] = {
+	{ "symbolize/text", "addresses of a program by the text", 0 },
+	{ "symbolize/query", "the same by queries", BENCH_WANT_QUERY },
+	{ "symbolize/text-id", "by the text, build IDs from the files", BENCH_WANT_BUILD_ID },
+	{ "symbolize/query-id", "by queries, with build IDs",
+	  BENCH_WANT_BUILD_ID | BENCH_WANT_QUERY },
+	{ "synthesize/text", "all executable VMAs of files by the text", BENCH_WANT_ALL },
+	{ "synthesize/query", "the same by queries", BENCH_WANT_ALL | BENCH_WANT_QUERY },
+};
+
+/* Which share of 1,000 VMAs makes the text cheaper? */
+static const unsigned int shares[] = { 1, 10, 50, 100, 250, 500, 1000 };
+
+#define SHARE_VMAS	10000
+#define PASS_CASES	(ARRAY_SIZE(programs) * ARRAY_SIZE(ways) + 2 * ARRAY_SIZE(shares))
+
+struct bench_case bench_pass_cases[PASS_CASES];
+unsigned int bench_pass_nr;
+
+static struct bench_case *pass_add(const char *key, const char *last, const char *what)
+{
+	static char names[PASS_CASES][40];
+	struct bench_case *row = &bench_pass_cases[bench_pass_nr];
+
+	snprintf(names[bench_pass_nr], sizeof(names[0]), "%s/%s", key, last);
+	row->name = names[bench_pass_nr++];
+	row->what = what;
+	row->batch = 1;
+	row->setup = pass_setup;
+	row->op = pass_op;
+	row->teardown = pass_teardown;
+	return row;
+}
+
+static void pass_add_program(unsigned int i)
+{
+	struct bench_case *row;
+	unsigned int k;
+
+	for (k = 0; k < ARRAY_SIZE(ways); k++) {
+		row = pass_add(ways[k].key, programs[i].key, ways[k].what);
+		row->layout = BENCH_REPLAY;
+		row->program = programs[i].program;
+		row->vmas = programs[i].vmas;
+		row->batch = programs[i].batch;
+		row->want = ways[k].want;
+	}
+}
+
+static void pass_add_share(unsigned int share, unsigned int want)
+{
+	struct bench_case *row;
+	char percent[16];
+
+	snprintf(percent, sizeof(percent), "%g", share / 10.0);
+	row = pass_add(want ? "share/query" : "share/text", percent,
+		       want ? "the same by queries" :
+			      "one address in so many % of 10,000 VMAs, by the text");
+	row->vmas = SHARE_VMAS;
+	row->share = share;
+	row->want = want;
+}
+
+/**
+ * bench_pass_init_cases() - fill the table
+ */
+void bench_pass_init_cases(void)
+{
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(programs); i++)
+		pass_add_program(i);
+	for (i = 0; i < ARRAY_SIZE(shares); i++) {
+		pass_add_share(shares[i], 0);
+		pass_add_share(shares[i], BENCH_WANT_QUERY);
+	}
+}

@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: GPL-2.0
+/* The passes of procmap_bench by queries. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+#include "bench.h"
+#include "bench_pass.h"
+
+#define QUERY_NAME	4096
+
+static int query_open(const struct bench_pass *pass)
+{
+	char path[64];
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%d/maps", pass->pid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	return fd < 0 ? -errno : fd;
+}
+
+static void query_prepare(struct procmap_query *q, __u64 address, __u64 flags, char *name)
+{
+	q->size = sizeof(*q);
+	q->query_flags = flags;
+	q->query_addr = address;
+	q->vma_name_addr = (unsigned long)name;
+	q->vma_name_size = QUERY_NAME;
+	q->build_id_addr = 0;
+	q->build_id_size = 0;
+}
+
+/* Only now, when it is known whether another VMA of the same file has told it. */
+static int query_build_id(struct bench_pass *pass, int fd, struct bench_vma *vma)
+{
+	const struct bench_vma *same = bench_pass_same_file(pass);
+	struct procmap_query q = { .size = sizeof(q), .query_addr = vma->start };
+	int err;
+
+	if (same) {
+		vma->build_id_size = same->build_id_size;
+		memcpy(vma->build_id, same->build_id, sizeof(vma->build_id));
+		return 0;
+	}
+	q.build_id_addr = (unsigned long)vma->build_id;
+	q.build_id_size = sizeof(vma->build_id);
+	err = bench_call3(SYS_ioctl, fd, PROCMAP_QUERY, &q);
+	vma->build_id_size = q.build_id_size;
+	return err;
+}
+
+static int query_take(struct bench_pass *pass, int fd, const struct procmap_query *q,
+		      const char *name)
+{
+	struct bench_vma *vma;
+
+	vma = bench_pass_add(pass, name, q->vma_name_size ? q->vma_name_size - 1 : 0);
+	if (!vma)
+		return -ENOMEM;
+	vma->start = q->vma_start;
+	vma->end = q->vma_end;
+	vma->offset = q->vma_offset;
+	vma->inode = q->inode;
+	vma->dev_major = q->dev_major;
+	vma->dev_minor = q->dev_minor;
+	if (!pass->build_id || (!vma->inode && !vma->dev_major && !vma->dev_minor))
+		return 0;
+	return query_build_id(pass, fd, vma);
+}
+
+/**
+ * bench_symbolize_query() - find the VMAs of the addresses by queries
+ * @pass: what to find; gets what is found
+ *
+ * Addresses in the VMA of the one before need no query of their own.
+ *
+ * Return: 0 or -errno
+ */
+int bench_symbolize_query(struct bench_pass *pass)
+{
+	char name[QUERY_NAME];
+	struct procmap_query q = { 0 };
+	int fd = query_open(pass), err = 0;
+	__u64 end = 0;
+	size_t i;
+
+	bench_pass_begin(pass);
+	if (fd < 0)
+		return fd;
+	for (i = 0; i < pass->addresses && !err; i++) {
+		if (pass->address[i] < end) {
+			pass->index[i] = pass->nr - 1;
+			continue;
+		}
+		query_prepare(&q, pass->address[i], 0, name);
+		err = bench_call3(SYS_ioctl, fd, PROCMAP_QUERY, &q);
+		if (err == -ENOENT) {
+			pass->index[i] = BENCH_NOT_MAPPED;
+			err = 0;
+			continue;
+		}
+		if (!err)
+			err = query_take(pass, fd, &q, name);
+		pass->index[i] = pass->nr - 1;
+		end = q.vma_end;
+	}
+	close(fd);
+	return err;
+}
+
+/**
+ * bench_synthesize_query() - find all executable VMAs of files by queries
+ * @pass: gets what is found
+ *
+ * Return: 0 or -errno
+ */
+int bench_synthesize_query(struct bench_pass *pass)
+{
+	const __u64 flags = PROCMAP_QUERY_COVERING_OR_NEXT_VMA | PROCMAP_QUERY_VMA_EXECUTABLE |
+			    PROCMAP_QUERY_FILE_BACKED_VMA;
+	char name[QUERY_NAME];
+	struct procmap_query q = { 0 };
+	int fd = query_open(pass), err = 0;
+
+	bench_pass_begin(pass);
+	if (fd < 0)
+		return fd;
+	while (!err) {
+		query_prepare(&q, q.vma_end, flags, name);
+		err = bench_call3(SYS_ioctl, fd, PROCMAP_QUERY, &q);
+		if (!err)
+			err = query_take(pass, fd, &q, name);
+	}
+	close(fd);
+	return err == -ENOENT ? 0 : err;
+}

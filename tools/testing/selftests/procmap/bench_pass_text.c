@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The passes of procmap_bench over the text. Of a line that nobody asks for only
+ * what is needed to know that is looked at, and nothing is read behind the last
+ * address: the text shall not lose by being read badly.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+#include "bench_pass.h"
+
+#define TEXT_BUFFER	65536
+
+/* The text, a line at a time. */
+struct text {
+	int fd;
+	char *buffer;
+	size_t head;		/* first byte behind the current line */
+	size_t tail;		/* first byte that is not read */
+};
+
+static int text_open(struct text *text, struct bench_pass *pass)
+{
+	char path[64];
+
+	memset(text, 0, sizeof(*text));
+	text->buffer = pass->buffer;
+	snprintf(path, sizeof(path), "/proc/%d/maps", pass->pid);
+	text->fd = open(path, O_RDONLY | O_CLOEXEC);
+	return text->fd < 0 ? -errno : 0;
+}
+
+/* Returns 1 with a line that ends with a newline, 0 at the end, or -errno. */
+static int text_line(struct text *text, char **line)
+{
+	size_t seen = text->head;
+	char *newline;
+	ssize_t done;
+
+	for (;;) {
+		newline = memchr(text->buffer + seen, '\n', text->tail - seen);
+		if (newline) {
+			*line = text->buffer + text->head;
+			text->head = newline + 1 - text->buffer;
+			return 1;
+		}
+		/* What is left moves to the front: less than a line. */
+		text->tail -= text->head;
+		memmove(text->buffer, text->buffer + text->head, text->tail);
+		text->head = 0;
+		seen = text->tail;
+		if (text->tail == TEXT_BUFFER)
+			return -E2BIG;
+		done = read(text->fd, text->buffer + text->tail, TEXT_BUFFER - text->tail);
+		if (done <= 0)
+			return done ? -errno : 0;
+		text->tail += done;
+	}
+}
+
+static inline __u64 text_hex(char **at)
+{
+	__u64 value = 0;
+	unsigned char c;
+
+	for (;; ++*at) {
+		c = **at;
+		if (c >= '0' && c <= '9')
+			value = value << 4 | (c - '0');
+		else if (c >= 'a' && c <= 'f')
+			value = value << 4 | (c - 'a' + 10);
+		else
+			return value;
+	}
+}
+
+static __u64 text_decimal(char **at)
+{
+	__u64 value = 0;
+
+	for (; **at >= '0' && **at <= '9'; ++*at)
+		value = value * 10 + **at - '0';
+	return value;
+}
+
+/* The path of what is mapped, as far as a build ID can be read from it. */
+static int text_build_id(struct bench_pass *pass, struct bench_vma *vma)
+{
+	const struct bench_vma *same;
+	char path[96];
+
+	if (!vma->inode && !vma->dev_major && !vma->dev_minor)
+		return 0;
+	same = bench_pass_same_file(pass);
+	if (same) {
+		vma->build_id_size = same->build_id_size;
+		memcpy(vma->build_id, same->build_id, sizeof(vma->build_id));
+		return 0;
+	}
+	/* Not by the path: that may be another file by now, or be in another root. */
+	snprintf(path, sizeof(path), "/proc/%d/map_files/%llx-%llx", pass->pid, vma->start,
+		 vma->end);
+	return bench_read_build_id(path, vma->build_id, &vma->build_id_size);
+}
+
+/* The rest of a line, from the offset on: @at is behind the permissions. */
+static int text_take(struct bench_pass *pass, __u64 start, __u64 end, char *at)
+{
+	struct bench_vma head = { .start = start, .end = end }, *vma;
+	char *newline;
+
+	at++;
+	head.offset = text_hex(&at);
+	at++;
+	head.dev_major = text_hex(&at);
+	at++;
+	head.dev_minor = text_hex(&at);
+	at++;
+	head.inode = text_decimal(&at);
+	while (*at == ' ')
+		at++;
+	newline = strchr(at, '\n');
+	vma = bench_pass_add(pass, at, newline - at);
+	if (!vma)
+		return -ENOMEM;
+	head.name = vma->name;
+	*vma = head;
+	return pass->build_id ? text_build_id(pass, vma) : 0;
+}
+
+/* Gives the VMA that was found to all addresses in it; returns the number of the next address. */
+static size_t text_index(struct bench_pass *pass, size_t i, __u64 start, __u64 end, bool found)
+{
+	for (; i < pass->addresses && pass->address[i] < end; i++)
+		pass->index[i] = found && pass->address[i] >= start ? pass->nr - 1 :
+				 BENCH_NOT_MAPPED;
+	return i;
+}
+
+/**
+ * bench_symbolize_text() - find the VMAs of the addresses in the text
+ * @pass: what to find; gets what is found
+ *
+ * Return: 0 or -errno
+ */
+int bench_symbolize_text(struct bench_pass *pass)
+{
+	struct text text;
+	__u64 start, end;
+	char *line;
+	size_t i = 0;
+	int err;
+
+	bench_pass_begin(pass);
+	err = text_open(&text, pass);
+	if (err)
+		return err;
+	while (i < pass->addresses && (err = text_line(&text, &line)) > 0) {
+		bool hit;
+
+		start = text_hex(&line);
+		line++;
+		end = text_hex(&line);
+		/* Whatever lies in the hole before this VMA */
+		i = text_index(pass, i, start, start, false);
+		hit = i < pass->addresses && pass->address[i] < end;
+		/* The page that is shown, but is no VMA of the process, ends the text. */
+		if (hit && start >= 1ull << 63)
+			break;
+		err = hit ? text_take(pass, start, end, line + 5) : 0;
+		if (err)
+			break;
+		i = text_index(pass, i, start, end, hit);
+	}
+	close(text.fd);
+	if (err >= 0)
+		text_index(pass, i, 0, ~0ull, false);
+	return err < 0 ? err : 0;
+}
+
+/**
+ * bench_synthesize_text() - find all executable VMAs of files in the text
+ * @pass: gets what is found
+ *
+ * Return: 0 or -errno
+ */
+int bench_synthesize_text(struct bench_pass *pass)
+{
+	struct text text;
+	char *line, *at;
+	__u64 start;
+	int err;
+
+	bench_pass_begin(pass);
+	err = text_open(&text, pass);
+	if (err)
+		return err;
+	while ((err = text_line(&text, &line)) > 0) {
+		/* Where the permissions are, depends on the number of digits. */
+		for (at = line; *at != ' ';)
+			at++;
+		if (at[3] != 'x')
+			continue;
+		start = text_hex(&line);
+		line++;
+		err = text_take(pass, start, text_hex(&line), at + 5);
+		if (err)
+			break;
+		if (!pass->vma[pass->nr - 1].inode)
+			pass->nr--;
+	}
+	close(text.fd);
+	return err < 0 ? err : 0;
+}

@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Plays scenes in turn: see bench_scene.h. */
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+#include "bench_options.h"
+#include "bench_scene.h"
+
+const char *const bench_scene_hist_names[BENCH_SCENE_HISTS] = {
+	"mmap", "mprotect", "munmap", "reader",
+};
+
+/**
+ * bench_scene_failed() - say how a scene failed
+ * @state: the scene
+ * @what: what was tried
+ * @err: -errno, not 0
+ *
+ * Return: @err
+ */
+int bench_scene_failed(struct bench_scene_state *state, const char *what, int err)
+{
+	bench_failed(state->bench, what, err);
+	return err;
+}
+
+static void scene_latencies(struct bench_scene_state *state, struct bench_round *round)
+{
+	const double ns = bench_clock_ns();
+	unsigned int i;
+
+	for (i = 0; i < BENCH_SCENE_HISTS; i++) {
+		const struct bench_hist *hist = &state->now[i];
+		struct bench_latency *latency = &round->latency[i];
+
+		latency->nr = hist->nr;
+		latency->p50 = ns * bench_hist_quantile(hist, 0.5);
+		latency->p99 = ns * bench_hist_quantile(hist, 0.99);
+		latency->max = ns * hist->max;
+		bench_hist_merge(&state->total[i], hist);
+	}
+}
+
+static int scene_play(struct bench_scene_state *state, bool warm_up)
+{
+	struct bench_round *round = &state->round[state->rounds];
+	unsigned int i;
+	int err;
+
+	for (i = 0; i < BENCH_SCENE_HISTS; i++)
+		bench_hist_clear(&state->now[i]);
+	memset(round, 0, sizeof(*round));
+	err = state->row->setup(state);
+	if (!err)
+		err = state->row->play(state, round);
+	if (!err && !warm_up) {
+		scene_latencies(state, round);
+		state->rounds++;
+	}
+	if (err) {
+		state->err = err;
+		snprintf(state->reason, sizeof(state->reason), "%s", state->bench->reason);
+	}
+	return err;
+}
+
+/* Scenes of processes of one size, in turn; a different one comes first each time. */
+static void scenes_play(struct bench_scene_state *states, unsigned int nr)
+{
+	const unsigned long warm_up = bench_options.warm_up;
+	unsigned long r;
+	unsigned int i;
+
+	for (r = 0; r < bench_options.reps + warm_up; r++) {
+		for (i = 0; i < nr; i++) {
+			struct bench_scene_state *state = &states[(i + r) % nr];
+
+			if (!state->err)
+				scene_play(state, r < warm_up);
+		}
+	}
+}
+
+static void scene_cpus(struct bench_scene_state *state, const cpu_set_t *allowed)
+{
+	int cpu;
+
+	for (cpu = 0; cpu < CPU_SETSIZE && state->cpus < BENCH_MAX_CPUS; cpu++)
+		if (CPU_ISSET(cpu, allowed))
+			state->cpu[state->cpus++] = cpu;
+}
+
+/**
+ * bench_scenes_run() - play the selected scenes of a table
+ * @rows: the table; those of equal size stand together
+ * @nr: its rows
+ * @played: gets the number of scenes that were selected
+ *
+ * Return: the scenes, for bench_scenes_free(); NULL: no memory
+ */
+struct bench_scene_state *bench_scenes_run(const struct bench_scene *rows, unsigned int nr,
+					   unsigned int *played)
+{
+	static struct bench bench = { .fd = -1 };
+	struct bench_scene_state *states = calloc(nr, sizeof(*states));
+	cpu_set_t allowed;
+	unsigned int i, first;
+
+	*played = 0;
+	if (!states || sched_getaffinity(0, sizeof(allowed), &allowed))
+		return NULL;
+	for (i = 0; i < nr; i++) {
+		struct bench_scene_state *state = &states[*played];
+
+		if (!bench_selected(rows[i].name))
+			continue;
+		state->row = &rows[i];
+		state->bench = &bench;
+		state->milliseconds = bench_options.milliseconds;
+		state->round = calloc(bench_options.reps + 1, sizeof(*state->round));
+		if (!state->round)
+			return NULL;
+		scene_cpus(state, &allowed);
+		++*played;
+	}
+	for (first = 0; first < *played; first = i) {
+		for (i = first; i < *played && states[i].row->vmas == states[first].row->vmas;)
+			i++;
+		scenes_play(states + first, i - first);
+	}
+	return states;
+}
+
+/**
+ * bench_scenes_free() - free what bench_scenes_run() returned
+ * @states: that, or NULL
+ * @nr: their number
+ */
+void bench_scenes_free(struct bench_scene_state *states, unsigned int nr)
+{
+	unsigned int i;
+
+	for (i = 0; states && i < nr; i++)
+		free(states[i].round);
+	free(states);
+}

@@ -1,0 +1,228 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Reads address sets of procmap_bench: see bench_set.h. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+#include "bench_set.h"
+
+#define SET_MAX_VMAS	65536
+#define SET_MAX_SAMPLES	65536
+#define SET_LINE	1024
+
+static struct bench_set *loaded;
+static char loaded_name[64];
+
+static void set_free(struct bench_set *set)
+{
+	unsigned int i;
+
+	for (i = 0; set && i < set->files; i++)
+		free(set->path[i]);
+	if (set) {
+		free(set->path);
+		free(set->vma);
+		free(set->sample);
+	}
+	free(set);
+}
+
+static int set_prot(const char *text)
+{
+	return (text[0] == 'r' ? PROT_READ : 0) | (text[1] == 'w' ? PROT_WRITE : 0) |
+	       (text[2] == 'x' ? PROT_EXEC : 0);
+}
+
+/* "vma GAP PAGES PERMISSIONS OFFSET FILE", in pages; FILE is - for none. */
+static int set_add_vma(struct bench_set *set, const char *line)
+{
+	const unsigned long page = sysconf(_SC_PAGESIZE);
+	struct bench_set_vma *vma = &set->vma[set->nr];
+	char perm[5], file[16];
+
+	if (set->nr == SET_MAX_VMAS)
+		return -E2BIG;
+	if (sscanf(line, "vma %lu %lu %4s %lu %15s", &vma->gap, &vma->size, perm, &vma->offset,
+		   file) != 5 || strlen(perm) != 4 || !vma->size)
+		return -EINVAL;
+	vma->gap *= page;
+	vma->size *= page;
+	vma->offset *= page;
+	vma->prot = set_prot(perm);
+	vma->shared = perm[3] == 's';
+	vma->file = file[0] == '-' ? -1 : atoi(file);
+	if (vma->file >= (int)set->files)
+		return -EINVAL;
+	if (vma->gap > set->vma[set->wide].gap)
+		set->wide = set->nr;
+	set->nr++;
+	return 0;
+}
+
+/* "addr VMA OFFSET COUNT", the offset in bytes, hexadecimal */
+static int set_add_sample(struct bench_set *set, const char *line)
+{
+	struct bench_set_sample *sample = &set->sample[set->samples];
+
+	if (set->samples == SET_MAX_SAMPLES)
+		return -E2BIG;
+	if (sscanf(line, "addr %u %lx %u", &sample->vma, &sample->offset, &sample->count) != 3 ||
+	    sample->vma >= set->nr || sample->offset >= set->vma[sample->vma].size)
+		return -EINVAL;
+	set->samples++;
+	return 0;
+}
+
+/* "file NUMBER PATH" */
+static int set_add_file(struct bench_set *set, const char *line)
+{
+	unsigned int number;
+	int at = 0;
+
+	if (set->files == SET_MAX_VMAS)
+		return -E2BIG;
+	if (sscanf(line, "file %u %n", &number, &at) != 1 || !at || number != set->files ||
+	    line[at] != '/' || strstr(line + at, ".."))
+		return -EINVAL;
+	set->path[set->files] = strdup(line + at);
+	return set->path[set->files++] ? 0 : -ENOMEM;
+}
+
+static int set_add_line(struct bench_set *set, const char *line)
+{
+	if (!strncmp(line, "vma ", 4))
+		return set_add_vma(set, line);
+	if (!strncmp(line, "addr ", 5))
+		return set_add_sample(set, line);
+	if (!strncmp(line, "file ", 5))
+		return set_add_file(set, line);
+	return *line && *line != '#' ? -EINVAL : 0;
+}
+
+/* Small, a process that is made has few VMAs of its own. */
+static void set_shrink(struct bench_set *set)
+{
+	set->vma = realloc(set->vma, (set->nr ?: 1) * sizeof(*set->vma)) ?: set->vma;
+	set->sample = realloc(set->sample, (set->samples ?: 1) * sizeof(*set->sample)) ?:
+		      set->sample;
+	set->path = realloc(set->path, (set->files ?: 1) * sizeof(*set->path)) ?: set->path;
+}
+
+static int set_read(struct bench_set *set, FILE *file, unsigned int *number)
+{
+	char line[SET_LINE];
+	int err = 0;
+
+	set->vma = calloc(SET_MAX_VMAS, sizeof(*set->vma));
+	set->sample = calloc(SET_MAX_SAMPLES, sizeof(*set->sample));
+	set->path = calloc(SET_MAX_VMAS, sizeof(*set->path));
+	if (!set->vma || !set->sample || !set->path)
+		return -ENOMEM;
+	while (!err && fgets(line, sizeof(line), file)) {
+		++*number;
+		line[strcspn(line, "\n")] = 0;
+		err = set_add_line(set, line);
+	}
+	set_shrink(set);
+	return err ?: set->nr && set->samples ? 0 : -ENODATA;
+}
+
+/* Beside the program, or wherever the user says, by a path with a slash. */
+static FILE *set_open(const char *name, char *path, size_t size)
+{
+	char *slash;
+	ssize_t len;
+
+	if (strchr(name, '/')) {
+		snprintf(path, size, "%s", name);
+		return fopen(path, "re");
+	}
+	len = readlink("/proc/self/exe", path, size - 1);
+	if (len < 0)
+		return NULL;
+	path[len] = 0;
+	slash = strrchr(path, '/');
+	len = slash + 1 - path;
+	snprintf(path + len, size - len, BENCH_SET_DIR "/%s.txt", name);
+	return fopen(path, "re");
+}
+
+/**
+ * bench_set_load() - read an address set, or find that it is the one that was read last
+ * @name: which, or the path of a file
+ * @set: gets it; it stays until another one is read
+ * @reason: gets what is wrong with the file
+ * @size: bytes of @reason
+ *
+ * Return: 0 or -errno
+ */
+int bench_set_load(const char *name, struct bench_set **set, char *reason, size_t size)
+{
+	unsigned int number = 0;
+	char path[SET_LINE];
+	FILE *file;
+	int err;
+
+	*set = loaded;
+	if (loaded && !strcmp(loaded_name, name))
+		return 0;
+	set_free(loaded);
+	loaded = NULL;
+	file = set_open(name, path, sizeof(path));
+	if (!file) {
+		err = -errno;
+		snprintf(reason, size, "%.100s: %s", path, strerror(errno));
+		return err;
+	}
+	*set = calloc(1, sizeof(**set));
+	err = *set ? set_read(*set, file, &number) : -ENOMEM;
+	fclose(file);
+	if (err) {
+		snprintf(reason, size, "%.100s: line %u: %s", path, number, strerror(-err));
+		set_free(*set);
+		return err;
+	}
+	loaded = *set;
+	snprintf(loaded_name, sizeof(loaded_name), "%s", name);
+	return 0;
+}
+
+/**
+ * bench_set_place() - decide where in a process the VMAs go
+ * @set: the program; vma[].at, room and padding are set
+ * @base: where the first one goes
+ * @padding: bytes to leave for other VMAs, where the program has its widest gap
+ */
+void bench_set_place(struct bench_set *set, unsigned long base, unsigned long padding)
+{
+	const unsigned long page = sysconf(_SC_PAGESIZE);
+	unsigned long at = base;
+	unsigned int i;
+
+	for (i = 0; i < set->nr; i++) {
+		at += set->vma[i].gap;
+		if (i == set->wide) {
+			/* A page on both sides, so that it does not merge with a neighbour. */
+			set->padding = at + page;
+			at += padding + 2 * page;
+		}
+		set->vma[i].at = at;
+		at += set->vma[i].size;
+	}
+	set->room = at - base;
+}
+
+/**
+ * bench_set_address() - one of the addresses that the program was found at
+ * @set: the program, placed
+ * @sample: which
+ *
+ * Return: the address in the process that was made
+ */
+unsigned long bench_set_address(const struct bench_set *set, unsigned int sample)
+{
+	const struct bench_set_sample *s = &set->sample[sample];
+
+	return set->vma[s->vma].at + s->offset;
+}

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Address sets of procmap_bench: where the VMAs of a real program lay, and at which
+ * addresses it was found running. They are captured once and kept as text; to measure,
+ * a process is given the same VMAs somewhere else.
+ */
+#ifndef SELFTEST_PROCMAP_BENCH_SET_H
+#define SELFTEST_PROCMAP_BENCH_SET_H
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <sys/types.h>
+
+#define BENCH_SET_DIR	"bench_sets"
+
+/**
+ * struct bench_set_vma - one VMA of the program
+ * @gap: bytes of nothing in front of it; large gaps are kept as smaller ones
+ * @size: its bytes
+ * @prot: PROT_* bits
+ * @shared: MAP_SHARED
+ * @file: number of its file, counted from 0; -1: it has none
+ * @offset: of its first byte in the file
+ * @at: address in the process that is made, see bench_set_place()
+ */
+struct bench_set_vma {
+	unsigned long gap;
+	unsigned long size;
+	int prot;
+	bool shared;
+	int file;
+	unsigned long offset;
+	unsigned long at;
+};
+
+/**
+ * struct bench_set_sample - an address that the program was found at
+ * @vma: number of the VMA
+ * @offset: from the start of the VMA
+ * @count: how often it was found there
+ */
+struct bench_set_sample {
+	unsigned int vma;
+	unsigned long offset;
+	unsigned int count;
+};
+
+/**
+ * struct bench_set - a program
+ * @vma: its VMAs, in order of address
+ * @nr: their number
+ * @path: its files
+ * @files: their number
+ * @sample: the addresses, in order, each once
+ * @samples: their number
+ * @wide: the VMA behind the widest gap
+ * @room: bytes of address space for all of it, after bench_set_place()
+ * @padding: in this room, behind the VMAs below the widest gap, is the place for others
+ */
+struct bench_set {
+	struct bench_set_vma *vma;
+	unsigned int nr;
+	char **path;
+	unsigned int files;
+	struct bench_set_sample *sample;
+	unsigned int samples;
+	unsigned int wide;
+	unsigned long room;
+	unsigned long padding;
+};
+
+/* bench_set.c */
+int bench_set_load(const char *name, struct bench_set **set, char *reason, size_t size);
+void bench_set_place(struct bench_set *set, unsigned long base, unsigned long padding);
+unsigned long bench_set_address(const struct bench_set *set, unsigned int sample);
+
+/* bench_set_make.c */
+int bench_set_make_files(const struct bench_set *set, const char *root);
+int bench_set_map(const struct bench_set *set, const char *root);
+
+/* bench_capture.c */
+int bench_capture_save(pid_t pid, const unsigned long *address, size_t nr, const char *path,
+		       char *const *command);
+
+#endif /* SELFTEST_PROCMAP_BENCH_SET_H */
