@@ -180,10 +180,22 @@ def test_the_end_of_the_process_is_the_end_of_the_samples():
             target.kill()
             out, errors = client.communicate(timeout=20)
     assert client.returncode == 0, (client.returncode, errors)
-    assert re.fullmatch(rf"(procmap: process {target.pid} exited or called execve\(\): "
-                        r"\d+ samples left out\n)?", errors), errors
+    assert re.fullmatch(rf"(procmap: \d+ samples left out: process {target.pid} exited or called "
+                        r"execve\(\) before they were resolved\n)?", errors), errors
     assert Profile(out).samples > 50, out
     assert time.monotonic() - start < 60
+
+
+def test_after_an_execve_it_goes_on():
+    line = f"i=0; while [ $i -lt 150000 ]; do i=$((i+1)); done; exec {PROGRAM}"
+    with subprocess.Popen(["sh", "-c", line], stdout=subprocess.DEVNULL) as target:
+        time.sleep(0.1)
+        status, out, errors = record(target.pid, "6")
+        target.kill()
+    assert status == 0, (status, errors)
+    profile = Profile(out)
+    assert profile.roots == {"sh", "known"}, profile.roots
+    assert profile.with_path("main", "middle") > 20, out
 
 
 def test_a_process_that_sleeps_has_no_samples():

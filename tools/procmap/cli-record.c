@@ -89,91 +89,125 @@ static bool record_wait(struct record_stop *stop, int64_t end)
 	return left > 0 && !poll(stop->fds, 2, left);
 }
 
-/* An address space that is gone is no error: the process had its time. */
-static int record_take(const struct cli *cli, struct record_events *events, struct procmap *pm,
-		       struct record_stacks *stacks, struct record_samples *samples, bool *more)
+/**
+ * struct record - what there is while the process is sampled
+ * @cli: the command line
+ * @events: what samples it
+ * @pm: its mappings
+ * @stacks: what was found
+ * @samples: those that are resolved next
+ * @left_out: samples whose address space was gone
+ */
+struct record {
+	const struct cli *cli;
+	struct record_events *events;
+	struct procmap *pm;
+	struct record_stacks *stacks;
+	struct record_samples samples;
+	size_t left_out;
+};
+
+/* The name of the process. */
+static void record_name(pid_t pid, char name[64])
 {
-	record_samples_clear(samples);
-	if (record_read(events, samples))
-		return record_error(cli->pid);
-	if (!record_stacks_add(stacks, pm, samples))
-		return CLI_OK;
-	if (errno != ESRCH)
-		return cli_procmap_error(cli->pid);
-	fprintf(stderr, "procmap: process %d exited or called execve(): %zu samples left out\n",
-		cli->pid, samples->nr);
-	*more = false;
-	return CLI_OK;
+	char path[sizeof("/proc//comm") + 3 * sizeof(pid)];
+	FILE *file;
+
+	strcpy(name, "?");
+	snprintf(path, sizeof(path), "/proc/%d/comm", pid);
+	file = fopen(path, "re");
+	if (!file)
+		return;
+	if (fgets(name, 64, file))
+		name[strcspn(name, "\n")] = '\0';
+	fclose(file);
 }
 
-static int record_loop(const struct cli *cli, struct record_events *events, struct procmap *pm,
-		       struct record_stacks *stacks)
+/* After an execve() go on with what the process is now. After its end there is no more to come. */
+static int record_reopen(struct record *r)
 {
-	int64_t end = record_now_ms() + cli->seconds * 1000LL;
-	struct record_samples samples = { 0 };
+	struct procmap *pm;
+	char name[64];
+
+	r->left_out += r->samples.nr;
+	pm = procmap_open(r->cli->pid, r->cli->backend);
+	if (!pm)
+		return CLI_OK;
+	procmap_close(r->pm);
+	r->pm = pm;
+	record_name(r->cli->pid, name);
+	return record_stacks_rename(r->stacks, name) ? record_error(r->cli->pid) : CLI_OK;
+}
+
+static int record_take(struct record *r)
+{
+	record_samples_clear(&r->samples);
+	if (record_read(r->events, &r->samples))
+		return record_error(r->cli->pid);
+	if (!record_stacks_add(r->stacks, r->pm, &r->samples))
+		return CLI_OK;
+	return errno == ESRCH ? record_reopen(r) : cli_procmap_error(r->cli->pid);
+}
+
+static int record_loop(struct record *r)
+{
+	int64_t end = record_now_ms() + r->cli->seconds * 1000LL;
 	struct record_stop stop;
 	bool more;
 	int status;
 
-	record_stop_open(&stop, cli->pid);
+	record_stop_open(&stop, r->cli->pid);
 	do {
 		more = record_wait(&stop, end);
-		status = record_take(cli, events, pm, stacks, &samples, &more);
+		status = record_take(r);
 	} while (more && status == CLI_OK);
 	record_stop_close(&stop);
-	if (samples.lost)
-		fprintf(stderr, "procmap: %ju samples were lost: take fewer, see --frequency\n",
-			(uintmax_t)samples.lost);
-	record_samples_free(&samples);
 	return status;
 }
 
-static int record_with(const struct cli *cli, struct procmap *pm, struct record_stacks *stacks)
+static void record_print(struct record *r)
 {
-	struct record_events *events = record_open(cli->pid, cli->frequency);
-	int status;
-
-	if (!events)
-		return record_error(cli->pid);
-	status = record_loop(cli, events, pm, stacks);
-	record_close(events);
-	if (status != CLI_OK)
-		return status;
-	record_stacks_print(stacks, stdout);
-	if (record_stacks_samples(stacks))
-		return CLI_OK;
-	fprintf(stderr, "procmap: no samples: did process %d run?\n", cli->pid);
-	return CLI_NO;
+	record_stacks_print(r->stacks, stdout);
+	if (r->left_out)
+		fprintf(stderr, "procmap: %zu samples left out: process %d %s\n", r->left_out,
+			r->cli->pid, "exited or called execve() before they were resolved");
+	if (r->samples.lost)
+		fprintf(stderr, "procmap: %ju samples were lost: take fewer, see --frequency\n",
+			(uintmax_t)r->samples.lost);
+	if (!record_stacks_samples(r->stacks) && !r->left_out)
+		fprintf(stderr, "procmap: no samples: did process %d run?\n", r->cli->pid);
 }
 
-/* The name of the process, or of what it has become. */
-static struct record_stacks *record_begin(pid_t pid)
+static int record_with(struct record *r)
 {
-	char path[sizeof("/proc//comm") + 3 * sizeof(pid)], name[64] = "?";
-	FILE *file;
+	char name[64];
+	int status;
 
-	snprintf(path, sizeof(path), "/proc/%d/comm", pid);
-	file = fopen(path, "re");
-	if (file) {
-		if (fgets(name, sizeof(name), file))
-			name[strcspn(name, "\n")] = '\0';
-		fclose(file);
-	}
-	return record_stacks_new(name);
+	record_name(r->cli->pid, name);
+	r->stacks = record_stacks_new(name);
+	if (!r->stacks)
+		return record_error(r->cli->pid);
+	r->events = record_open(r->cli->pid, r->cli->frequency);
+	if (!r->events)
+		return record_error(r->cli->pid);
+	status = record_loop(r);
+	if (status != CLI_OK)
+		return status;
+	record_print(r);
+	return record_stacks_samples(r->stacks) ? CLI_OK : CLI_NO;
 }
 
 int cli_record(const struct cli *cli)
 {
-	struct record_stacks *stacks;
-	struct procmap *pm;
+	struct record r = { .cli = cli, .pm = cli_open(cli) };
 	int status;
 
-	pm = cli_open(cli);
-	if (!pm)
+	if (!r.pm)
 		return CLI_TROUBLE;
-	stacks = record_begin(cli->pid);
-	status = stacks ? record_with(cli, pm, stacks) : cli_error("no memory");
-	record_stacks_free(stacks);
-	procmap_close(pm);
+	status = record_with(&r);
+	record_close(r.events);
+	record_stacks_free(r.stacks);
+	record_samples_free(&r.samples);
+	procmap_close(r.pm);
 	return status;
 }

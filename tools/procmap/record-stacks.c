@@ -22,7 +22,7 @@ struct record_stack {
 
 /**
  * struct record_stacks - stacks, and how often each was seen
- * @root: the outermost frame of each
+ * @root: the outermost frame of those that are added
  * @tree: of struct record_stack, sorted by their lines
  * @samples: how many were counted
  */
@@ -202,14 +202,24 @@ size_t record_stacks_samples(const struct record_stacks *stacks)
 	return stacks->samples;
 }
 
+int record_stacks_rename(struct record_stacks *stacks, const char *root)
+{
+	char *copy = strdup(root);
+
+	if (!copy)
+		return -1;
+	free(stacks->root);
+	stacks->root = copy;
+	return 0;
+}
+
 struct record_stacks *record_stacks_new(const char *root)
 {
 	struct record_stacks *stacks = calloc(1, sizeof(*stacks));
 
 	if (!stacks)
 		return NULL;
-	stacks->root = strdup(root);
-	if (stacks->root)
+	if (!record_stacks_rename(stacks, root))
 		return stacks;
 	free(stacks);
 	return NULL;

@@ -88,11 +88,20 @@ struct record_stacks;
 
 /**
  * record_stacks_new() - begin with no stacks
- * @root: the outermost frame of each, which is the name of the process
+ * @root: the outermost frame of each: the name of the process
  *
  * Return: the stacks, to be freed with record_stacks_free(), or NULL with errno ENOMEM.
  */
 struct record_stacks *record_stacks_new(const char *root);
+
+/**
+ * record_stacks_rename() - change the outermost frame for what is added from now on
+ * @stacks: the stacks
+ * @root: the frame
+ *
+ * Return: 0, or -1 with errno ENOMEM.
+ */
+int record_stacks_rename(struct record_stacks *stacks, const char *root);
 
 /**
  * record_stacks_add() - find out where samples are, and count their stacks

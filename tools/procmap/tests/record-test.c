@@ -199,6 +199,9 @@ static void test_gone(void)
 	errno = 0;
 	CHECK(ADD(stacks, pm, 1, 0x2010, 0x2020) == -1 && errno == ESRCH);
 	CHECK(prints(stacks, "p;/prog+0x1010@ab01 2\n"));
+	fake.query_errno = 0;
+	CHECK(!record_stacks_rename(stacks, "q") && !ADD(stacks, pm, 1, 0x2010));
+	CHECK(prints(stacks, "p;/prog+0x1010@ab01 2\nq;/prog+0x1010@ab01 1\n"));
 	record_stacks_free(stacks);
 	procmap_close(pm);
 	tap_end();
