@@ -9,6 +9,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -18,6 +20,7 @@
 #include <time.h>
 #include <unistd.h>
 #include <linux/mount.h>
+#include <linux/userfaultfd.h>
 
 #include "fuse_server.h"
 
@@ -30,7 +33,9 @@
 #define SERVER_FIRST_NODE	2
 
 /* What the test asks for; each is answered by a note. */
-enum { COMMAND_STALL, COMMAND_RELEASE, COMMAND_FAIL, COMMAND_COUNT };
+enum {
+	COMMAND_STALL, COMMAND_RELEASE, COMMAND_FAIL, COMMAND_COUNT, COMMAND_LOCK, COMMAND_UNLOCK,
+};
 
 struct command {
 	int what;
@@ -38,6 +43,7 @@ struct command {
 	unsigned int opcode;
 	unsigned int times;
 	int error;
+	__u64 offset;
 };
 
 /* What the server tells: that a command is in force, or that a request is held. */
@@ -73,6 +79,8 @@ struct server {
 	unsigned int nr;
 	struct file files[FUSE_SERVER_FILES];
 	struct request *held;
+	unsigned int init_flags;
+	pid_t locker;
 };
 
 static void reply(struct server *s, const struct fuse_in_header *in, int error, const void *data,
@@ -118,7 +126,7 @@ static void do_init(struct server *s, const struct request *req)
 		.minor = FUSE_KERNEL_MINOR_VERSION,
 		.max_readahead = arg->max_readahead,
 		/* Changed times are kept, and sent when a mapping is closed. */
-		.flags = FUSE_WRITEBACK_CACHE,
+		.flags = FUSE_WRITEBACK_CACHE | s->init_flags,
 		.max_background = 12,
 		.congestion_threshold = 9,
 		.max_write = SERVER_MAX_WRITE,
@@ -275,6 +283,69 @@ static void release_held(struct server *s, unsigned int file, unsigned int opcod
 	}
 }
 
+/* Memory whose first use waits for ever; NULL: no userfaultfd. */
+static void *endless_page(void)
+{
+	struct uffdio_api api = { .api = UFFD_API };
+	struct uffdio_register area = { .mode = UFFDIO_REGISTER_MODE_MISSING };
+	size_t size = sysconf(_SC_PAGESIZE);
+	int fd = syscall(__NR_userfaultfd, O_CLOEXEC);
+	void *page = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	area.range.start = (unsigned long)page;
+	area.range.len = size;
+	if (fd < 0 || page == MAP_FAILED || ioctl(fd, UFFDIO_API, &api) ||
+	    ioctl(fd, UFFDIO_REGISTER, &area))
+		return NULL;
+	return page;
+}
+
+/*
+ * Gives the kernel a page of a file to put into its cache, from memory that never
+ * comes: the kernel has the page locked while it waits.
+ */
+static void lock_page(struct server *s, const struct command *command)
+{
+	struct {
+		struct fuse_out_header out;
+		struct fuse_notify_store_out store;
+	} head = {
+		.out.error = FUSE_NOTIFY_STORE,
+		.store.nodeid = SERVER_FIRST_NODE + command->file,
+		.store.offset = command->offset,
+		.store.size = sysconf(_SC_PAGESIZE),
+	};
+	struct iovec iov[] = {
+		{ .iov_base = &head, .iov_len = sizeof(head) },
+		{ .iov_base = endless_page(), .iov_len = head.store.size },
+	};
+
+	head.out.len = sizeof(head) + head.store.size;
+	if (iov[1].iov_base)
+		(void)!writev(s->dev, iov, 2);
+}
+
+static pid_t start_locker(struct server *s, const struct command *command)
+{
+	pid_t parent = getpid(), pid = fork();
+
+	if (pid)
+		return pid;
+	close(s->sock);
+	if (!prctl(PR_SET_PDEATHSIG, SIGKILL) && getppid() == parent)
+		lock_page(s, command);
+	_exit(1);
+}
+
+static void stop_locker(struct server *s)
+{
+	if (s->locker > 0) {
+		kill(s->locker, SIGKILL);
+		waitpid(s->locker, NULL, 0);
+	}
+	s->locker = 0;
+}
+
 static void obey(struct server *s)
 {
 	struct note note = { .held = false };
@@ -299,6 +370,14 @@ static void obey(struct server *s)
 		break;
 	case COMMAND_COUNT:
 		note.count = rule->count;
+		break;
+	case COMMAND_LOCK:
+		stop_locker(s);
+		s->locker = start_locker(s, &command);
+		note.count = s->locker > 0 ? s->locker : 0;
+		break;
+	case COMMAND_UNLOCK:
+		stop_locker(s);
 		break;
 	}
 	if (send(s->sock, &note, sizeof(note), MSG_NOSIGNAL) != sizeof(note))
@@ -460,10 +539,11 @@ static int make_files(struct server *s, const struct fuse_server_file *files, un
 	return 0;
 }
 
-static void run(int sock, const struct fuse_server_file *files, unsigned int nr)
+static void run(int sock, const struct fuse_server_file *files, unsigned int nr,
+		unsigned int init_flags)
 {
 	bool root = !geteuid();
-	struct server s = { .sock = sock };
+	struct server s = { .sock = sock, .init_flags = init_flags };
 	int mount = become_root();
 
 	if (!mount)
@@ -491,6 +571,21 @@ static void run(int sock, const struct fuse_server_file *files, unsigned int nr)
 int fuse_server_start(struct fuse_server *server, const struct fuse_server_file *files,
 		      unsigned int nr)
 {
+	return fuse_server_start_flags(server, files, nr, 0);
+}
+
+/**
+ * fuse_server_start_flags() - start a server that offers more
+ * @server: as for fuse_server_start()
+ * @files: as for fuse_server_start()
+ * @nr: as for fuse_server_start()
+ * @init_flags: FUSE_ASYNC_READ: the kernel does not wait for what it reads ahead
+ *
+ * Return: as fuse_server_start().
+ */
+int fuse_server_start_flags(struct fuse_server *server, const struct fuse_server_file *files,
+			    unsigned int nr, unsigned int init_flags)
+{
 	pid_t parent = getpid();
 	int sock[2];
 
@@ -505,7 +600,7 @@ int fuse_server_start(struct fuse_server *server, const struct fuse_server_file 
 		close(sock[0]);
 		if (prctl(PR_SET_PDEATHSIG, SIGKILL) || getppid() != parent)
 			_exit(1);
-		run(sock[1], files, nr);
+		run(sock[1], files, nr, init_flags);
 	}
 	close(sock[1]);
 	server->sock = sock[0];
@@ -633,6 +728,38 @@ int fuse_server_fail(struct fuse_server *server, unsigned int file, unsigned int
 int fuse_server_count(struct fuse_server *server, unsigned int file, unsigned int opcode)
 {
 	struct command command = { .what = COMMAND_COUNT, .file = file, .opcode = opcode };
+
+	return order(server, &command);
+}
+
+/**
+ * fuse_server_lock() - have the kernel lock a page in its cache, for ever
+ * @server: the server
+ * @file: number of the file
+ * @offset: of the page, in bytes
+ *
+ * A process is started that gets stuck in the kernel as soon as the page is
+ * locked. There is one such page at a time. Needs root, for userfaultfd.
+ *
+ * Return: the PID of that process, or -errno.
+ */
+pid_t fuse_server_lock(struct fuse_server *server, unsigned int file, __u64 offset)
+{
+	struct command command = { .what = COMMAND_LOCK, .file = file, .offset = offset };
+	int ret = order(server, &command);
+
+	return ret ? ret : -EAGAIN;
+}
+
+/**
+ * fuse_server_unlock() - have the page unlocked; it has not been changed
+ * @server: the server
+ *
+ * Return: 0 or -errno.
+ */
+int fuse_server_unlock(struct fuse_server *server)
+{
+	struct command command = { .what = COMMAND_UNLOCK };
 
 	return order(server, &command);
 }

@@ -16,6 +16,7 @@
 #include <stddef.h>
 #include <sys/types.h>
 #include <linux/fuse.h>
+#include <linux/types.h>
 
 #define FUSE_SERVER_FILES	8
 #define FUSE_SERVER_NOTES	64
@@ -58,6 +59,8 @@ struct fuse_server {
 
 int fuse_server_start(struct fuse_server *server, const struct fuse_server_file *files,
 		      unsigned int nr);
+int fuse_server_start_flags(struct fuse_server *server, const struct fuse_server_file *files,
+			    unsigned int nr, unsigned int init_flags);
 void fuse_server_stop(struct fuse_server *server);
 
 int fuse_server_open(struct fuse_server *server, unsigned int file, int flags);
@@ -66,6 +69,8 @@ int fuse_server_fail(struct fuse_server *server, unsigned int file, unsigned int
 		     unsigned int times, int error);
 int fuse_server_release(struct fuse_server *server, unsigned int file, unsigned int opcode);
 int fuse_server_count(struct fuse_server *server, unsigned int file, unsigned int opcode);
+pid_t fuse_server_lock(struct fuse_server *server, unsigned int file, __u64 offset);
+int fuse_server_unlock(struct fuse_server *server);
 int fuse_server_wait_held(struct fuse_server *server, unsigned int file, unsigned int opcode,
 			  int timeout_ms, pid_t *pid);
 
