@@ -1,0 +1,852 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Memory of all kinds that can be had without waiting: with PROCESS_VM_NOWAIT it
+ * is copied as without flags. And memory that ends a transfer for good, or with
+ * NOWAIT only although no one can tell how long it would take.
+ */
+#include <fcntl.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/shm.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+#include <linux/perf_event.h>
+
+#include "pvm_harness.h"
+
+#define HUGE	(2UL << 20)
+#define VSYSCALL	0xffffffffff600000ULL
+#define BYTE	'b'
+#define NEW	'n'
+
+/**
+ * struct memory - a piece of the target's memory
+ * @addr: where it is
+ * @size: bytes; PVM_ROOM at most are copied
+ * @sharer: a process that has the same memory, and may not see what is written; if
+ *	its PID is not 0
+ * @file: a file that has the same content, and may not change; or -1
+ * @unmapped: is not in the page tables of the target
+ */
+struct memory {
+	char *addr;
+	size_t size;
+	struct procmap_child sharer;
+	int file;
+	bool unmapped;
+};
+
+/**
+ * struct kind - a kind of memory
+ * @make: makes it, in the target; false: failed, has said why
+ * @content: what is in it: BYTE or 0
+ * @read: what reading returns: 0: all bytes, or -errno
+ * @write: the same for writing
+ * @nowait_read: the same with NOWAIT
+ * @nowait_write: the same with NOWAIT
+ * @root: needs root
+ * @any_content: nobody knows what is in it
+ */
+struct kind {
+	bool (*make)(struct memory *memory);
+	unsigned char content;
+	int read, write, nowait_read, nowait_write;
+	bool root;
+	bool any_content;
+};
+
+static size_t page_size(void)
+{
+	return sysconf(_SC_PAGESIZE);
+}
+
+static bool is_mapped(const char *addr)
+{
+	return pvm_pagemap(addr) & PVM_PAGE_PRESENT;
+}
+
+static bool map_anonymous(struct memory *memory, int flags)
+{
+	memory->size = 3 * page_size();
+	memory->addr = mmap(NULL, memory->size, PROT_READ | PROT_WRITE, flags | MAP_ANONYMOUS,
+			    -1, 0);
+	return HOLDS(memory->addr != MAP_FAILED);
+}
+
+static bool make_untouched(struct memory *memory)
+{
+	memory->unmapped = true;
+	return map_anonymous(memory, MAP_PRIVATE);
+}
+
+static bool make_touched(struct memory *memory)
+{
+	return map_anonymous(memory, MAP_PRIVATE) && memset(memory->addr, BYTE, memory->size);
+}
+
+static bool make_zero_page(struct memory *memory)
+{
+	size_t i;
+
+	if (!map_anonymous(memory, MAP_PRIVATE))
+		return false;
+	for (i = 0; i < memory->size; i += page_size())
+		__atomic_load_n(memory->addr + i, __ATOMIC_RELAXED);
+	return true;
+}
+
+static bool make_locked(struct memory *memory)
+{
+	return make_touched(memory) && HOLDS(!mlock(memory->addr, memory->size));
+}
+
+/* Clean and write-protected, as a checkpoint leaves it. */
+static bool make_soft_clean(struct memory *memory)
+{
+	return make_touched(memory) && HOLDS(!pvm_write_file("/proc/self/clear_refs", "4"));
+}
+
+static bool make_protected(struct memory *memory)
+{
+	return make_touched(memory) && HOLDS(!mprotect(memory->addr, memory->size, PROT_NONE));
+}
+
+static bool make_read_only(struct memory *memory)
+{
+	return make_touched(memory) && HOLDS(!mprotect(memory->addr, memory->size, PROT_READ));
+}
+
+static bool make_gone(struct memory *memory)
+{
+	memory->unmapped = true;
+	return make_touched(memory) && HOLDS(!munmap(memory->addr, memory->size));
+}
+
+static int has_the_same(struct procmap_child *child, void *arg)
+{
+	const struct memory *memory = arg;
+
+	return procmap_sync(child) || !pvm_all(memory->addr, BYTE, memory->size);
+}
+
+/* Another process has the same pages. */
+static bool share(struct memory *memory)
+{
+	return HOLDS(!procmap_child_start(&memory->sharer, has_the_same, memory));
+}
+
+static bool make_forked(struct memory *memory)
+{
+	return make_touched(memory) && share(memory);
+}
+
+static long smaps_kb(const char *addr, const char *field)
+{
+	char line[256], name[32];
+	FILE *file = fopen("/proc/self/smaps", "r");
+	unsigned long start, end, kb = 0;
+	bool here = false;
+
+	while (file && fgets(line, sizeof(line), file)) {
+		if (sscanf(line, "%lx-%lx ", &start, &end) == 2)
+			here = (unsigned long)addr >= start && (unsigned long)addr < end;
+		else if (here && sscanf(line, "%31[^:]: %lu kB", name, &kb) == 2 &&
+			 !strcmp(name, field))
+			break;
+		kb = 0;
+	}
+	if (file)
+		fclose(file);
+	return kb;
+}
+
+static char *map_huge_area(void)
+{
+	char *map = mmap(NULL, 2 * HUGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
+			 -1, 0);
+
+	if (map == MAP_FAILED)
+		return NULL;
+	map = (char *)(((unsigned long)map + HUGE - 1) & ~(HUGE - 1));
+	return madvise(map, HUGE, MADV_HUGEPAGE) ? NULL : map;
+}
+
+static bool make_thp(struct memory *memory)
+{
+	memory->addr = map_huge_area();
+	memory->size = HUGE;
+	if (!HOLDS(memory->addr))
+		return false;
+	memset(memory->addr, BYTE, HUGE);
+	return HOLDS(smaps_kb(memory->addr, "AnonHugePages") == HUGE / 1024);
+}
+
+static bool make_huge_zero_page(struct memory *memory)
+{
+	memory->addr = map_huge_area();
+	memory->size = HUGE;
+	if (!HOLDS(memory->addr))
+		return false;
+	__atomic_load_n(memory->addr, __ATOMIC_RELAXED);
+	return HOLDS(is_mapped(memory->addr + HUGE - 1));
+}
+
+static bool make_untouched_thp(struct memory *memory)
+{
+	memory->addr = map_huge_area();
+	memory->size = HUGE;
+	memory->unmapped = true;
+	return HOLDS(memory->addr);
+}
+
+static bool make_forked_thp(struct memory *memory)
+{
+	return make_thp(memory) && share(memory);
+}
+
+/* Two pages with one content become one. */
+static bool make_ksm(struct memory *memory)
+{
+	__u64 pair[2];
+	int waited;
+
+	memory->size = 2 * page_size();
+	memory->addr = mmap(NULL, memory->size, PROT_READ | PROT_WRITE,
+			    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (!HOLDS(memory->addr != MAP_FAILED))
+		return false;
+	memset(memory->addr, BYTE, memory->size);
+	if (!HOLDS(!madvise(memory->addr, memory->size, MADV_MERGEABLE)) ||
+	    !HOLDS(!pvm_write_file("/sys/kernel/mm/ksm/run", "1")))
+		return false;
+	for (waited = 0; waited < PVM_SOON_MS; waited += 10) {
+		pair[0] = pvm_pagemap(memory->addr) & PVM_PAGE_FRAME;
+		pair[1] = pvm_pagemap(memory->addr + page_size()) & PVM_PAGE_FRAME;
+		if (pair[0] == pair[1])
+			break;
+		usleep(10000);
+	}
+	return HOLDS(!pvm_write_file("/sys/kernel/mm/ksm/run", "0")) && HOLDS(pair[0]) &&
+	       HOLDS(pair[0] == pair[1]);
+}
+
+static int make_file(struct memory *memory)
+{
+	char data[3 * page_size()];
+	int fd = memfd_create("memory", MFD_CLOEXEC);
+
+	memory->size = sizeof(data);
+	memset(data, BYTE, sizeof(data));
+	return fd >= 0 && pwrite(fd, data, sizeof(data), 0) == sizeof(data) ? fd : -1;
+}
+
+static bool map_file(struct memory *memory, int flags)
+{
+	int fd = make_file(memory);
+
+	memory->addr = mmap(NULL, memory->size, PROT_READ | PROT_WRITE, flags, fd, 0);
+	if (flags == MAP_PRIVATE)
+		memory->file = fd;
+	memory->unmapped = true;
+	return HOLDS(memory->addr != MAP_FAILED) && HOLDS(!is_mapped(memory->addr));
+}
+
+static bool touch(struct memory *memory)
+{
+	size_t i;
+
+	for (i = 0; i < memory->size; i += page_size())
+		__atomic_load_n(memory->addr + i, __ATOMIC_RELAXED);
+	memory->unmapped = false;
+	return HOLDS(is_mapped(memory->addr + memory->size - 1));
+}
+
+static bool make_private_file(struct memory *memory)
+{
+	return map_file(memory, MAP_PRIVATE);
+}
+
+static bool make_private_file_mapped(struct memory *memory)
+{
+	return map_file(memory, MAP_PRIVATE) && touch(memory);
+}
+
+static bool make_private_file_copied(struct memory *memory)
+{
+	if (!map_file(memory, MAP_PRIVATE))
+		return false;
+	memset(memory->addr, BYTE, memory->size);
+	return touch(memory);
+}
+
+static bool make_shared_file(struct memory *memory)
+{
+	return map_file(memory, MAP_SHARED);
+}
+
+static bool make_shared_file_mapped(struct memory *memory)
+{
+	return map_file(memory, MAP_SHARED) && touch(memory);
+}
+
+static bool make_shared_anonymous(struct memory *memory)
+{
+	return map_anonymous(memory, MAP_SHARED) && memset(memory->addr, BYTE, memory->size);
+}
+
+static bool make_shared_anonymous_unmapped(struct memory *memory)
+{
+	if (!make_shared_anonymous(memory) ||
+	    !HOLDS(!madvise(memory->addr, memory->size, MADV_DONTNEED)))
+		return false;
+	memory->unmapped = true;
+	return HOLDS(!is_mapped(memory->addr));
+}
+
+static bool make_shared_hole(struct memory *memory)
+{
+	memory->unmapped = true;
+	return map_anonymous(memory, MAP_SHARED);
+}
+
+static bool make_sysv(struct memory *memory)
+{
+	int id = shmget(IPC_PRIVATE, 3 * page_size(), IPC_CREAT | 0600);
+
+	memory->size = 3 * page_size();
+	memory->addr = shmat(id, NULL, 0);
+	shmctl(id, IPC_RMID, NULL);
+	return HOLDS(memory->addr != (void *)-1) && memset(memory->addr, BYTE, memory->size);
+}
+
+static bool make_beyond_end(struct memory *memory)
+{
+	int fd = make_file(memory);
+
+	memory->addr = mmap(NULL, memory->size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	memory->unmapped = true;
+	return HOLDS(memory->addr != MAP_FAILED) && HOLDS(!ftruncate(fd, 0));
+}
+
+static bool map_hugetlb(struct memory *memory, int flags)
+{
+	long free = pvm_read_number("/proc/sys/vm/nr_hugepages");
+
+	if (free < 4 && !HOLDS(!pvm_write_file("/proc/sys/vm/nr_hugepages", "4")))
+		return false;
+	memory->size = HUGE;
+	memory->addr = mmap(NULL, HUGE, PROT_READ | PROT_WRITE,
+			    flags | MAP_ANONYMOUS | MAP_HUGETLB, -1, 0);
+	return HOLDS(memory->addr != MAP_FAILED);
+}
+
+static bool make_hugetlb(struct memory *memory)
+{
+	return map_hugetlb(memory, MAP_PRIVATE) && memset(memory->addr, BYTE, memory->size);
+}
+
+static bool make_hugetlb_shared(struct memory *memory)
+{
+	return map_hugetlb(memory, MAP_SHARED) && memset(memory->addr, BYTE, memory->size);
+}
+
+static bool make_hugetlb_untouched(struct memory *memory)
+{
+	memory->unmapped = true;
+	return map_hugetlb(memory, MAP_PRIVATE);
+}
+
+static bool make_vdso(struct memory *memory)
+{
+	memory->addr = (char *)getauxval(AT_SYSINFO_EHDR);
+	memory->size = page_size();
+	return HOLDS(memory->addr);
+}
+
+/* The whole is unmapped again. But 32-bit programs use it for every system call. */
+static bool make_vdso_unmapped(struct memory *memory)
+{
+	memory->unmapped = true;
+	return make_vdso(memory) && HOLDS(!madvise(memory->addr, memory->size, MADV_DONTNEED)) &&
+	       HOLDS(sizeof(long) == 4 || !is_mapped(memory->addr));
+}
+
+/* The ring buffer of a perf event, a mapping of no file system. */
+static bool map_ring(struct memory *memory)
+{
+	struct perf_event_attr attr = {
+		.type = PERF_TYPE_SOFTWARE,
+		.size = sizeof(attr),
+		.config = PERF_COUNT_SW_DUMMY,
+		.exclude_kernel = 1,
+	};
+	int fd = syscall(__NR_perf_event_open, &attr, 0, -1, -1, 0);
+
+	memory->size = page_size();
+	memory->addr = mmap(NULL, 2 * page_size(), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	memory->unmapped = true;
+	return HOLDS(fd >= 0) && HOLDS(memory->addr != MAP_FAILED);
+}
+
+static bool make_ring_mapped(struct memory *memory)
+{
+	if (!map_ring(memory))
+		return false;
+	__atomic_load_n(memory->addr, __ATOMIC_RELAXED);
+	memory->unmapped = false;
+	return true;
+}
+
+static bool make_secret(struct memory *memory)
+{
+	int fd = syscall(__NR_memfd_secret, 0);
+
+	memory->size = page_size();
+	if (!HOLDS(fd >= 0) || !HOLDS(!ftruncate(fd, memory->size)))
+		return false;
+	memory->addr = mmap(NULL, memory->size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	return HOLDS(memory->addr != MAP_FAILED) && memset(memory->addr, BYTE, memory->size);
+}
+
+/**
+ * struct tested - the memory, as seen from here
+ * @child: the process that has it
+ * @runs: there is such a process
+ * @addr: where it has it
+ * @size: bytes that are copied
+ * @data: our side
+ */
+struct tested {
+	struct procmap_child child;
+	bool runs;
+	char *addr;
+	size_t size;
+	unsigned char data[PVM_ROOM];
+};
+
+FIXTURE(memory) {
+	struct tested t;
+};
+
+FIXTURE_VARIANT(memory) {
+	struct kind kind;
+};
+
+FIXTURE_VARIANT_ADD(memory, touched) {
+	.kind = {
+		.make = make_touched,
+		.content = BYTE,
+	},
+};
+
+FIXTURE_VARIANT_ADD(memory, untouched) {
+	.kind = {
+		.make = make_untouched,
+	},
+};
+
+FIXTURE_VARIANT_ADD(memory, zero_page) {
+	.kind = {
+		.make = make_zero_page,
+	},
+};
+
+FIXTURE_VARIANT_ADD(memory, locked) {
+	.kind = {
+		.make = make_locked,
+		.content = BYTE,
+	},
+};
+
+FIXTURE_VARIANT_ADD(memory, soft_clean) {
+	.kind = {
+		.make = make_soft_clean,
+		.content = BYTE,
+	},
+};
+
+FIXTURE_VARIANT_ADD(memory, forked) {
+	.kind = {
+		.make = make_forked,
+		.content = BYTE,
+	},
+};
+
+FIXTURE_VARIANT_ADD(memory, thp) {
+	.kind = {
+		.make = make_thp,
+		.content = BYTE,
+	},
+};
+
+FIXTURE_VARIANT_ADD(memory, thp_untouched) {
+	.kind = {
+		.make = make_untouched_thp,
+	},
+};
+
+FIXTURE_VARIANT_ADD(memory, thp_zero_page) {
+	.kind = {
+		.make = make_huge_zero_page,
+	},
+};
+
+FIXTURE_VARIANT_ADD(memory, thp_forked) {
+	.kind = {
+		.make = make_forked_thp,
+		.content = BYTE,
+	},
+};
+
+FIXTURE_VARIANT_ADD(memory, ksm) {
+	.kind = {
+		.make = make_ksm,
+		.content = BYTE,
+		.root = true,
+	},
+};
+
+FIXTURE_VARIANT_ADD(memory, private_file) {
+	.kind = {
+		.make = make_private_file,
+		.content = BYTE,
+	},
+};
+
+FIXTURE_VARIANT_ADD(memory, private_file_mapped) {
+	.kind = {
+		.make = make_private_file_mapped,
+		.content = BYTE,
+	},
+};
+
+FIXTURE_VARIANT_ADD(memory, private_file_copied) {
+	.kind = {
+		.make = make_private_file_copied,
+		.content = BYTE,
+	},
+};
+
+FIXTURE_VARIANT_ADD(memory, shared_file) {
+	.kind = {
+		.make = make_shared_file,
+		.content = BYTE,
+	},
+};
+
+FIXTURE_VARIANT_ADD(memory, shared_file_mapped) {
+	.kind = {
+		.make = make_shared_file_mapped,
+		.content = BYTE,
+	},
+};
+
+FIXTURE_VARIANT_ADD(memory, shared_anonymous) {
+	.kind = {
+		.make = make_shared_anonymous,
+		.content = BYTE,
+	},
+};
+
+FIXTURE_VARIANT_ADD(memory, shared_anonymous_unmapped) {
+	.kind = {
+		.make = make_shared_anonymous_unmapped,
+		.content = BYTE,
+	},
+};
+
+FIXTURE_VARIANT_ADD(memory, sysv) {
+	.kind = {
+		.make = make_sysv,
+		.content = BYTE,
+	},
+};
+
+FIXTURE_VARIANT_ADD(memory, hugetlb) {
+	.kind = {
+		.make = make_hugetlb,
+		.content = BYTE,
+		.root = true,
+	},
+};
+
+FIXTURE_VARIANT_ADD(memory, hugetlb_shared) {
+	.kind = {
+		.make = make_hugetlb_shared,
+		.content = BYTE,
+		.root = true,
+	},
+};
+
+FIXTURE_VARIANT_ADD(memory, vdso) {
+	.kind = {
+		.make = make_vdso,
+		.any_content = true,
+		.write = -EFAULT,
+		.nowait_write = -EFAULT,
+	},
+};
+
+FIXTURE_VARIANT_ADD(memory, vdso_unmapped) {
+	.kind = {
+		.make = make_vdso_unmapped,
+		.any_content = true,
+		.write = -EFAULT,
+		.nowait_write = -EFAULT,
+	},
+};
+
+/* What nobody may have. */
+FIXTURE_VARIANT_ADD(memory, read_only) {
+	.kind = {
+		.make = make_read_only,
+		.content = BYTE,
+		.write = -EFAULT,
+		.nowait_write = -EFAULT,
+	},
+};
+
+FIXTURE_VARIANT_ADD(memory, protected) {
+	.kind = {
+		.make = make_protected,
+		.content = BYTE,
+		.read = -EFAULT,
+		.write = -EFAULT,
+		.nowait_read = -EFAULT,
+		.nowait_write = -EFAULT,
+	},
+};
+
+FIXTURE_VARIANT_ADD(memory, gone) {
+	.kind = {
+		.make = make_gone,
+		.content = BYTE,
+		.read = -EFAULT,
+		.write = -EFAULT,
+		.nowait_read = -EFAULT,
+		.nowait_write = -EFAULT,
+	},
+};
+
+FIXTURE_VARIANT_ADD(memory, beyond_end) {
+	.kind = {
+		.make = make_beyond_end,
+		.content = BYTE,
+		.read = -EFAULT,
+		.write = -EFAULT,
+		.nowait_read = -EFAULT,
+		.nowait_write = -EFAULT,
+	},
+};
+
+FIXTURE_VARIANT_ADD(memory, secret) {
+	.kind = {
+		.make = make_secret,
+		.content = BYTE,
+		.read = -EFAULT,
+		.write = -EFAULT,
+		.nowait_read = -EFAULT,
+		.nowait_write = -EFAULT,
+	},
+};
+
+/* What does not wait now, but could: NOWAIT does not try. */
+FIXTURE_VARIANT_ADD(memory, shared_hole) {
+	.kind = {
+		.make = make_shared_hole,
+		.nowait_read = -EFAULT,
+		.nowait_write = -EFAULT,
+	},
+};
+
+FIXTURE_VARIANT_ADD(memory, hugetlb_untouched) {
+	.kind = {
+		.make = make_hugetlb_untouched,
+		.nowait_read = -EFAULT,
+		.nowait_write = -EFAULT,
+		.root = true,
+	},
+};
+
+FIXTURE_VARIANT_ADD(memory, ring) {
+	.kind = {
+		.make = map_ring,
+		.any_content = true,
+		.nowait_read = -EFAULT,
+		.nowait_write = -EFAULT,
+	},
+};
+
+FIXTURE_VARIANT_ADD(memory, ring_mapped) {
+	.kind = {
+		.make = make_ring_mapped,
+		.any_content = true,
+		.nowait_write = -EFAULT,
+	},
+};
+
+static bool sharer_saw_nothing(struct memory *memory)
+{
+	return !memory->sharer.pid || !procmap_child_finish(&memory->sharer);
+}
+
+static bool file_is_the_same(const struct memory *memory)
+{
+	char data[PVM_ROOM];
+
+	return memory->file < 0 ||
+	       (pread(memory->file, data, memory->size, 0) == memory->size &&
+		pvm_all(data, BYTE, memory->size));
+}
+
+/* Makes the memory; when it is told a byte and a size, it sees whether that is in it. */
+static int has_memory(struct procmap_child *child, void *arg)
+{
+	bool (*make)(struct memory *memory) = arg;
+	struct memory memory = { .file = -1 };
+	__u64 byte, size;
+
+	if (!HOLDS(make(&memory)) || !HOLDS(!procmap_send(child, (unsigned long)memory.addr)) ||
+	    !HOLDS(!procmap_send(child, memory.size)) || !HOLDS(!procmap_recv(child, &byte)))
+		return 1;
+	if (procmap_recv(child, &size))
+		return 1;
+	return HOLDS(pvm_all(memory.addr, byte, size)) && HOLDS(sharer_saw_nothing(&memory)) &&
+	       HOLDS(file_is_the_same(&memory)) ? 0 : 1;
+}
+
+FIXTURE_SETUP(memory)
+{
+	__u64 addr, size;
+
+	if (variant->kind.root && geteuid())
+		return;
+	ASSERT_EQ(0, procmap_child_start(&self->t.child, has_memory, variant->kind.make));
+	self->t.runs = true;
+	ASSERT_EQ(0, procmap_recv(&self->t.child, &addr));
+	ASSERT_EQ(0, procmap_recv(&self->t.child, &size));
+	self->t.addr = (char *)(unsigned long)addr;
+	self->t.size = size < PVM_ROOM ? size : PVM_ROOM;
+}
+
+FIXTURE_TEARDOWN(memory)
+{
+	if (self->t.runs)
+		procmap_child_kill(&self->t.child);
+}
+
+#define NEEDS_ROOT	"%s: this kind of memory needs root"
+
+static long copy(struct tested *t, bool write, size_t offset, size_t size, unsigned long flags)
+{
+	return pvm_copy(write, t->child.pid, t->addr + offset, t->data, size, flags);
+}
+
+/* Reads twice: the second time it is in the page tables. */
+static void check_read(struct __test_metadata *_metadata, struct tested *t,
+		       const struct kind *kind, unsigned long flags)
+{
+	int error = flags ? kind->nowait_read : kind->read;
+	int i;
+
+	for (i = 0; i < 2; i++) {
+		memset(t->data, PROCMAP_POISON, PVM_ROOM);
+		EXPECT_EQ(error ? error : t->size, copy(t, false, 0, t->size, flags));
+		if (error || !kind->any_content) {
+			EXPECT_TRUE(pvm_all(t->data, error ? PROCMAP_POISON : kind->content,
+					    t->size));
+		}
+		EXPECT_TRUE(pvm_all(t->data + t->size, PROCMAP_POISON, PVM_ROOM - t->size));
+	}
+}
+
+TEST_F(memory, NOWAIT_reads_it)
+{
+	if (!self->t.runs)
+		SKIP(return, NEEDS_ROOT, _metadata->name);
+	check_read(_metadata, &self->t, &variant->kind, PROCESS_VM_NOWAIT);
+}
+
+TEST_F(memory, without_flags_it_is_read_as_before)
+{
+	if (!self->t.runs)
+		SKIP(return, NEEDS_ROOT, _metadata->name);
+	check_read(_metadata, &self->t, &variant->kind, 0);
+}
+
+static void check_write(struct __test_metadata *_metadata, struct tested *t,
+			const struct kind *kind, unsigned long flags)
+{
+	int error = flags ? kind->nowait_write : kind->write;
+
+	memset(t->data, NEW, PVM_ROOM);
+	EXPECT_EQ(error ? error : t->size, copy(t, true, 0, t->size, flags));
+	/* What it was, it is still; if it is anything to the target. */
+	if (kind->any_content || (error && kind->read))
+		return;
+	ASSERT_EQ(0, procmap_send(&t->child, error ? kind->content : NEW));
+	ASSERT_EQ(0, procmap_send(&t->child, t->size));
+	EXPECT_EQ(0, procmap_child_wait(&t->child));
+	t->runs = false;
+}
+
+TEST_F(memory, NOWAIT_writes_it)
+{
+	if (!self->t.runs)
+		SKIP(return, NEEDS_ROOT, _metadata->name);
+	check_write(_metadata, &self->t, &variant->kind, PROCESS_VM_NOWAIT);
+}
+
+TEST_F(memory, without_flags_it_is_written_as_before)
+{
+	if (!self->t.runs)
+		SKIP(return, NEEDS_ROOT, _metadata->name);
+	check_write(_metadata, &self->t, &variant->kind, 0);
+}
+
+/* Any alignment, across the borders of pages. */
+TEST_F(memory, NOWAIT_reads_any_part_of_it)
+{
+	static const size_t starts[] = { 0, 1, 4095, 4096, 4097, 8191 };
+	static const size_t sizes[] = { 1, 2, 3, 4095, 4096, 4097 };
+	const struct kind *kind = &variant->kind;
+	struct tested *t = &self->t;
+	int i, j;
+
+	if (!t->runs)
+		SKIP(return, NEEDS_ROOT, _metadata->name);
+	for (i = 0; i < ARRAY_SIZE(starts) && !kind->nowait_read; i++) {
+		for (j = 0; j < ARRAY_SIZE(sizes); j++) {
+			size_t size = sizes[j];
+
+			if (starts[i] + size > t->size)
+				continue;
+			memset(t->data, PROCMAP_POISON, PVM_ROOM);
+			EXPECT_EQ(size, copy(t, false, starts[i], size, PROCESS_VM_NOWAIT));
+			if (!kind->any_content)
+				EXPECT_TRUE(pvm_all(t->data, kind->content, size));
+			EXPECT_TRUE(pvm_all(t->data + size, PROCMAP_POISON, PVM_ROOM - size));
+		}
+	}
+}
+
+/* [vsyscall] is no memory of the process; whatever this kernel makes of it. */
+TEST(vsyscall_is_with_NOWAIT_what_it_is_without)
+{
+	const void *vsyscall = (void *)(unsigned long)VSYSCALL;
+	unsigned char with[64], without[64];
+	long expected;
+
+	memset(with, PROCMAP_POISON, sizeof(with));
+	memset(without, PROCMAP_POISON, sizeof(without));
+	expected = pvm_copy(false, getpid(), vsyscall, without, sizeof(without), 0);
+	EXPECT_EQ(expected, pvm_copy(false, getpid(), vsyscall, with, sizeof(with),
+				     PROCESS_VM_NOWAIT));
+	EXPECT_EQ(0, memcmp(with, without, sizeof(with)));
+	EXPECT_EQ(-EFAULT, pvm_copy(true, getpid(), vsyscall, with, sizeof(with),
+				    PROCESS_VM_NOWAIT));
+}
+
+TEST_HARNESS_MAIN

@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Memory that cannot be had without waiting: with PROCESS_VM_NOWAIT every call
+ * returns at once, without flags it waits, as ever.
+ */
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "pvm_harness.h"
+#include "victim.h"
+
+static void __attribute__((constructor)) stall_require(void)
+{
+	if (geteuid())
+		ksft_exit_skip("userfaultfd, swapon() and FUSE here need root\n");
+}
+
+FIXTURE(stall) {
+	struct victim victim;
+	size_t page;
+};
+
+FIXTURE_VARIANT(stall) {
+	const struct victim_kind *kind;
+};
+
+FIXTURE_VARIANT_ADD(stall, uffd_missing) {
+	.kind = &victim_uffd_missing,
+};
+
+FIXTURE_VARIANT_ADD(stall, uffd_missing_shmem) {
+	.kind = &victim_uffd_missing_shmem,
+};
+
+FIXTURE_VARIANT_ADD(stall, uffd_minor) {
+	.kind = &victim_uffd_minor,
+};
+
+FIXTURE_VARIANT_ADD(stall, uffd_wp) {
+	.kind = &victim_uffd_wp,
+};
+
+FIXTURE_VARIANT_ADD(stall, fuse_page) {
+	.kind = &victim_fuse_page,
+};
+
+FIXTURE_VARIANT_ADD(stall, fuse_queue) {
+	.kind = &victim_fuse_queue,
+};
+
+FIXTURE_VARIANT_ADD(stall, fuse_reading) {
+	.kind = &victim_fuse_reading,
+};
+
+FIXTURE_VARIANT_ADD(stall, locked_unmapped) {
+	.kind = &victim_locked_unmapped,
+};
+
+FIXTURE_VARIANT_ADD(stall, locked_private) {
+	.kind = &victim_locked_private,
+};
+
+FIXTURE_VARIANT_ADD(stall, locked_mapped) {
+	.kind = &victim_locked_mapped,
+};
+
+FIXTURE_VARIANT_ADD(stall, writeback) {
+	.kind = &victim_writeback,
+};
+
+FIXTURE_VARIANT_ADD(stall, swapped) {
+	.kind = &victim_swapped,
+};
+
+FIXTURE_VARIANT_ADD(stall, mmap_written) {
+	.kind = &victim_mmap_written,
+};
+
+FIXTURE_VARIANT_ADD(stall, mmap_queued) {
+	.kind = &victim_mmap_queued,
+};
+
+FIXTURE_VARIANT_ADD(stall, exec) {
+	.kind = &victim_exec,
+};
+
+FIXTURE_VARIANT_ADD(stall, exec_old_mm) {
+	.kind = &victim_exec_old_mm,
+};
+
+FIXTURE_SETUP(stall)
+{
+	self->page = sysconf(_SC_PAGESIZE);
+	ASSERT_EQ(0, victim_start(&self->victim, variant->kind));
+}
+
+FIXTURE_TEARDOWN(stall)
+{
+	victim_stop(&self->victim);
+}
+
+static struct pvm_io io_of(const struct victim *victim, bool write, unsigned long flags)
+{
+	return (struct pvm_io) {
+		.write = write,
+		.pid = victim->pid,
+		.flags = flags,
+		.remote = { { .iov_base = victim->addr, .iov_len = 1 } },
+		.nr = 1,
+		.byte = VICTIM_BYTE,
+	};
+}
+
+TEST_F_TIMEOUT(stall, NOWAIT_returns, 60)
+{
+	struct pvm_attempt attempt;
+	struct pvm_io io;
+	int write, round;
+
+	for (round = 0; round < 3; round++) {
+		for (write = VICTIM_READ; write <= VICTIM_WRITE; write++) {
+			io = io_of(&self->victim, write, PROCESS_VM_NOWAIT);
+			ASSERT_EQ(0, pvm_attempt_start(&attempt, &io));
+			ASSERT_TRUE(pvm_attempt_returns(&attempt, PVM_SOON_MS));
+			EXPECT_EQ(variant->kind->nowait[write], attempt.outcome->ret);
+			if (!write)
+				EXPECT_EQ(attempt.outcome->ret == 1 ? VICTIM_BYTE : PROCMAP_POISON,
+					  attempt.outcome->data[0]);
+			EXPECT_TRUE(pvm_all(attempt.outcome->data + 1,
+					    write ? VICTIM_BYTE : PROCMAP_POISON, PVM_ROOM - 1));
+			EXPECT_EQ(0, pvm_attempt_end(&attempt));
+		}
+	}
+}
+
+/* What precedes the byte that would wait is copied: in one piece, and in one of its own. */
+TEST_F_TIMEOUT(stall, NOWAIT_returns_a_short_count_where_something_can_be_had, 60)
+{
+	size_t before = variant->kind->prefix ? 100 : 0;
+	struct pvm_attempt attempt;
+	struct pvm_io io;
+	int write, pieces;
+
+	for (write = VICTIM_READ; write <= VICTIM_WRITE; write++) {
+		int once = variant->kind->nowait[write];
+		long expected = once == 1 ? before + 50 : before ? before : once;
+
+		for (pieces = 1; pieces <= 2; pieces++) {
+			io = io_of(&self->victim, write, PROCESS_VM_NOWAIT);
+			io.remote[0].iov_base = self->victim.addr - before;
+			io.remote[0].iov_len = pieces == 1 ? before + 50 : before;
+			io.remote[1].iov_base = self->victim.addr;
+			io.remote[1].iov_len = 50;
+			io.nr = pieces;
+			ASSERT_EQ(0, pvm_attempt_start(&attempt, &io));
+			ASSERT_TRUE(pvm_attempt_returns(&attempt, PVM_SOON_MS));
+			EXPECT_EQ(expected, attempt.outcome->ret);
+			if (!write && expected > 0) {
+				EXPECT_TRUE(pvm_all(attempt.outcome->data, VICTIM_BYTE, expected));
+				EXPECT_TRUE(pvm_all(attempt.outcome->data + expected,
+						    PROCMAP_POISON, PVM_ROOM - expected));
+			}
+			EXPECT_EQ(0, pvm_attempt_end(&attempt));
+		}
+	}
+}
+
+TEST_F_TIMEOUT(stall, without_flags_it_waits_as_before, 120)
+{
+	struct pvm_attempt attempt[2];
+	bool changed = variant->kind->replaced;
+	struct pvm_io io;
+	int write;
+
+	for (write = VICTIM_READ; write <= VICTIM_WRITE; write++) {
+		io = io_of(&self->victim, write, 0);
+		ASSERT_EQ(0, pvm_attempt_start(&attempt[write], &io));
+		EXPECT_EQ(!variant->kind->waits[write],
+			  pvm_attempt_returns(&attempt[write], variant->kind->waits[write] ?
+					      PVM_NEVER_MS : PVM_SOON_MS));
+	}
+	ASSERT_EQ(0, victim_release(&self->victim));
+	for (write = VICTIM_READ; write <= VICTIM_WRITE; write++) {
+		ASSERT_TRUE(pvm_attempt_returns(&attempt[write], PVM_SOON_MS));
+		if (!changed)
+			EXPECT_EQ(1, attempt[write].outcome->ret);
+		if (!changed && !write && variant->kind != &victim_uffd_missing &&
+		    variant->kind != &victim_uffd_missing_shmem)
+			EXPECT_EQ(VICTIM_BYTE, attempt[write].outcome->data[0]);
+		EXPECT_EQ(0, pvm_attempt_end(&attempt[write]));
+	}
+}
+
+TEST_HARNESS_MAIN

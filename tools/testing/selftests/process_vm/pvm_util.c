@@ -1,0 +1,325 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Calls, calls that may not return, and what others see: see pvm_util.h. */
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "pvm_util.h"
+
+/**
+ * pvm_call() - one call
+ * @call: its arguments
+ *
+ * Return: bytes copied, or -errno.
+ */
+long pvm_call(const struct pvm_call *call)
+{
+	long ret = syscall(call->write ? __NR_process_vm_writev : __NR_process_vm_readv, call->pid,
+			   call->local, call->nr_local, call->remote, call->nr_remote,
+			   call->flags);
+
+	return ret < 0 ? -errno : ret;
+}
+
+/**
+ * pvm_copy() - one call, one piece of memory
+ * @write: write to the other process, else read from it
+ * @pid: process or pidfd
+ * @remote: address there
+ * @local: address here
+ * @size: bytes
+ * @flags: PROCESS_VM_*
+ *
+ * Return: bytes copied, or -errno.
+ */
+long pvm_copy(bool write, int pid, const void *remote, const void *local, size_t size,
+	      unsigned long flags)
+{
+	struct iovec here = { .iov_base = (void *)local, .iov_len = size };
+	struct iovec there = { .iov_base = (void *)remote, .iov_len = size };
+	struct pvm_call call = {
+		.write = write,
+		.pid = pid,
+		.flags = flags,
+		.local = &here,
+		.nr_local = 1,
+		.remote = &there,
+		.nr_remote = 1,
+	};
+
+	return pvm_call(&call);
+}
+
+/**
+ * pvm_supported() - does this kernel know the flags?
+ *
+ * Asks the way the documentation recommends: with buffers that cannot be read.
+ *
+ * Return: false when it says EINVAL to each of them.
+ */
+bool pvm_supported(void)
+{
+	struct pvm_call call = { .pid = getpid(), .nr_local = 1, .nr_remote = 1 };
+	bool pidfd, nowait;
+
+	call.flags = PROCESS_VM_PIDFD;
+	pidfd = pvm_call(&call) != -EINVAL;
+	call.flags = PROCESS_VM_NOWAIT;
+	nowait = pvm_call(&call) != -EINVAL;
+	return pidfd || nowait;
+}
+
+/**
+ * pvm_now() - a clock that only goes forward
+ *
+ * Return: nanoseconds.
+ */
+__u64 pvm_now(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return now.tv_sec * 1000000000ULL + now.tv_nsec;
+}
+
+struct attempt {
+	const struct pvm_io *io;
+	struct pvm_outcome *outcome;
+};
+
+static int attempts(struct procmap_child *child, void *arg)
+{
+	struct attempt *attempt = arg;
+	const struct pvm_io *io = attempt->io;
+	struct pvm_outcome *outcome = attempt->outcome;
+	struct iovec local = { .iov_base = outcome->data };
+	struct pvm_call call = {
+		.write = io->write,
+		.pid = io->pid,
+		.flags = io->flags,
+		.local = &local,
+		.nr_local = 1,
+		.remote = io->remote,
+		.nr_remote = io->nr,
+	};
+	__u64 start;
+	unsigned int i;
+
+	for (i = 0; i < io->nr; i++)
+		local.iov_len += io->remote[i].iov_len;
+	if (!HOLDS(local.iov_len <= PVM_ROOM))
+		return 1;
+	memset(outcome->data, io->write ? io->byte : PROCMAP_POISON, PVM_ROOM);
+	start = pvm_now();
+	outcome->ret = pvm_call(&call);
+	outcome->ns = pvm_now() - start;
+	return 0;
+}
+
+/**
+ * pvm_attempt_start() - make a call in a process of its own
+ * @attempt: gets the process; pvm_attempt_end() ends it
+ * @io: the call
+ *
+ * Return: 0 or -errno.
+ */
+int pvm_attempt_start(struct pvm_attempt *attempt, const struct pvm_io *io)
+{
+	struct attempt arg = { .io = io };
+
+	attempt->outcome = mmap(NULL, sizeof(*attempt->outcome), PROT_READ | PROT_WRITE,
+				MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (attempt->outcome == MAP_FAILED)
+		return -errno;
+	arg.outcome = attempt->outcome;
+	return procmap_child_start(&attempt->child, attempts, &arg);
+}
+
+/**
+ * pvm_comes() - wait until a child has sent something, or has ended
+ * @child: the child
+ * @timeout_ms: how long
+ *
+ * Return: false when it did not.
+ */
+bool pvm_comes(const struct procmap_child *child, int timeout_ms)
+{
+	struct pollfd fd = { .fd = child->sock, .events = POLLIN };
+
+	return poll(&fd, 1, timeout_ms) == 1;
+}
+
+/**
+ * pvm_attempt_returns() - wait until the call has returned
+ * @attempt: the attempt
+ * @timeout_ms: how long
+ *
+ * Return: false when it has not.
+ */
+bool pvm_attempt_returns(const struct pvm_attempt *attempt, int timeout_ms)
+{
+	return pvm_comes(&attempt->child, timeout_ms);
+}
+
+/**
+ * pvm_attempt_end() - kill the process, wait for its end, release everything
+ * @attempt: the attempt
+ *
+ * Return: 0 if the call had returned.
+ */
+int pvm_attempt_end(struct pvm_attempt *attempt)
+{
+	int ret;
+
+	if (!pvm_comes(&attempt->child, 0))
+		kill(attempt->child.pid, SIGKILL);
+	ret = procmap_child_wait(&attempt->child);
+	munmap(attempt->outcome, sizeof(*attempt->outcome));
+	return ret;
+}
+
+/**
+ * pvm_thread_state() - what a thread is doing
+ * @pid: its process
+ * @tid: the thread
+ *
+ * Return: the letter of its stat file; 0: it is gone.
+ */
+char pvm_thread_state(pid_t pid, pid_t tid)
+{
+	char path[64], line[256], *paren;
+	FILE *file;
+
+	snprintf(path, sizeof(path), "/proc/%d/task/%d/stat", pid, tid);
+	file = fopen(path, "r");
+	if (!file)
+		return 0;
+	paren = fgets(line, sizeof(line), file) ? strrchr(line, ')') : NULL;
+	fclose(file);
+	return paren ? paren[2] : 0;
+}
+
+/**
+ * pvm_gets_stuck() - wait until a thread waits in the kernel for good
+ * @pid: its process
+ * @tid: the thread
+ *
+ * Return: false when it is not found so many times in a row.
+ */
+bool pvm_gets_stuck(pid_t pid, pid_t tid)
+{
+	int waited, stuck = 0;
+
+	for (waited = 0; waited < PVM_SOON_MS && stuck < 10; waited += 10) {
+		stuck = pvm_thread_state(pid, tid) == 'D' ? stuck + 1 : 0;
+		usleep(10000);
+	}
+	return stuck == 10;
+}
+
+/**
+ * pvm_peek() - read another process' memory in another way
+ * @pid: the process
+ * @addr: where from
+ * @data: where to
+ * @size: bytes
+ *
+ * Return: bytes read, or -errno.
+ */
+ssize_t pvm_peek(pid_t pid, const void *addr, void *data, size_t size)
+{
+	char path[64];
+	ssize_t ret;
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%d/mem", pid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	ret = pread(fd, data, size, (unsigned long)addr);
+	if (ret < 0)
+		ret = -errno;
+	close(fd);
+	return ret;
+}
+
+/**
+ * pvm_all() - are all bytes the same?
+ * @data: the bytes
+ * @byte: what each has to be
+ * @size: their number
+ *
+ * Return: true if they are.
+ */
+bool pvm_all(const void *data, unsigned char byte, size_t size)
+{
+	const unsigned char *at = data;
+	size_t i;
+
+	for (i = 0; i < size; i++)
+		if (at[i] != byte)
+			return false;
+	return true;
+}
+
+/**
+ * pvm_pagemap() - the entry of /proc/self/pagemap
+ * @addr: an address of the caller
+ *
+ * Return: the entry; 0: nothing, or no such file.
+ */
+__u64 pvm_pagemap(const void *addr)
+{
+	off_t at = (unsigned long)addr / sysconf(_SC_PAGESIZE) * sizeof(__u64);
+	int fd = open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC);
+	__u64 entry = 0;
+
+	if (fd < 0 || pread(fd, &entry, sizeof(entry), at) != sizeof(entry))
+		entry = 0;
+	close(fd);
+	return entry;
+}
+
+/**
+ * pvm_write_file() - write a text to a file that exists
+ * @path: the file
+ * @text: the text
+ *
+ * Return: 0 or -errno.
+ */
+int pvm_write_file(const char *path, const char *text)
+{
+	int fd = open(path, O_WRONLY | O_CLOEXEC);
+	int ret = fd < 0 || write(fd, text, strlen(text)) < 0 ? -errno : 0;
+
+	close(fd);
+	return ret;
+}
+
+/**
+ * pvm_read_number() - read a file that contains a number
+ * @path: the file
+ *
+ * Return: the number, or -1.
+ */
+long pvm_read_number(const char *path)
+{
+	FILE *file = fopen(path, "re");
+	long number;
+
+	if (!file)
+		return -1;
+	if (fscanf(file, "%ld", &number) != 1)
+		number = -1;
+	fclose(file);
+	return number;
+}

@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * What the tests of process_vm_readv() and process_vm_writev() share: calls with
+ * errno folded in, calls that run in a process of their own because they may not
+ * return, the target's memory as others see it.
+ * Functions return what the comment says, and -errno on failure.
+ */
+#ifndef SELFTEST_PVM_UTIL_H
+#define SELFTEST_PVM_UTIL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+#include <sys/uio.h>
+#include <linux/process_vm.h>
+
+#include "../procmap/procmap_util.h"
+
+#define PVM_FLAGS	(PROCESS_VM_PIDFD | PROCESS_VM_NOWAIT)
+
+/* What must come, comes within this; what must not is waited for that long. */
+#define PVM_SOON_MS	15000
+#define PVM_NEVER_MS	500
+
+#define PVM_MAX_IOV	8
+#define PVM_ROOM	(4 * 4096)
+
+/**
+ * struct pvm_call - the arguments of one call
+ * @write: process_vm_writev(), else process_vm_readv()
+ * @pid: process or pidfd
+ * @flags: PROCESS_VM_*
+ * @local: where to copy to or from here
+ * @remote: where to copy from or to there
+ */
+struct pvm_call {
+	bool write;
+	int pid;
+	unsigned long flags;
+	const struct iovec *local;
+	unsigned long nr_local;
+	const struct iovec *remote;
+	unsigned long nr_remote;
+};
+
+long pvm_call(const struct pvm_call *call);
+long pvm_copy(bool write, int pid, const void *remote, const void *local, size_t size,
+	      unsigned long flags);
+bool pvm_supported(void);
+
+/**
+ * struct pvm_io - a call that may not return
+ * @write: as in struct pvm_call
+ * @pid: as in struct pvm_call
+ * @flags: as in struct pvm_call
+ * @remote: where to copy from or to; PVM_ROOM bytes at most in all
+ * @nr: number of @remote
+ * @byte: what to write
+ */
+struct pvm_io {
+	bool write;
+	int pid;
+	unsigned long flags;
+	struct iovec remote[PVM_MAX_IOV];
+	unsigned int nr;
+	unsigned char byte;
+};
+
+/* In memory that both processes share. */
+struct pvm_outcome {
+	long ret;
+	__u64 ns;
+	unsigned char data[PVM_ROOM];
+};
+
+/**
+ * struct pvm_attempt - such a call under way
+ * @child: the process that makes it
+ * @outcome: what came out of it, once it has returned
+ */
+struct pvm_attempt {
+	struct procmap_child child;
+	struct pvm_outcome *outcome;
+};
+
+int pvm_attempt_start(struct pvm_attempt *attempt, const struct pvm_io *io);
+bool pvm_attempt_returns(const struct pvm_attempt *attempt, int timeout_ms);
+int pvm_attempt_end(struct pvm_attempt *attempt);
+
+bool pvm_comes(const struct procmap_child *child, int timeout_ms);
+char pvm_thread_state(pid_t pid, pid_t tid);
+bool pvm_gets_stuck(pid_t pid, pid_t tid);
+
+ssize_t pvm_peek(pid_t pid, const void *addr, void *data, size_t size);
+bool pvm_all(const void *data, unsigned char byte, size_t size);
+__u64 pvm_pagemap(const void *addr);
+__u64 pvm_now(void);
+int pvm_write_file(const char *path, const char *text);
+long pvm_read_number(const char *path);
+
+#define PVM_PAGE_PRESENT	0x8000000000000000ULL
+#define PVM_PAGE_SWAPPED	0x4000000000000000ULL
+/* Root alone sees it. */
+#define PVM_PAGE_FRAME		0x007fffffffffffffULL
+
+#endif /* SELFTEST_PVM_UTIL_H */

@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: GPL-2.0
+/* What all victims have in common: see victim.h. */
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "victim.h"
+
+const struct victim_kind * const victim_kinds[] = {
+	&victim_uffd_missing, &victim_uffd_missing_shmem, &victim_uffd_minor, &victim_uffd_wp,
+	&victim_fuse_page, &victim_fuse_queue, &victim_fuse_reading, &victim_locked_unmapped,
+	&victim_locked_private, &victim_locked_mapped, &victim_writeback, &victim_swapped,
+	&victim_mmap_written, &victim_mmap_queued, &victim_exec, &victim_exec_old_mm, NULL,
+};
+
+/**
+ * victim_pair() - in a victim: two pages of its own, the first of them filled
+ *
+ * Return: the second page, which the caller replaces or uses as it is; NULL: no
+ * memory.
+ */
+char *victim_pair(void)
+{
+	size_t page = sysconf(_SC_PAGESIZE);
+	char *pair = mmap(NULL, 2 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
+			  -1, 0);
+
+	if (pair == MAP_FAILED)
+		return NULL;
+	memset(pair, VICTIM_BYTE, page);
+	return pair + page;
+}
+
+/**
+ * victim_map_file() - in a victim: map the file of its server
+ * @victim: the victim
+ * @where: address, or NULL for any
+ * @size: bytes
+ * @flags: MAP_SHARED or MAP_PRIVATE
+ *
+ * Return: the address, or NULL. No descriptor stays open: to close it would ask
+ * the server for something.
+ */
+char *victim_map_file(struct victim *victim, char *where, size_t size, int flags)
+{
+	int fd = fuse_server_open(&victim->server, 0, O_RDWR);
+	char *map;
+
+	if (fd < 0)
+		return NULL;
+	map = mmap(where, size, PROT_READ | PROT_WRITE, flags | (where ? MAP_FIXED : 0), fd, 0);
+	close(fd);
+	return map == MAP_FAILED ? NULL : map;
+}
+
+/**
+ * victim_run() - start the process of a victim
+ * @victim: the victim
+ * @fn: what it runs, with the victim as argument; it sends the address, and then
+ *	waits for a message before it ends
+ *
+ * Return: 0 or -errno.
+ */
+int victim_run(struct victim *victim, int (*fn)(struct procmap_child *child, void *arg))
+{
+	__u64 addr;
+	int ret = procmap_child_start(&victim->child, fn, victim);
+
+	if (ret)
+		return ret;
+	victim->child_runs = true;
+	victim->pid = victim->child.pid;
+	ret = procmap_recv(&victim->child, &addr);
+	victim->addr = (char *)(unsigned long)addr;
+	return ret;
+}
+
+/**
+ * victim_serve() - start a server for a victim, with one file
+ * @victim: the victim
+ * @pages: size of the file
+ * @init_flags: see fuse_server_start_flags()
+ *
+ * Return: 0 or -errno.
+ */
+int victim_serve(struct victim *victim, unsigned int pages, unsigned int init_flags)
+{
+	struct fuse_server_file file = { .size = pages * sysconf(_SC_PAGESIZE) };
+	void *data = malloc(file.size);
+	int ret;
+
+	if (!data)
+		return -ENOMEM;
+	file.data = memset(data, VICTIM_BYTE, file.size);
+	ret = fuse_server_start_flags(&victim->server, &file, 1, init_flags);
+	free(data);
+	victim->server_runs = !ret;
+	victim->file_size = file.size;
+	return ret;
+}
+
+/**
+ * victim_start() - start a victim, and wait until it is in its state
+ * @victim: the victim; victim_stop() ends it, also when this function fails
+ * @kind: its kind
+ *
+ * Return: 0; -EDEADLK: it did not get into its state; or another -errno.
+ */
+int victim_start(struct victim *victim, const struct victim_kind *kind)
+{
+	memset(victim, 0, sizeof(*victim));
+	victim->kind = kind;
+	victim->file = -1;
+	victim->loop = -1;
+	victim->go[0] = -1;
+	victim->go[1] = -1;
+	if (pipe2(victim->go, O_CLOEXEC))
+		return -errno;
+	return kind->start(victim);
+}
+
+/**
+ * victim_release() - let a victim go
+ * @victim: the victim, in its state
+ *
+ * Return: 0 or -errno.
+ */
+int victim_release(struct victim *victim)
+{
+	return victim->kind->release(victim);
+}
+
+/**
+ * victim_stop() - end a victim and everything that belongs to it
+ * @victim: the victim, released or not, or half started
+ */
+void victim_stop(struct victim *victim)
+{
+	if (victim->child_runs)
+		kill(victim->child.pid, SIGKILL);
+	if (victim->pid > 0 && victim->pid != victim->child.pid)
+		kill(victim->pid, SIGKILL);
+	/* Whoever waits for the server does not notice that he is killed. */
+	if (victim->server_runs) {
+		fuse_server_release(&victim->server, 0, FUSE_READ);
+		fuse_server_release(&victim->server, 0, FUSE_WRITE);
+		fuse_server_release(&victim->server, 0, FUSE_SETATTR);
+		fuse_server_unlock(&victim->server);
+	}
+	if (victim->child_runs)
+		procmap_child_wait(&victim->child);
+	victim_swap_off(victim);
+	close(victim->go[0]);
+	close(victim->go[1]);
+	close(victim->file);
+	if (victim->server_runs)
+		fuse_server_stop(&victim->server);
+}

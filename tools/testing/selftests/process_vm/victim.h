@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Processes whose memory cannot be had without waiting, each in its own way.
+ *
+ * A victim is brought into its state by victim_start(), stays there for as long
+ * as one likes, and is let go by victim_release(); then nobody has to wait for
+ * it any more. Most need root. Functions return 0, and -errno on failure.
+ */
+#ifndef SELFTEST_VICTIM_H
+#define SELFTEST_VICTIM_H
+
+#include "../procmap/fuse_server.h"
+#include "pvm_util.h"
+
+/* What a victim's memory is filled with. */
+#define VICTIM_BYTE	'v'
+
+enum { VICTIM_READ, VICTIM_WRITE };
+
+struct victim;
+
+/**
+ * struct victim_kind - a way to be waited for
+ * @name: for humans
+ * @start: brings a victim into the state
+ * @release: lets it go
+ * @mode: for @start
+ * @nowait: what PROCESS_VM_NOWAIT has to return for the first byte, for reading
+ *	and for writing: 1 or -errno
+ * @waits: does a call without flags wait, for reading and for writing?
+ * @prefix: the page before the first byte can be had in any case
+ * @replaced: when it is let go, the address space has become another
+ */
+struct victim_kind {
+	const char *name;
+	int (*start)(struct victim *victim);
+	int (*release)(struct victim *victim);
+	int mode;
+	int nowait[2];
+	bool waits[2];
+	bool prefix;
+	bool replaced;
+};
+
+/**
+ * struct victim - such a process
+ * @kind: its kind
+ * @child: the process, or the one that started it
+ * @pid: the process
+ * @addr: the byte that cannot be had, at the start of a page
+ */
+struct victim {
+	const struct victim_kind *kind;
+	struct procmap_child child;
+	pid_t pid;
+	char *addr;
+	struct fuse_server server;
+	bool server_runs;
+	bool child_runs;
+	int go[2];
+	size_t file_size;
+	int file;
+	int loop;
+	char loop_path[32];
+	bool swap_on;
+};
+
+extern const struct victim_kind victim_uffd_missing, victim_uffd_missing_shmem, victim_uffd_minor,
+	victim_uffd_wp;
+extern const struct victim_kind victim_fuse_page, victim_fuse_queue, victim_fuse_reading,
+	victim_locked_unmapped, victim_locked_private, victim_locked_mapped, victim_writeback;
+extern const struct victim_kind victim_swapped;
+extern const struct victim_kind victim_mmap_written, victim_mmap_queued, victim_exec,
+	victim_exec_old_mm;
+/* All of them; the last is NULL. */
+extern const struct victim_kind * const victim_kinds[];
+
+int victim_start(struct victim *victim, const struct victim_kind *kind);
+int victim_release(struct victim *victim);
+void victim_stop(struct victim *victim);
+
+int victim_run(struct victim *victim, int (*fn)(struct procmap_child *child, void *arg));
+int victim_serve(struct victim *victim, unsigned int pages, unsigned int init_flags);
+char *victim_pair(void);
+char *victim_map_file(struct victim *victim, char *where, size_t size, int flags);
+void victim_swap_off(struct victim *victim);
+
+#endif /* SELFTEST_VICTIM_H */

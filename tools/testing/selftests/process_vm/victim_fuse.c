@@ -1,0 +1,239 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Victims of a FUSE server that does not answer, and of locked pages. */
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "victim.h"
+
+/* As do_init() of the server has it. */
+#define QUEUE		12
+/* No two of the pages that are asked for are near enough to be read together. */
+#define FAR_PAGES	64
+#define NR_FAR		48
+
+/* What the victim does with its page. */
+enum { LEAVES_IT, READS_IT, CACHES_IT, CACHES_IT_PRIVATELY, CHANGES_IT, WRITES_IT_BACK, QUEUES };
+
+static void *reads_page(void *arg)
+{
+	char *addr = arg;
+
+	__atomic_load_n(addr, __ATOMIC_RELAXED);
+	return NULL;
+}
+
+/* Asks for other pages until the server's queue has no room: then it waits itself. */
+static void *fills_queue(void *arg)
+{
+	struct victim *victim = arg;
+	size_t page = sysconf(_SC_PAGESIZE);
+	unsigned int i;
+
+	procmap_send(&victim->child, syscall(__NR_gettid));
+	for (i = 1; i < NR_FAR; i++)
+		madvise(victim->addr + i * FAR_PAGES * page, page, MADV_WILLNEED);
+	return NULL;
+}
+
+static bool cache_page(struct victim *victim)
+{
+	int fd = fuse_server_open(&victim->server, 0, O_RDONLY);
+	char byte;
+	bool good = fd >= 0 && pread(fd, &byte, 1, 0) == 1 && byte == VICTIM_BYTE;
+
+	return !close(fd) && good;
+}
+
+/* While it is written back the page is clean, and write-protected. */
+static void *writes_back(void *arg)
+{
+	msync(arg, sysconf(_SC_PAGESIZE), MS_SYNC);
+	return NULL;
+}
+
+static bool map_page(struct victim *victim)
+{
+	int mode = victim->kind->mode;
+	size_t size = mode == QUEUES ? victim->file_size : sysconf(_SC_PAGESIZE);
+	char *pair = mode == QUEUES ? NULL : victim_pair();
+
+	if ((mode == CACHES_IT || mode == CACHES_IT_PRIVATELY) && !cache_page(victim))
+		return false;
+	victim->addr = victim_map_file(victim, pair, size,
+				       mode == CACHES_IT_PRIVATELY ? MAP_PRIVATE : MAP_SHARED);
+	return victim->addr && !madvise(victim->addr, size, MADV_RANDOM);
+}
+
+static int uses_file(struct procmap_child *child, void *arg)
+{
+	struct victim *victim = arg;
+	pthread_t thread;
+
+	victim->child = *child;
+	if (!HOLDS(map_page(victim)))
+		return 1;
+	if (victim->kind->mode == CHANGES_IT || victim->kind->mode == WRITES_IT_BACK)
+		__atomic_store_n(victim->addr, VICTIM_BYTE, __ATOMIC_RELAXED);
+	if (!HOLDS(!procmap_send(child, (unsigned long)victim->addr)) ||
+	    !HOLDS(!procmap_sync(child)))
+		return 1;
+	/* The server has been told to stall. */
+	if (victim->kind->mode == READS_IT &&
+	    !HOLDS(!pthread_create(&thread, NULL, reads_page, victim->addr)))
+		return 1;
+	if (victim->kind->mode == QUEUES &&
+	    !HOLDS(!pthread_create(&thread, NULL, fills_queue, victim)))
+		return 1;
+	if (victim->kind->mode == WRITES_IT_BACK &&
+	    !HOLDS(!pthread_create(&thread, NULL, writes_back, victim->addr)))
+		return 1;
+	return HOLDS(!procmap_sync(child)) ? 0 : 1;
+}
+
+static int stall(struct victim *victim, unsigned int opcode, unsigned int requests)
+{
+	int ret = fuse_server_stall(&victim->server, 0, opcode);
+
+	if (!ret)
+		ret = procmap_send(&victim->child, 0);
+	for (; !ret && requests; requests--)
+		ret = fuse_server_wait_held(&victim->server, 0, opcode, PVM_SOON_MS, NULL);
+	return ret;
+}
+
+/* The thread that fills the queue is the one that waits. */
+static int wait_for_full_queue(struct victim *victim)
+{
+	__u64 tid;
+	int ret = procmap_recv(&victim->child, &tid);
+
+	if (ret)
+		return ret;
+	return pvm_gets_stuck(victim->pid, tid) ? 0 : -EDEADLK;
+}
+
+static int start_fuse(struct victim *victim)
+{
+	bool queues = victim->kind->mode == QUEUES;
+	int ret = victim_serve(victim, queues ? NR_FAR * FAR_PAGES : 1,
+			       queues ? FUSE_ASYNC_READ : 0);
+
+	if (!ret)
+		ret = victim_run(victim, uses_file);
+	if (ret)
+		return ret;
+	switch (victim->kind->mode) {
+	case LEAVES_IT:
+		return stall(victim, FUSE_READ, 0);
+	case READS_IT:
+		return stall(victim, FUSE_READ, 1);
+	case QUEUES:
+		ret = stall(victim, FUSE_READ, QUEUE);
+		return ret ? ret : wait_for_full_queue(victim);
+	default:
+		return stall(victim, FUSE_WRITE, 1);
+	}
+}
+
+static int release_fuse(struct victim *victim)
+{
+	return fuse_server_release(&victim->server, 0, victim->kind->mode == WRITES_IT_BACK ?
+				   FUSE_WRITE : FUSE_READ);
+}
+
+static int start_locked(struct victim *victim)
+{
+	int ret = victim_serve(victim, 1, 0);
+	pid_t locker;
+
+	if (!ret)
+		ret = victim_run(victim, uses_file);
+	if (!ret)
+		ret = procmap_send(&victim->child, 0);
+	if (ret)
+		return ret;
+	locker = fuse_server_lock(&victim->server, 0, 0);
+	if (locker < 0)
+		return locker;
+	return pvm_gets_stuck(locker, locker) ? 0 : -EDEADLK;
+}
+
+static int release_locked(struct victim *victim)
+{
+	return fuse_server_unlock(&victim->server);
+}
+
+const struct victim_kind victim_fuse_page = {
+	.name = "page of a stalled file system",
+	.start = start_fuse,
+	.release = release_fuse,
+	.mode = LEAVES_IT,
+	.nowait = { -EFAULT, -EFAULT },
+	.waits = { true, true },
+	.prefix = true,
+};
+
+const struct victim_kind victim_fuse_queue = {
+	.name = "page of a file system with a full queue",
+	.start = start_fuse,
+	.release = release_fuse,
+	.mode = QUEUES,
+	.nowait = { -EFAULT, -EFAULT },
+	.waits = { true, true },
+};
+
+const struct victim_kind victim_fuse_reading = {
+	.name = "page that is being read",
+	.start = start_fuse,
+	.release = release_fuse,
+	.mode = READS_IT,
+	.nowait = { -EFAULT, -EFAULT },
+	.waits = { true, true },
+	.prefix = true,
+};
+
+const struct victim_kind victim_locked_unmapped = {
+	.name = "locked page of a shared mapping, not mapped yet",
+	.start = start_locked,
+	.release = release_locked,
+	.mode = CACHES_IT,
+	.nowait = { -EFAULT, -EFAULT },
+	.waits = { true, true },
+	.prefix = true,
+};
+
+const struct victim_kind victim_locked_private = {
+	.name = "locked page of a private mapping, not mapped yet",
+	.start = start_locked,
+	.release = release_locked,
+	.mode = CACHES_IT_PRIVATELY,
+	.nowait = { -EFAULT, -EFAULT },
+	.waits = { true, true },
+	.prefix = true,
+};
+
+/* To be read it need not be locked; to be written it has to be made dirty, under its lock. */
+const struct victim_kind victim_locked_mapped = {
+	.name = "locked page, mapped and dirty",
+	.start = start_locked,
+	.release = release_locked,
+	.mode = CHANGES_IT,
+	.nowait = { 1, -EFAULT },
+	.waits = { false, false },
+	.prefix = true,
+};
+
+const struct victim_kind victim_writeback = {
+	.name = "page under writeback",
+	.start = start_fuse,
+	.release = release_fuse,
+	.mode = WRITES_IT_BACK,
+	.nowait = { 1, -EFAULT },
+	.waits = { false, true },
+	.prefix = true,
+};

@@ -1,0 +1,278 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Victims whose address space somebody else has locked, and does not unlock. */
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "victim.h"
+
+#define STACK_SIZE	65536
+
+/* A page that is there, and nothing that anybody could wait for. */
+static char *touched_page(void)
+{
+	char *addr = victim_pair();
+
+	if (addr)
+		memset(addr, VICTIM_BYTE, sysconf(_SC_PAGESIZE));
+	return addr;
+}
+
+static bool wait_for_go(const struct victim *victim)
+{
+	char byte;
+
+	return read(victim->go[0], &byte, 1) == 1;
+}
+
+static int let_go(const struct victim *victim)
+{
+	return write(victim->go[1], "", 1) == 1 ? 0 : -errno;
+}
+
+/* To close this mapping the kernel tells the server the file's changed times, and waits. */
+static char *map_dirty(struct victim *victim)
+{
+	char *map = victim_map_file(victim, NULL, sysconf(_SC_PAGESIZE), MAP_SHARED);
+
+	if (map)
+		__atomic_store_n(map, VICTIM_BYTE, __ATOMIC_RELAXED);
+	return map;
+}
+
+/* Maps over that mapping, with mmap_lock held for writing. */
+static int unmaps(struct procmap_child *child, void *arg)
+{
+	struct victim *victim = arg;
+	char *addr = touched_page();
+	char *map = map_dirty(victim);
+
+	if (!HOLDS(addr) || !HOLDS(map) || !HOLDS(!procmap_send(child, (unsigned long)addr)) ||
+	    !HOLDS(wait_for_go(victim)))
+		return 1;
+	if (!HOLDS(mmap(map, sysconf(_SC_PAGESIZE), PROT_NONE,
+			MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) == map))
+		return 1;
+	return HOLDS(!procmap_sync(child)) ? 0 : 1;
+}
+
+static int stall_close(struct victim *victim)
+{
+	int ret = fuse_server_stall(&victim->server, 0, FUSE_SETATTR);
+
+	if (!ret)
+		ret = let_go(victim);
+	if (!ret)
+		ret = fuse_server_wait_held(&victim->server, 0, FUSE_SETATTR, PVM_SOON_MS, NULL);
+	return ret;
+}
+
+static int release_close(struct victim *victim)
+{
+	return fuse_server_release(&victim->server, 0, FUSE_SETATTR);
+}
+
+static int start_mmap_written(struct victim *victim)
+{
+	int ret = victim_serve(victim, 1, 0);
+
+	if (!ret)
+		ret = victim_run(victim, unmaps);
+	return ret ? ret : stall_close(victim);
+}
+
+const struct victim_kind victim_mmap_written = {
+	.name = "mmap_lock held for writing",
+	.start = start_mmap_written,
+	.release = release_close,
+	.nowait = { -EAGAIN, -EAGAIN },
+	.waits = { true, true },
+};
+
+struct queuer {
+	struct victim *victim;
+	char *spare;
+	pid_t tid;
+};
+
+static void *queues_for_writing(void *arg)
+{
+	struct queuer *queuer = arg;
+
+	__atomic_store_n(&queuer->tid, syscall(__NR_gettid), __ATOMIC_RELEASE);
+	if (wait_for_go(queuer->victim))
+		munmap(queuer->spare, sysconf(_SC_PAGESIZE));
+	return NULL;
+}
+
+/* Reads its own memory as debuggers do: that fault never lets go of mmap_lock. */
+static bool read_mem(const char *addr)
+{
+	int fd = open("/proc/self/mem", O_RDONLY | O_CLOEXEC);
+	char byte;
+
+	return fd >= 0 && pread(fd, &byte, 1, (unsigned long)addr) == 1 && byte == VICTIM_BYTE;
+}
+
+/* Holds mmap_lock for reading, while another thread wants it for writing. */
+static int faults_and_queues(struct procmap_child *child, void *arg)
+{
+	struct victim *victim = arg;
+	struct queuer queuer = { .victim = victim };
+	char *addr = touched_page();
+	char *map = victim_map_file(victim, NULL, sysconf(_SC_PAGESIZE), MAP_SHARED);
+	pthread_t thread;
+	pid_t tid;
+
+	queuer.spare = mmap(NULL, sysconf(_SC_PAGESIZE), PROT_READ, MAP_SHARED | MAP_ANONYMOUS,
+			    -1, 0);
+	if (!HOLDS(addr) || !HOLDS(map) || !HOLDS(queuer.spare != MAP_FAILED) ||
+	    !HOLDS(!pthread_create(&thread, NULL, queues_for_writing, &queuer)))
+		return 1;
+	do {
+		tid = __atomic_load_n(&queuer.tid, __ATOMIC_ACQUIRE);
+	} while (!tid);
+	if (!HOLDS(!procmap_send(child, (unsigned long)addr)) ||
+	    !HOLDS(!procmap_send(child, tid)) || !HOLDS(!procmap_sync(child)) ||
+	    !HOLDS(read_mem(map)))
+		return 1;
+	return HOLDS(!procmap_sync(child)) ? 0 : 1;
+}
+
+static int start_mmap_queued(struct victim *victim)
+{
+	int ret = victim_serve(victim, 1, 0);
+	__u64 tid;
+
+	if (!ret)
+		ret = victim_run(victim, faults_and_queues);
+	if (!ret)
+		ret = procmap_recv(&victim->child, &tid);
+	if (!ret)
+		ret = fuse_server_stall(&victim->server, 0, FUSE_READ);
+	if (!ret)
+		ret = procmap_send(&victim->child, 0);
+	if (!ret)
+		ret = fuse_server_wait_held(&victim->server, 0, FUSE_READ, PVM_SOON_MS, NULL);
+	if (!ret)
+		ret = let_go(victim);
+	if (ret)
+		return ret;
+	return pvm_gets_stuck(victim->pid, tid) ? 0 : -EDEADLK;
+}
+
+static int release_read(struct victim *victim)
+{
+	return fuse_server_release(&victim->server, 0, FUSE_READ);
+}
+
+const struct victim_kind victim_mmap_queued = {
+	.name = "mmap_lock held for reading, a writer queued",
+	.start = start_mmap_queued,
+	.release = release_read,
+	.nowait = { -EAGAIN, -EAGAIN },
+	.waits = { true, true },
+};
+
+/*
+ * Runs another program. When the old address space goes, so does the mapping: the
+ * exec lock is held then, and no mmap_lock.
+ */
+static int executes(struct procmap_child *child, void *arg)
+{
+	struct victim *victim = arg;
+	char *addr = touched_page();
+
+	if (!HOLDS(addr) || !HOLDS(map_dirty(victim)) ||
+	    !HOLDS(!procmap_send(child, (unsigned long)addr)) || !HOLDS(wait_for_go(victim)))
+		return 1;
+	return HOLDS(!procmap_exec(child, "process_vm_target"));
+}
+
+static int start_exec(struct victim *victim)
+{
+	int ret = victim_serve(victim, 1, 0);
+
+	if (!ret)
+		ret = victim_run(victim, executes);
+	return ret ? ret : stall_close(victim);
+}
+
+const struct victim_kind victim_exec = {
+	.name = "exec lock held",
+	.start = start_exec,
+	.release = release_close,
+	.nowait = { -EAGAIN, -EAGAIN },
+	.waits = { true, true },
+	.replaced = true,
+};
+
+/* Shares the address space whose mmap_lock is held for writing; exec wants that, too. */
+static int executes_sharing(void *arg)
+{
+	struct procmap_child *child = arg;
+	char byte;
+
+	if (prctl(PR_SET_PDEATHSIG, SIGKILL) || recv(child->sock, &byte, 1, 0) < 0)
+		_exit(1);
+	procmap_exec(child, "process_vm_target");
+	_exit(1);
+}
+
+static int unmaps_beside_exec(struct procmap_child *child, void *arg)
+{
+	struct victim *victim = arg;
+	struct procmap_child sharing = { .sock = child->sock };
+	char *stack = malloc(STACK_SIZE);
+	char *addr = touched_page();
+	char *map = map_dirty(victim);
+
+	if (!HOLDS(addr) || !HOLDS(map) || !HOLDS(stack))
+		return 1;
+	sharing.pid = clone(executes_sharing, stack + STACK_SIZE, CLONE_VM | SIGCHLD, &sharing);
+	if (!HOLDS(sharing.pid > 0) || !HOLDS(!procmap_send(child, (unsigned long)addr)) ||
+	    !HOLDS(!procmap_send(child, sharing.pid)) || !HOLDS(wait_for_go(victim)))
+		return 1;
+	if (!HOLDS(mmap(map, sysconf(_SC_PAGESIZE), PROT_NONE,
+			MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) == map))
+		return 1;
+	for (;;)
+		pause();
+}
+
+static int start_exec_old_mm(struct victim *victim)
+{
+	int ret = victim_serve(victim, 1, 0);
+	__u64 pid = 0;
+
+	if (!ret)
+		ret = victim_run(victim, unmaps_beside_exec);
+	if (!ret)
+		ret = procmap_recv(&victim->child, &pid);
+	if (!ret)
+		ret = stall_close(victim);
+	if (!ret)
+		ret = procmap_send(&victim->child, 0);
+	victim->pid = pid;
+	if (ret)
+		return ret;
+	return pvm_gets_stuck(pid, pid) ? 0 : -EDEADLK;
+}
+
+const struct victim_kind victim_exec_old_mm = {
+	.name = "exec lock held, waiting for mmap_lock",
+	.start = start_exec_old_mm,
+	.release = release_close,
+	.nowait = { -EAGAIN, -EAGAIN },
+	.waits = { true, true },
+	.replaced = true,
+};

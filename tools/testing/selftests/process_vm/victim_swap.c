@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: GPL-2.0
+/* A victim whose page is on a swap device that does not answer. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/swap.h>
+#include <unistd.h>
+#include <linux/loop.h>
+
+#include "victim.h"
+
+#define SWAP_PAGES	64
+
+/* The first page of a swap area, as far as the kernel reads it. */
+static int write_swap_header(int fd)
+{
+	size_t page = sysconf(_SC_PAGESIZE);
+	char header[page];
+	__u32 info[2] = { 1, SWAP_PAGES - 1 };
+
+	memset(header, 0, page);
+	memcpy(header + 1024, info, sizeof(info));
+	memcpy(header + page - 10, "SWAPSPACE2", 10);
+	return pwrite(fd, header, page, 0) == page ? 0 : -EIO;
+}
+
+/* The file of the server as a block device. */
+static int make_loop(struct victim *victim)
+{
+	int control = open("/dev/loop-control", O_RDWR | O_CLOEXEC);
+	int number = control < 0 ? -1 : ioctl(control, LOOP_CTL_GET_FREE);
+
+	close(control);
+	if (number < 0)
+		return -errno;
+	snprintf(victim->loop_path, sizeof(victim->loop_path), "/dev/loop%d", number);
+	victim->loop = open(victim->loop_path, O_RDWR | O_CLOEXEC);
+	if (victim->loop < 0 || ioctl(victim->loop, LOOP_SET_FD, victim->file))
+		return -errno;
+	return 0;
+}
+
+/* Neither mapped, nor in the swap cache. */
+static bool is_out(char *addr)
+{
+	unsigned char in_cache;
+
+	return pvm_pagemap(addr) & PVM_PAGE_SWAPPED &&
+	       !mincore(addr, sysconf(_SC_PAGESIZE), &in_cache) && !(in_cache & 1);
+}
+
+/*
+ * A page stays in the swap cache when it has been written out. Mapped from there
+ * again, only to be read, it is clean, and goes at once.
+ */
+static int swaps_out(struct procmap_child *child, void *arg)
+{
+	size_t page = sysconf(_SC_PAGESIZE);
+	char *addr = victim_pair();
+	int tries;
+
+	if (!HOLDS(addr))
+		return 1;
+	memset(addr, VICTIM_BYTE, page);
+	for (tries = 0; tries < 100; tries++) {
+		if (!HOLDS(!madvise(addr, page, MADV_PAGEOUT)))
+			return 1;
+		if (is_out(addr))
+			break;
+		usleep(20000);
+		__atomic_load_n(addr, __ATOMIC_RELAXED);
+	}
+	if (!HOLDS(is_out(addr)) || !HOLDS(!procmap_send(child, (unsigned long)addr)))
+		return 1;
+	return HOLDS(!procmap_sync(child)) ? 0 : 1;
+}
+
+/* What the loop device has written is in the page cache of the file: have it read again. */
+static int forget_file(struct victim *victim)
+{
+	if (fsync(victim->file))
+		return -errno;
+	return -posix_fadvise(victim->file, 0, 0, POSIX_FADV_DONTNEED);
+}
+
+static int start_swapped(struct victim *victim)
+{
+	int ret = victim_serve(victim, SWAP_PAGES, 0);
+
+	if (ret)
+		return ret;
+	victim->file = fuse_server_open(&victim->server, 0, O_RDWR);
+	if (victim->file < 0)
+		return victim->file;
+	ret = write_swap_header(victim->file);
+	if (!ret)
+		ret = make_loop(victim);
+	if (ret)
+		return ret;
+	if (swapon(victim->loop_path, 0))
+		return -errno;
+	victim->swap_on = true;
+	ret = victim_run(victim, swaps_out);
+	if (!ret)
+		ret = forget_file(victim);
+	return ret ? ret : fuse_server_stall(&victim->server, 0, FUSE_READ);
+}
+
+static int release_swapped(struct victim *victim)
+{
+	return fuse_server_release(&victim->server, 0, FUSE_READ);
+}
+
+const struct victim_kind victim_swapped = {
+	.name = "page on a stalled swap device",
+	.start = start_swapped,
+	.release = release_swapped,
+	.nowait = { -EFAULT, -EFAULT },
+	.waits = { true, true },
+	.prefix = true,
+};
+
+/**
+ * victim_swap_off() - give a victim's swap device back
+ * @victim: the victim, dead; of any kind
+ */
+void victim_swap_off(struct victim *victim)
+{
+	if (victim->swap_on && swapoff(victim->loop_path))
+		perror("# swapoff");
+	victim->swap_on = false;
+	if (victim->loop >= 0) {
+		ioctl(victim->loop, LOOP_CLR_FD, 0);
+		close(victim->loop);
+	}
+	victim->loop = -1;
+}

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Victims of userfaultfd: nobody answers their faults. */
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+#include <linux/userfaultfd.h>
+
+#include "victim.h"
+
+/* What the second page is. */
+enum { UNTOUCHED, UNTOUCHED_SHMEM, CACHED_SHMEM, TOUCHED };
+
+static const __u64 uffd_modes[] = {
+	[UNTOUCHED] = UFFDIO_REGISTER_MODE_MISSING,
+	[UNTOUCHED_SHMEM] = UFFDIO_REGISTER_MODE_MISSING,
+	[CACHED_SHMEM] = UFFDIO_REGISTER_MODE_MINOR,
+	[TOUCHED] = UFFDIO_REGISTER_MODE_WP,
+};
+
+/* Returns a descriptor or -errno. */
+static int register_page(char *addr, __u64 mode)
+{
+	__u64 size = sysconf(_SC_PAGESIZE);
+	struct uffdio_api api = {
+		.api = UFFD_API,
+		.features = mode == UFFDIO_REGISTER_MODE_MINOR ? UFFD_FEATURE_MINOR_SHMEM : 0,
+	};
+	struct uffdio_register area = {
+		.range = { .start = (unsigned long)addr, .len = size },
+		.mode = mode,
+	};
+	struct uffdio_writeprotect protect = {
+		.range = area.range,
+		.mode = UFFDIO_WRITEPROTECT_MODE_WP,
+	};
+	int fd = syscall(__NR_userfaultfd, O_CLOEXEC);
+
+	if (fd < 0 || ioctl(fd, UFFDIO_API, &api) || ioctl(fd, UFFDIO_REGISTER, &area))
+		return -errno;
+	if (mode == UFFDIO_REGISTER_MODE_WP && ioctl(fd, UFFDIO_WRITEPROTECT, &protect))
+		return -errno;
+	return fd;
+}
+
+/* A page of shared memory in place of @addr; @cached: it is in the page cache, not in the map. */
+static bool map_shmem(char *addr, bool cached)
+{
+	size_t page = sysconf(_SC_PAGESIZE);
+	char data[page];
+	int fd = memfd_create("victim", MFD_CLOEXEC);
+
+	memset(data, VICTIM_BYTE, page);
+	return fd >= 0 && !ftruncate(fd, page) &&
+	       (!cached || pwrite(fd, data, page, 0) == page) &&
+	       mmap(addr, page, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd, 0) == addr;
+}
+
+static bool prepare_page(char *addr, int mode)
+{
+	if (mode == UNTOUCHED_SHMEM || mode == CACHED_SHMEM)
+		return map_shmem(addr, mode == CACHED_SHMEM);
+	if (mode == TOUCHED)
+		memset(addr, VICTIM_BYTE, sysconf(_SC_PAGESIZE));
+	return true;
+}
+
+/* Closes the userfaultfd when it is told to: then faults are served as ever. */
+static int faults_unanswered(struct procmap_child *child, void *arg)
+{
+	const struct victim *victim = arg;
+	int mode = victim->kind->mode;
+	char *addr = victim_pair();
+	int fd;
+
+	if (!HOLDS(addr) || !HOLDS(prepare_page(addr, mode)))
+		return 1;
+	fd = register_page(addr, uffd_modes[mode]);
+	if (!HOLDS(fd >= 0) || !HOLDS(!procmap_send(child, (unsigned long)addr)) ||
+	    !HOLDS(!procmap_sync(child)) || !HOLDS(!close(fd)))
+		return 1;
+	return HOLDS(!procmap_sync(child)) ? 0 : 1;
+}
+
+static int start_uffd(struct victim *victim)
+{
+	return victim_run(victim, faults_unanswered);
+}
+
+static int release_uffd(struct victim *victim)
+{
+	return procmap_send(&victim->child, 0);
+}
+
+const struct victim_kind victim_uffd_missing = {
+	.name = "userfaultfd, missing page",
+	.start = start_uffd,
+	.release = release_uffd,
+	.mode = UNTOUCHED,
+	.nowait = { -EFAULT, -EFAULT },
+	.waits = { true, true },
+	.prefix = true,
+};
+
+const struct victim_kind victim_uffd_missing_shmem = {
+	.name = "userfaultfd, missing page of shared memory",
+	.start = start_uffd,
+	.release = release_uffd,
+	.mode = UNTOUCHED_SHMEM,
+	.nowait = { -EFAULT, -EFAULT },
+	.waits = { true, true },
+	.prefix = true,
+};
+
+const struct victim_kind victim_uffd_minor = {
+	.name = "userfaultfd, minor fault",
+	.start = start_uffd,
+	.release = release_uffd,
+	.mode = CACHED_SHMEM,
+	.nowait = { -EFAULT, -EFAULT },
+	.waits = { true, true },
+	.prefix = true,
+};
+
+const struct victim_kind victim_uffd_wp = {
+	.name = "userfaultfd, write-protected page",
+	.start = start_uffd,
+	.release = release_uffd,
+	.mode = TOUCHED,
+	.nowait = { 1, -EFAULT },
+	.waits = { false, true },
+	.prefix = true,
+};
