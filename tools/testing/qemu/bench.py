@@ -1,17 +1,22 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""Compare the cost of a patched kernel with the unpatched base, in guest instructions.
+"""What queries cost, and whom: figures of a patched kernel beside those of the unpatched base.
 
-Boots both kernels under QEMU's -icount shift=0, where one tick of the clock is one guest
-instruction, with the same initramfs; runs procmap_bench in each; prints one Markdown table and
-writes bench.md and bench.json. Every figure is the median of the repetitions.
+Boots both kernels with the same initramfs and runs procmap_bench in each, in two ways:
 
-Exit status: 0, all limits are kept; 1, a limit is missed; 2, there are no figures to compare.
+  instructions  under QEMU's -icount shift=0, one processor: one tick of the clock is one guest
+                instruction; every figure is the median of the repetitions and repeats
+  scenes        on two processors, in real time: several programs at work at once, in turns. Real
+                time of an emulator on a busy machine means little, ratios of the same run more
+
+Prints tables in Markdown, the first one with all targets, and writes bench.md, bench.json and
+bench-*.svg.
+
+Exit status: 0, all targets are kept; 1, one is missed; 2, there are no figures to compare.
 """
 
 import argparse
 import contextlib
-import fnmatch
 import hashlib
 import json
 import os
@@ -19,104 +24,23 @@ import signal
 import subprocess
 import sys
 
+import bench_plot
+import bench_scenes
+import bench_tables
 import vm
+from bench_cases import KERNELS, make_rows, reasons, table
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 BUILD = vm.BUILD
-ACCEL = "QEMU TCG, -icount shift=0,sleep=off, one processor"
+ACCEL = {"instructions": ("icount", "QEMU TCG, -icount shift=0,sleep=off, one processor"),
+         "scenes": ("multi", "QEMU TCG, thread=multi, two processors")}
+SCENES = ("stall/*", "load/*", "wait/*")
+ROUNDS, PLAY = 11, 150
 OURS = {"CONFIG_PROCMAP_QUERY", "CONFIG_PER_VMA_LOCK", "CONFIG_BUILDID_FILE"}
-KERNELS = ("base", "patched")
 
 
 class Failure(Exception):
     """One line for the user, exit status 2."""
-
-
-def at_most(value):
-    return f"at most {value:,}", lambda row, _: row.patched <= value
-
-
-def above_base(percent):
-    return f"base + {percent} %", lambda row, _: row.patched <= row.base * (1 + percent / 100)
-
-
-def above_case(name, percent):
-    """Compared with another case of the same kernel; None when that has no figure."""
-    def kept(row, rows):
-        other = rows.get(name)
-        if other is None or other.patched is None:
-            return None
-        return row.patched <= other.patched * (1 + percent / 100)
-    return f"{name} + {percent} %", kept
-
-
-# What each case may cost. The first pattern that fits counts; no limit where none fits.
-LIMITS = (
-    ("mm/*", above_base(3)),
-    ("query/covering/10000", at_most(800)),
-    # Ten times the VMAs: logarithmic growth from 10,000 is a quarter.
-    ("query/covering/100000", above_case("query/covering/10000", 25)),
-    ("add/name", at_most(900)),
-    ("add/build-id*", at_most(1500)),
-    ("walk/*/per-vma", at_most(100)),
-    ("readv/8", above_base(1)),
-    ("readv/8-nowait", above_case("readv/8", 10)),
-)
-
-
-class Row:
-    """One case on both kernels."""
-
-    def __init__(self, cases):
-        self.name = cases["patched"]["name"]
-        self.what = cases["patched"]["what"]
-        self.cases = cases
-        self.base = cases.get("base", {}).get("median")
-        self.patched = cases["patched"].get("median")
-        self.limit, self.kept = "", None
-
-    def judge(self, rows):
-        """Set limit and kept; what has a limit and no figure misses it."""
-        for pattern, (text, kept) in LIMITS:
-            if fnmatch.fnmatch(self.name, pattern):
-                self.limit = text
-                if self.patched is None:
-                    self.kept = False
-                elif "base" in text and self.base is None:
-                    self.kept = False
-                else:
-                    self.kept = kept(self, rows)
-                return
-
-    def figure(self, kernel):
-        case = self.cases.get(kernel)
-        if case is None:
-            return "-"
-        return f"{case['median']:,.1f}" if case["status"] == "ok" else case["status"]
-
-    def change(self):
-        if self.base and self.patched is not None:
-            return f"{100 * (self.patched / self.base - 1):+.2f}"
-        return ""
-
-    def agree(self):
-        """Share of the repetitions within 1 % of the median, the worse of both kernels."""
-        shares = [case["agree"] for case in self.cases.values() if "agree" in case]
-        return f"{100 * min(shares):.0f} %" if shares else ""
-
-    def verdict(self):
-        return {True: "yes", False: "**NO**", None: ""}[self.kept]
-
-    def cells(self):
-        return (f"`{self.name}`", self.what, self.figure("base"), self.figure("patched"),
-                self.change(), self.limit, self.verdict(), self.agree())
-
-    def as_json(self):
-        return {"name": self.name, "what": self.what, "base": self.base, "patched": self.patched,
-                "limit": self.limit or None, "kept": self.kept,
-                "status": {kernel: case["status"] for kernel, case in self.cases.items()},
-                "reason": {kernel: case["reason"] for kernel, case in self.cases.items()
-                           if "reason" in case}}
 
 
 def parse(argv):
@@ -129,10 +53,15 @@ def parse(argv):
     parser.add_argument("--initrd", default=os.path.join(BUILD, "initrd.cpio"))
     parser.add_argument("--program", default="/kselftest/procmap/procmap_bench",
                         help="the benchmark, in the initramfs")
+    parser.add_argument("--part", choices=tuple(ACCEL), help="only this (default: both)")
     parser.add_argument("--select", action="append", default=[], metavar="PATTERN",
-                        help="only these cases, a shell pattern; may be given again")
+                        help="only these cases and scenes, a shell pattern; may be given again")
     parser.add_argument("--reps", type=int, metavar="N", help="repetitions of each case")
-    parser.add_argument("--runs", type=int, default=1, metavar="N", help="boot each kernel so "
+    parser.add_argument("--rounds", type=int, default=ROUNDS, metavar="N",
+                        help=f"how often each scene is played (default {ROUNDS})")
+    parser.add_argument("--play", type=int, default=PLAY, metavar="MS",
+                        help=f"for how long (default {PLAY})")
+    parser.add_argument("--runs", type=int, default=1, metavar="N", help="count instructions so "
                         "often, and say by how much the runs differ (default 1)")
     parser.add_argument("--timeout", type=int, default=1200, help="seconds for one boot")
     parser.add_argument("--out", metavar="DIR", default=os.path.join(BUILD, "results"))
@@ -141,8 +70,10 @@ def parse(argv):
                        (args.initrd, "make initrd")):
         if not os.path.isfile(path):
             raise Failure(f"{path} does not exist; `{make}` makes it")
-    if args.runs < 1:
-        raise Failure(f"--runs {args.runs}: give 1 or more")
+    for name in ("runs", "rounds", "play"):
+        if getattr(args, name) < 1:
+            raise Failure(f"--{name} {getattr(args, name)}: give 1 or more")
+    args.images = {"base": args.base, "patched": args.patched}
     return args
 
 
@@ -169,44 +100,84 @@ def config_difference(configs):
     return sorted({line.split("=")[0] for line in configs["base"] ^ configs["patched"]} - OURS)
 
 
-def boot(args, kernel, image, config):
-    """Run the benchmark in one kernel and return what it printed."""
-    command = [sys.executable, os.path.join(HERE, "vm.py"), "--accel", "icount",
-               "--kernel", image, "--initrd", args.initrd, "--timeout", str(args.timeout),
-               "--results", os.path.join(args.out, f"bench-{kernel}"), "--",
-               args.program, "--json", "--accel", ACCEL, "--config-hash", config_hash(config)]
+def command_of(args, kernel, part, config):
+    """The command line that runs the benchmark in one kernel."""
+    accel, told = ACCEL[part]
+    image = args.images[kernel]
+    command = [sys.executable, os.path.join(HERE, "vm.py"), "--accel", accel, "--quiet",
+               "--memory", "2G", "--kernel", image, "--initrd", args.initrd,
+               "--timeout", str(args.timeout),
+               "--results", os.path.join(args.out, f"bench-{part}-{kernel}"), "--",
+               args.program, "--json", "--accel", told, "--config-hash", config_hash(config)]
     command += [word for pattern in args.select for word in ("--select", pattern)]
-    command += ["--reps", str(args.reps)] if args.reps else []
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True,
-                          preexec_fn=vm.die_with_parent) as machine:
-        try:
-            text, _ = machine.communicate()
-        except KeyboardInterrupt:
+    if part == "instructions":
+        command += [word for pattern in SCENES for word in ("--skip", pattern)]
+        return command + (["--reps", str(args.reps)] if args.reps else [])
+    command += [] if args.select else [word for pattern in SCENES
+                                       for word in ("--select", pattern)]
+    return command + ["--skip", "[!slw]*/*", "--skip", "s[!t]*/*", "--skip", "walk/*",
+                      "--reps", str(args.rounds), "--warm-up", "1", "--play", str(args.play)]
+
+
+def start(args, kernel, part, config):
+    """Boot one kernel; its output is in a file of the results, so that nothing waits for us."""
+    return subprocess.Popen(  # pylint: disable=consider-using-with
+        command_of(args, kernel, part, config), stdout=subprocess.DEVNULL,
+        preexec_fn=vm.die_with_parent)
+
+
+def finish(machines):
+    """Wait for machines; when that is interrupted, end them."""
+    try:
+        for machine in machines.values():
+            machine.wait()
+    except KeyboardInterrupt:
+        for machine in machines.values():
             # After Ctrl-C it is ending by itself; after another signal it knows nothing yet.
             with contextlib.suppress(subprocess.TimeoutExpired):
                 machine.wait(timeout=5)
             machine.terminate()
-            raise
+            machine.wait()
+        raise
+
+
+def fetch(args, kernel, part, machine):
+    """The figures of a machine that has ended."""
     if machine.returncode not in (0, 1):
         raise Failure(f"the {kernel} kernel gave no figures (status {machine.returncode})")
+    path = os.path.join(args.out, f"bench-{part}-{kernel}", "stdout")
     try:
-        result = json.loads(text)
-    except ValueError as error:
+        with open(path, encoding="utf-8") as file:
+            result = json.load(file)
+    except (OSError, ValueError) as error:
         raise Failure(f"the {kernel} kernel's figures are not JSON: {error}") from error
-    check(kernel, result)
+    check(kernel, part, result)
     return result
 
 
-def check(kernel, result):
+def check(kernel, part, result):
     """Figures that are not instructions, and cases that failed, are not compared."""
     env = result["environment"]
-    if env["unit"] != "instructions":
+    if part == "instructions" and env["unit"] != "instructions":
         raise Failure(f"on the {kernel} kernel an instruction took "
                       f"{env['ticks_per_instruction']} ticks, not 1: these are not instructions")
-    failed = [f"{case['name']} ({case['reason']})" for case in result["cases"]
+    failed = [f"{case['name']} ({case['reason']})" for case in result["cases"] + result["scenes"]
               if case["status"] == "failed"]
     if failed:
         raise Failure(f"on the {kernel} kernel failed: {', '.join(failed)}")
+
+
+def measure(args, part, configs):
+    """Both kernels: at once, if time does not matter, else one after the other."""
+    groups = [KERNELS] if part == "instructions" else [(kernel,) for kernel in KERNELS]
+    results = {}
+    for group in groups:
+        print(f"bench: {part}: {' and '.join(group)}", file=sys.stderr, flush=True)
+        machines = {kernel: start(args, kernel, part, configs[kernel]) for kernel in group}
+        finish(machines)
+        for kernel, machine in machines.items():
+            results[kernel] = fetch(args, kernel, part, machine)
+    return results
 
 
 def medians(result):
@@ -225,56 +196,60 @@ def repeatability(runs):
         f"{text}, the others within {change[worst]:.2f} % (`{worst}`)"
 
 
-def make_rows(results):
-    cases = {kernel: {case["name"]: case for case in results[kernel]["cases"]}
-             for kernel in KERNELS}
-    rows = {name: Row({kernel: cases[kernel][name] for kernel in KERNELS
-                       if name in cases[kernel]}) for name in cases["patched"]}
-    for row in rows.values():
-        row.judge(rows)
-    return list(rows.values())
-
-
-def table(rows):
-    head = ("case", "what", "base", "patched", "change %", "limit", "kept", "agree")
-    lines = ["| " + " | ".join(head) + " |", "|---|---|--:|--:|--:|---|---|--:|"]
-    lines += ["| " + " | ".join(row.cells()) + " |" for row in rows]
-    return lines
-
-
-def reasons(rows):
-    """Why a case has no figure, once for each reason."""
-    told = {}
-    for row in rows:
-        for kernel, case in row.cases.items():
-            if case["status"] != "ok":
-                told.setdefault((kernel, case["reason"]), []).append(f"`{row.name}`")
-    return [f"Not available on {kernel}, {why}: {', '.join(names)}"
-            for (kernel, why), names in told.items()]
-
-
-def report(rows, runs, configs):
-    """The whole text, as lines of Markdown."""
-    lines = ["# Cost in guest instructions", "", f"Accelerator: {ACCEL}", ""]
+def describe(args, runs, scenes, configs):
+    """Where the figures come from, as lines of Markdown."""
+    lines = ["# What queries cost, and whom", "",
+             "All of it is printed by `make bench`. Instructions are guest instructions, counted "
+             f"under {ACCEL['instructions'][1]}; times are in microseconds, on "
+             f"{ACCEL['scenes'][1]}, and mean little but as ratios.", ""]
     for kernel in KERNELS:
-        env = runs[kernel][0]["environment"]
-        lines.append(f"- {kernel}: Linux {env['release']}, configuration {env['config_hash']}; "
-                     f"{env['ticks_per_instruction']:g} ticks an instruction, median of "
-                     f"{env['reps']} repetitions after {env['warm_up']} to warm up")
+        for result in (runs[kernel][:1] if runs else []) + ([scenes[kernel]] if scenes else []):
+            env = result["environment"]
+            lines.append(f"- {kernel}: Linux {env['release']}, configuration "
+                         f"{env['config_hash']}; {env['accelerator']}; {env['reps']} repetitions "
+                         f"after {env['warm_up']} to warm up")
     differ = config_difference(configs)
     if differ is None:
         lines.append("- the configurations could not be compared")
     elif differ:
         lines.append(f"- **the configurations differ** in {', '.join(differ)}")
-    for kernel in KERNELS:
-        if len(runs[kernel]) > 1:
-            lines.append(f"- {kernel}: {repeatability(runs[kernel])}")
-    lines += ["", *table(rows), "", *reasons(rows), ""]
-    missed = [row.name for row in rows if row.kept is False]
-    judged = sum(row.kept is not None for row in rows)
-    lines.append(f"{judged - len(missed)} of {judged} limits kept"
-                 + (f"; missed: {', '.join(missed)}" if missed else ""))
-    return lines, bool(missed)
+    for kernel in KERNELS if args.runs > 1 and runs else ():
+        lines.append(f"- {kernel}: {repeatability(runs[kernel])}")
+    return lines
+
+
+def section(title, lines, empty=2):
+    """A table with a heading; nothing if it has no rows."""
+    return ["", f"## {title}", "", *lines] if len(lines) > empty else []
+
+
+def sections(rows, scenes):
+    """All tables but the first one."""
+    lines = []
+    if rows:
+        lines += section("Passes, in instructions (patched kernel, text and queries in one run)",
+                         bench_tables.passes(rows))
+        lines += section("The share of the VMAs that is asked for", bench_tables.shares(rows))
+    for kernel in KERNELS if scenes else ():
+        lines += section(f"A process that changes its address space, {kernel} kernel",
+                         ["Ratios are medians over the rounds: of queries to the same number of "
+                          "readers elsewhere, of all others to no reader.", "",
+                          *bench_tables.stalls(scenes[kernel])], 4)
+        lines += section(f"Readers of a process that is idle, {kernel} kernel",
+                         bench_tables.loads(scenes[kernel]))
+        lines += section(f"process_vm_readv(), {kernel} kernel", bench_tables.waits(scenes[kernel]))
+    if rows:
+        lines += section("All cases", [*table(rows), "", *reasons(rows)])
+    return lines
+
+
+def plots(args, rows, scenes):
+    if rows:
+        bench_plot.plot_sizes(os.path.join(args.out, "bench-vmas.svg"), rows)
+        bench_plot.plot_query(os.path.join(args.out, "bench-query.svg"), rows)
+    if scenes:
+        bench_plot.plot_stall(os.path.join(args.out, "bench-stall.svg"), scenes["patched"],
+                              scenes["base"])
 
 
 def save(path, text):
@@ -284,21 +259,40 @@ def save(path, text):
     os.replace(f"{path}.new", path)
 
 
+def conclude(rows, more):
+    """The last line, and whether a target is missed."""
+    judged = [(row.name, row.kept) for row in rows] + [(one.what, one.kept) for one in more]
+    judged = [(name, kept) for name, kept in judged if kept is not None]
+    missed = [name for name, kept in judged if not kept]
+    line = f"{len(judged) - len(missed)} of {len(judged)} targets kept"
+    return line + (f"; missed: {'; '.join(missed)}" if missed else ""), bool(missed)
+
+
 def compare(args):
-    images = {"base": args.base, "patched": args.patched}
-    configs = {kernel: read_config(image) for kernel, image in images.items()}
+    configs = {kernel: read_config(image) for kernel, image in args.images.items()}
     os.makedirs(args.out, exist_ok=True)
-    runs = {kernel: [] for kernel in KERNELS}
-    for number in range(args.runs):
-        for kernel in KERNELS:
-            print(f"bench: {kernel}, run {number + 1} of {args.runs}", file=sys.stderr, flush=True)
-            runs[kernel].append(boot(args, kernel, images[kernel], configs[kernel]))
-    rows = make_rows({kernel: runs[kernel][0] for kernel in KERNELS})
-    lines, missed = report(rows, runs, configs)
+    runs, played, rows, more = None, None, [], []
+    if args.part != "scenes":
+        all_runs = [measure(args, "instructions", configs) for _ in range(args.runs)]
+        runs = {kernel: [run[kernel] for run in all_runs] for kernel in KERNELS}
+        rows = make_rows({kernel: runs[kernel][0] for kernel in KERNELS})
+    scenes = None
+    if args.part != "instructions":
+        played = measure(args, "scenes", configs)
+        scenes = {kernel: bench_scenes.Scenes(played[kernel]) for kernel in KERNELS}
+        if not args.select:
+            more = bench_scenes.stall_targets(scenes["patched"], scenes["base"])
+            more += bench_scenes.wait_targets(scenes["patched"])
+    last, missed = conclude(rows, more)
+    lines = [*describe(args, runs, played, configs), "",
+             *bench_tables.targets(rows, more), *sections(rows, scenes), "", last]
     text = "\n".join(lines) + "\n"
     save(os.path.join(args.out, "bench.md"), text)
     save(os.path.join(args.out, "bench.json"),
-         json.dumps({"rows": [row.as_json() for row in rows], "runs": runs}, indent=1) + "\n")
+         json.dumps({"rows": [row.as_json() for row in rows],
+                     "targets": [one.as_json() for one in more],
+                     "instructions": runs, "scenes": played}, indent=1) + "\n")
+    plots(args, rows, scenes)
     sys.stdout.write(text)
     return 1 if missed else 0
 

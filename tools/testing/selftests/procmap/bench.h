@@ -94,6 +94,7 @@ struct bench;
  * @want: BENCH_WANT_* bits
  * @passed: VMAs that the filter passes over
  * @batch: operations in one repetition
+ * @reps: at most so many repetitions; 0: as many as the user wants
  * @units: an operation consists of so many; 0: one, or setup() says
  * @setup: prepares; returns 0, BENCH_UNAVAILABLE or -errno
  * @op: one operation, the how manieth of the repetition is given; times itself
@@ -111,6 +112,7 @@ struct bench_case {
 	unsigned int want;
 	unsigned long passed;
 	unsigned int batch;
+	unsigned int reps;
 	unsigned int units;
 	int (*setup)(struct bench *b);
 	int (*op)(struct bench *b, unsigned int i);
@@ -189,6 +191,12 @@ int bench_library(const char **path, const char **dir);
 int bench_map_count_raise(unsigned long vmas);
 void bench_system_restore(void);
 long bench_count_vmas(void);
+
+/* The user's number, but for what takes long and hardly varies */
+static inline unsigned long bench_at_most(unsigned int most, unsigned long wanted)
+{
+	return most && most < wanted ? most : wanted;
+}
 
 /* bench_pass_cases.c */
 void bench_pass_init_cases(void);

@@ -146,6 +146,7 @@ static const struct {
 static const unsigned int shares[] = { 1, 10, 50, 100, 250, 500, 1000 };
 
 #define SHARE_VMAS	10000
+#define PASS_REPS	3	/* a pass is long, and consists of many equal steps */
 #define PASS_CASES	(ARRAY_SIZE(programs) * ARRAY_SIZE(ways) + 2 * ARRAY_SIZE(shares))
 
 struct bench_case bench_pass_cases[PASS_CASES];
@@ -160,6 +161,7 @@ static struct bench_case *pass_add(const char *key, const char *last, const char
 	row->name = names[bench_pass_nr++];
 	row->what = what;
 	row->batch = 1;
+	row->reps = PASS_REPS;
 	row->setup = pass_setup;
 	row->op = pass_op;
 	row->teardown = pass_teardown;

@@ -12,6 +12,7 @@
 			 PROCMAP_QUERY_COVERING_OR_NEXT_VMA)
 #define NOWAIT		0x2	/* PROCESS_VM_NOWAIT of <linux/process_vm.h> */
 #define TEXT_BUFFER	65536
+#define LONG_FILE	0x40000000
 
 /* xorshift64: the same addresses in every run. */
 static __u64 query_random(void)
@@ -103,6 +104,19 @@ static int query_setup_address(struct bench *b, unsigned long address)
 static int query_setup_library(struct bench *b)
 {
 	return query_use_target(b) ?: query_setup_address(b, b->target->library);
+}
+
+/* The same file, but longer: by a hole, which is as good as anything to be read. */
+static int query_setup_long(struct bench *b)
+{
+	const char *library;
+	int err = query_setup_library(b);
+
+	if (!err)
+		err = bench_library(&library, NULL);
+	if (!err && truncate(library, LONG_FILE))
+		err = -errno;
+	return err < 0 ? bench_failed(b, "a longer file", err) : err;
 }
 
 /* The filter passes over the last VMAs of the area, then finds the library. */
@@ -261,6 +275,9 @@ const struct bench_case bench_query_cases[] = {
 	  .what = "the same with the build ID" },
 	{ .name = "query/library/both", LIBRARY, .want = BENCH_WANT_NAME | BENCH_WANT_BUILD_ID,
 	  .what = "the same with name and build ID" },
+	{ .name = "query/library/long", .setup = query_setup_long, .op = query_op, .vmas = 10000,
+	  .batch = 64, .want = BENCH_WANT_BUILD_ID,
+	  .what = "the build ID, when the file is a gigabyte long" },
 	{ .name = "text/10000", .vmas = 10000, .batch = 1,
 	  .setup = text_setup, .op = text_op, .teardown = text_teardown,
 	  .what = "text of 10,000 VMAs, open to end, per VMA" },

@@ -41,6 +41,12 @@ static void scene_latencies(struct bench_scene_state *state, struct bench_round 
 	}
 }
 
+static bool scene_is_over(const struct bench_scene_state *state)
+{
+	return state->err ||
+	       state->rounds == bench_at_most(state->row->rounds, bench_options.reps);
+}
+
 static int scene_play(struct bench_scene_state *state, bool warm_up)
 {
 	struct bench_round *round = &state->round[state->rounds];
@@ -75,7 +81,7 @@ static void scenes_play(struct bench_scene_state *states, unsigned int nr)
 		for (i = 0; i < nr; i++) {
 			struct bench_scene_state *state = &states[(i + r) % nr];
 
-			if (!state->err)
+			if (!scene_is_over(state))
 				scene_play(state, r < warm_up);
 		}
 	}

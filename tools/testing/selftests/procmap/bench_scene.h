@@ -56,6 +56,7 @@ struct bench_scene_state;
  * @query: by queries, else by the text
  * @elsewhere: they look at another process just like it
  * @writer: it changes its address space meanwhile
+ * @rounds: at most so many; 0: as many as the user wants
  * @flags: of process_vm_readv()
  * @adversary: what keeps it waiting, a number of bench_wait.c
  * @setup: prepares; returns 0, BENCH_UNAVAILABLE or -errno
@@ -69,6 +70,7 @@ struct bench_scene {
 	bool query;
 	bool elsewhere;
 	bool writer;
+	unsigned int rounds;
 	unsigned long flags;
 	unsigned int adversary;
 	int (*setup)(struct bench_scene_state *state);

@@ -22,6 +22,7 @@
 #define WAIT_APART	0x80000ul
 #define WAIT_SETTLE	100000		/* us until a thread is stuck, when it has begun */
 #define WAIT_SOON_MS	10000
+#define WAIT_ROUNDS	3
 
 enum wait_adversary {
 	WAIT_RESIDENT,		/* none: the page is there */
@@ -79,19 +80,20 @@ static void *victim_reads(void *at)
 	int mem = open("/proc/self/mem", O_RDONLY | O_CLOEXEC);
 	char byte;
 
+	usleep(WAIT_SETTLE);
 	return pread(mem, &byte, 1, (unsigned long)at) == 1 ? at : NULL;
 }
 
 static void *victim_unmaps(void *at)
 {
-	usleep(WAIT_SETTLE);
+	usleep(2 * WAIT_SETTLE);
 	munmap(at, sysconf(_SC_PAGESIZE));
 	return NULL;
 }
 
 /*
- * One thread gets stuck with mmap_lock held for reading, and one then waits to have it for writing.
- * That one is started first: after that, starting a thread would wait, too.
+ * In a while, one thread will be stuck with mmap_lock held for reading, and one wait to have it for
+ * writing. Then nothing can be done here that needs a page.
  */
 static int victim_lock(char *stalled)
 {
@@ -103,10 +105,7 @@ static int victim_lock(char *stalled)
 	if (spare == MAP_FAILED)
 		return -errno;
 	err = -pthread_create(&thread, NULL, victim_unmaps, spare);
-	if (!err)
-		err = -pthread_create(&thread, NULL, victim_reads, stalled);
-	usleep(2 * WAIT_SETTLE);
-	return err;
+	return err ?: -pthread_create(&thread, NULL, victim_reads, stalled);
 }
 
 static int victim_userfault(void)
@@ -149,6 +148,16 @@ static int victim_prepare(enum wait_adversary adversary, int file)
 	return 0;
 }
 
+/* In a child: while it has the server's socket, the server does not end. */
+static void leave_server(void)
+{
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (!server.pid)
+		return;
+	close(server.sock);
+	close(server.mount);
+}
+
 static int wait_byte(int fd, int timeout_ms)
 {
 	struct pollfd poll_fd = { .fd = fd, .events = POLLIN };
@@ -167,7 +176,7 @@ static int victim_start(enum wait_adversary adversary, int file)
 		return -errno;
 	victim = fork();
 	if (!victim) {
-		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		leave_server();
 		shared->err = victim_prepare(adversary, file);
 		if (write(ready[1], "", 1) != 1)
 			_exit(1);
@@ -177,6 +186,8 @@ static int victim_start(enum wait_adversary adversary, int file)
 	close(ready[1]);
 	err = victim < 0 ? -errno : wait_byte(ready[0], WAIT_SOON_MS) ?: shared->err;
 	close(ready[0]);
+	if (adversary == WAIT_LOCKED)
+		usleep(4 * WAIT_SETTLE);
 	return err;
 }
 
@@ -202,7 +213,7 @@ static void caller_main(const struct bench_scene_state *state, const bool *stop)
 	__u64 word, began;
 	long done;
 
-	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	leave_server();
 	for (i = 0; !__atomic_load_n(stop, __ATOMIC_RELAXED); i++) {
 		word = 0;
 		began = bench_clock();
@@ -350,6 +361,7 @@ void bench_wait_init_scenes(void)
 
 			row->name = adversaries[i].name[k];
 			row->what = k ? "the same with PROCESS_VM_NOWAIT" : adversaries[i].what;
+			row->rounds = WAIT_ROUNDS;
 			row->adversary = adversaries[i].adversary;
 			row->flags = k ? WAIT_NOWAIT : 0;
 			row->setup = wait_setup;

@@ -78,13 +78,15 @@ static int repeat_once(struct bench *b, double *value)
 
 static int repeat(struct bench *b, struct bench_result *result)
 {
+	const unsigned int reps = bench_at_most(b->row->reps, bench_options.reps);
+	const unsigned int warm_up = bench_at_most(b->row->reps, bench_options.warm_up);
 	double unused;
 	unsigned int i;
 	int err = 0;
 
-	for (i = 0; i < bench_options.warm_up && !err; i++)
+	for (i = 0; i < warm_up && !err; i++)
 		err = repeat_once(b, &unused);
-	for (i = 0; i < bench_options.reps && !err; i++)
+	for (i = 0; i < reps && !err; i++)
 		err = repeat_once(b, &result->raw[i]);
 	result->reps = i;
 	return err;

@@ -1,0 +1,124 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Cases of procmap_bench on both kernels: figures, limits and their table."""
+
+import fnmatch
+
+KERNELS = ("base", "patched")
+
+
+def at_most(value):
+    return f"at most {value:,}", lambda row, _: row.patched <= value
+
+
+def above_base(percent):
+    return f"base + {percent} %", lambda row, _: row.patched <= row.base * (1 + percent / 100)
+
+
+def above_case(name, percent):
+    """Compared with another case of the same kernel; None when that has no figure."""
+    def kept(row, rows):
+        other = rows.get(name)
+        if other is None or other.patched is None:
+            return None
+        return row.patched <= other.patched * (1 + percent / 100)
+    return f"{name} + {percent} %", kept
+
+
+# What each case may cost. The first pattern that fits counts; no limit where none fits.
+LIMITS = (
+    ("mm/*", above_base(3)),
+    ("query/covering/10000", at_most(800)),
+    # Ten times the VMAs: logarithmic growth from 10,000 is a quarter.
+    ("query/covering/100000", above_case("query/covering/10000", 25)),
+    ("add/name", at_most(900)),
+    ("add/build-id*", at_most(1500)),
+    # However long the file is
+    ("query/library/long", above_case("query/library/build-id", 1)),
+    ("walk/*/per-vma", at_most(100)),
+    ("readv/8", above_base(1)),
+    ("readv/8-nowait", above_case("readv/8", 10)),
+)
+
+
+class Row:  # pylint: disable=too-many-instance-attributes
+    """One case on both kernels."""
+
+    def __init__(self, cases):
+        self.name = cases["patched"]["name"]
+        self.what = cases["patched"]["what"]
+        self.cases = cases
+        self.base = cases.get("base", {}).get("median")
+        self.patched = cases["patched"].get("median")
+        self.items = cases["patched"].get("items") or cases.get("base", {}).get("items")
+        self.limit, self.kept = "", None
+
+    def judge(self, rows):
+        """Set limit and kept; what has a limit and no figure misses it."""
+        for pattern, (text, kept) in LIMITS:
+            if fnmatch.fnmatch(self.name, pattern):
+                self.limit = text
+                if self.patched is None:
+                    self.kept = False
+                elif "base" in text and self.base is None:
+                    self.kept = False
+                else:
+                    self.kept = kept(self, rows)
+                return
+
+    def figure(self, kernel):
+        case = self.cases.get(kernel)
+        if case is None:
+            return "-"
+        return f"{case['median']:,.1f}" if case["status"] == "ok" else case["status"]
+
+    def change(self):
+        if self.base and self.patched is not None:
+            return f"{100 * (self.patched / self.base - 1):+.2f}"
+        return ""
+
+    def agree(self):
+        """Share of the repetitions within 1 % of the median, the worse of both kernels."""
+        shares = [case["agree"] for case in self.cases.values() if "agree" in case]
+        return f"{100 * min(shares):.0f} %" if shares else ""
+
+    def verdict(self):
+        return {True: "yes", False: "**NO**", None: ""}[self.kept]
+
+    def cells(self):
+        return (f"`{self.name}`", self.what, self.figure("base"), self.figure("patched"),
+                self.change(), self.limit, self.verdict(), self.agree())
+
+    def as_json(self):
+        return {"name": self.name, "what": self.what, "base": self.base, "patched": self.patched,
+                "items": self.items, "limit": self.limit or None, "kept": self.kept,
+                "status": {kernel: case["status"] for kernel, case in self.cases.items()},
+                "reason": {kernel: case["reason"] for kernel, case in self.cases.items()
+                           if "reason" in case}}
+
+
+def make_rows(results):
+    cases = {kernel: {case["name"]: case for case in results[kernel]["cases"]}
+             for kernel in KERNELS}
+    rows = {name: Row({kernel: cases[kernel][name] for kernel in KERNELS
+                       if name in cases[kernel]}) for name in cases["patched"]}
+    for row in rows.values():
+        row.judge(rows)
+    return list(rows.values())
+
+
+def table(rows):
+    head = ("case", "what", "base", "patched", "change %", "limit", "kept", "agree")
+    lines = ["| " + " | ".join(head) + " |", "|---|---|--:|--:|--:|---|---|--:|"]
+    lines += ["| " + " | ".join(row.cells()) + " |" for row in rows]
+    return lines
+
+
+def reasons(rows):
+    """Why a case has no figure, once for each reason."""
+    told = {}
+    for row in rows:
+        for kernel, case in row.cases.items():
+            if case["status"] != "ok":
+                told.setdefault((kernel, case["reason"]), []).append(f"`{row.name}`")
+    return [f"Not available on {kernel}, {why}: {', '.join(names)}"
+            for (kernel, why), names in told.items()]

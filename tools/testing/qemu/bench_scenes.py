@@ -1,0 +1,123 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Scenes of procmap_bench: latencies of several programs at work at once, as ratios of one run."""
+
+import math
+import statistics
+
+SIZES = (30, 1000, 10000, 100000)
+READERS = (1, 2, 4)
+CALLS = ("mmap", "mprotect", "munmap")
+STALL_LIMIT = 1.1
+
+
+class Scenes:
+    """The scenes that one kernel played."""
+
+    def __init__(self, result):
+        self.all = {scene["name"]: scene for scene in result.get("scenes", ())}
+
+    def get(self, name):
+        """The scene, if there are figures of it."""
+        scene = self.all.get(name)
+        return scene if scene and scene["status"] == "ok" and scene["rounds"] else None
+
+    def missing(self):
+        return {name: scene["reason"] for name, scene in self.all.items()
+                if scene["status"] != "ok"}
+
+    def failed(self):
+        return [f"{name} ({scene['reason']})" for name, scene in self.all.items()
+                if scene["status"] == "failed"]
+
+    def latency(self, name, call, key):
+        """Median over the rounds, of the maximum the largest; None without figures."""
+        scene = self.get(name)
+        values = [turn[call][key] for turn in scene["rounds"] if call in turn] if scene else []
+        if not values:
+            return None
+        return max(values) if key == "max" else statistics.median(values)
+
+    def rate(self, name, key):
+        """How often a second."""
+        scene = self.get(name)
+        if not scene:
+            return None
+        return (sum(turn[key] for turn in scene["rounds"])
+                / sum(turn["seconds"] for turn in scene["rounds"]))
+
+    def count(self, name, key):
+        scene = self.get(name)
+        return sum(turn[key] for turn in scene["rounds"]) if scene else None
+
+    def calls(self, name, call):
+        """How many there were in all rounds."""
+        scene = self.get(name)
+        return sum(turn[call]["nr"] for turn in scene["rounds"] if call in turn) if scene else None
+
+    def ratio(self, name, other, call, key="p99"):
+        """The median of the ratios in each turn, where both were played one soon after the other."""
+        one, two = self.get(name), self.get(other)
+        if not one or not two:
+            return None
+        pairs = [(a[call][key], b[call][key]) for a, b in zip(one["rounds"], two["rounds"])
+                 if call in a and call in b and b[call][key]]
+        return statistics.median(a / b for a, b in pairs) if pairs else None
+
+    def mean_ratio(self, kind, other, readers, key="p99"):
+        """Geometric mean over the calls and sizes of ratio()."""
+        ratios = [self.ratio(f"stall/{kind}-{readers}/{size}", f"{other(readers)}/{size}", call, key)
+                  for size in SIZES for call in CALLS]
+        ratios = [ratio for ratio in ratios if ratio]
+        return math.exp(statistics.mean(map(math.log, ratios))) if ratios else None
+
+
+def elsewhere(readers):
+    return f"stall/elsewhere-{readers}"
+
+
+def nobody(_readers):
+    return "stall/none"
+
+
+class Target:
+    """One figure beside what it shall be."""
+
+    def __init__(self, what, figure, target, kept):
+        self.what, self.figure, self.target, self.kept = what, figure, target, kept
+
+    def as_json(self):
+        return vars(self)
+
+
+def stall_targets(patched, base):
+    """What readers do to the 99th percentile of who changes his address space."""
+    found = []
+    for readers in READERS:
+        mean = patched.mean_ratio("query", elsewhere, readers)
+        found.append(Target(
+            f"p99 of mmap, mprotect, munmap with {readers} querying it, of that with the same "
+            "querying another process",
+            "-" if mean is None else f"{mean:.2f}", f"at most {STALL_LIMIT}",
+            mean is not None and mean <= STALL_LIMIT))
+    for readers in READERS:
+        mean = base.mean_ratio("text", nobody, readers)
+        found.append(Target(
+            f"the same on the base with {readers} reading the text, of that with no reader",
+            "-" if mean is None else f"{mean:.2f}", "", None))
+    return found
+
+
+def wait_targets(patched):
+    """With NOWAIT every call comes back."""
+    names = sorted(name for name in patched.all
+                   if name.startswith("wait/") and name.endswith("/nowait"))
+    found = []
+    for name in names:
+        longest = patched.latency(name, "reader", "max")
+        if longest is None:
+            found.append(Target(f"`{name}` comes back", "-", "always", False))
+            continue
+        hangs = patched.count(name, "hangs")
+        text = f"{patched.calls(name, 'reader'):,} calls, the longest {longest / 1e6:.1f} ms"
+        found.append(Target(f"`{name}` comes back", f"{hangs} hung; {text}", "always", not hangs))
+    return found

@@ -1,0 +1,141 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Figures of procmap_bench as Markdown."""
+
+from bench_scenes import CALLS, READERS, SIZES
+
+PROGRAMS = ("busybox", "sort", "cc1", "python3", "qemu", "gdb")
+
+
+def markdown(head, rows):
+    """A table; the first column is text, the others are figures."""
+    lines = ["| " + " | ".join(head) + " |", "|---" + "|--:" * (len(head) - 1) + "|"]
+    return lines + ["| " + " | ".join(row) + " |" for row in rows]
+
+
+def number(value, digits=0):
+    return "-" if value is None else f"{value:,.{digits}f}"
+
+
+def times(one, other):
+    return f"{one / other:,.1f}" if one and other else "-"
+
+
+def verdict(kept):
+    return {True: "yes", False: "**NO**", None: ""}[kept]
+
+
+def targets(rows, more):
+    """Every figure that has a target, beside it."""
+    lines = [(f"`{row.name}`: {row.what}", number(row.base, 1), number(row.patched, 1), row.limit,
+              verdict(row.kept)) for row in rows if row.limit]
+    lines += [(target.what, "", target.figure, target.target, verdict(target.kept))
+              for target in more]
+    return markdown(("figure", "base", "patched", "target", "kept"), lines)
+
+
+def best(row):
+    """What there is of it: queries are only in the patched kernel."""
+    return row.patched if row else None
+
+
+def passes(rows):
+    """Symbolizer and synthesizer, in instructions."""
+    found = {row.name: row for row in rows}
+    lines = []
+    for key in (*map(str, SIZES), *PROGRAMS):
+        cell = {}
+        for way in ("symbolize/text", "symbolize/query", "symbolize/text-id",
+                    "symbolize/query-id", "synthesize/text", "synthesize/query"):
+            cell[way] = best(found.get(f"{way}/{key}"))
+        if all(value is None for value in cell.values()):
+            continue
+        row = found.get(f"symbolize/text/{key}")
+        items = row.items if row else None
+        text, query = cell["symbolize/text"], cell["symbolize/query"]
+        lines.append((
+            f"{int(key):,} VMAs" if key.isdigit() else key, number(items), number(text),
+            number(query), times(text, query),
+            number(text / items if text and items else None),
+            number(query / items if query and items else None),
+            times(cell["symbolize/text-id"], cell["symbolize/query-id"]),
+            number(cell["synthesize/text"]), number(cell["synthesize/query"]),
+            times(cell["synthesize/text"], cell["synthesize/query"])))
+    return markdown(("process", "addresses", "symbolizer: text", "queries", "times cheaper",
+                     "text, per address", "queries, per address",
+                     "times cheaper with build IDs", "synthesizer: text", "queries",
+                     "times cheaper"), lines)
+
+
+def shares(rows):
+    """What the share of the VMAs that is asked for does."""
+    found = {row.name: row for row in rows}
+    lines = []
+    for name, row in found.items():
+        if not name.startswith("share/text/"):
+            continue
+        share = name.rsplit("/", 1)[1]
+        text, query = row.patched, best(found.get(f"share/query/{share}"))
+        lines.append((f"{share} %", number(row.items), number(text), number(query),
+                      times(text, query)))
+    return markdown(("of 10,000 VMAs", "addresses", "text", "queries", "times cheaper"), lines)
+
+
+def micro(value):
+    return "-" if value is None else f"{value / 1000:,.1f}"
+
+
+def stalls(scenes):
+    """Latencies of who changes his address space, and what readers do to them."""
+    kinds = ["none"] + [f"{kind}-{readers}" for kind in ("text", "query", "elsewhere")
+                        for readers in READERS]
+    lines = []
+    for size in SIZES:
+        for kind in kinds:
+            name = f"stall/{kind}/{size}"
+            if not scenes.get(name):
+                continue
+            other = f"stall/elsewhere-{kind[-1]}/{size}" if kind.startswith("query") else \
+                f"stall/none/{size}"
+            cells = [f"{size:,}: {kind}"]
+            for call in CALLS:
+                cells.append(" / ".join(micro(scenes.latency(name, call, key))
+                                        for key in ("p50", "p99", "max")))
+            ratios = [scenes.ratio(name, other, call) for call in CALLS]
+            cells.append(" / ".join(number(ratio, 2) for ratio in ratios))
+            cells.append(number(scenes.rate(name, "sleeps"), 1))
+            lines.append(tuple(cells))
+    return markdown(("VMAs: readers", *(f"{call}, p50 / p99 / max" for call in CALLS),
+                     "p99 of each, ratio", "waits a second"), lines)
+
+
+def loads(scenes):
+    """Throughput, and latency of one query."""
+    lines = []
+    for size in SIZES:
+        for kind in ("text", "query"):
+            one, two = (scenes.rate(f"load/{kind}-{n}/{size}", "lookups") for n in (1, 2))
+            if not one:
+                continue
+            name = f"load/{kind}-1/{size}"
+            lines.append((f"{size:,}: {kind}", number(one, 1), number(two, 1),
+                          f"{two / one:.2f}" if two else "-",
+                          " / ".join(micro(scenes.latency(name, "reader", key))
+                                     for key in ("p50", "p99"))))
+    return markdown(("VMAs: by", "a second, 1 reader", "2 readers", "ratio",
+                     "latency, p50 / p99"), lines)
+
+
+def waits(scenes):
+    """process_vm_readv() when somebody keeps it waiting."""
+    lines = []
+    for name in scenes.all:
+        if not name.startswith("wait/") or not scenes.get(name):
+            continue
+        rounds = len(scenes.get(name)["rounds"])
+        hangs = scenes.count(name, "hangs")
+        lines.append((f"`{name[5:]}`", number(scenes.calls(name, "reader") or 0),
+                      " / ".join(micro(scenes.latency(name, "reader", key))
+                                 for key in ("p50", "p99", "max")),
+                      f"{hangs} of {rounds}" if hangs else ""))
+    return markdown(("page, flags", "calls that came back", "latency, p50 / p99 / max",
+                     "rounds in which it hung"), lines)
