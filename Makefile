@@ -62,8 +62,8 @@ shell: ## a shell in the patched kernel, on this machine's files; or one command
 	@$(SERIES)/guest.py
 	@tools/testing/qemu/shell.sh $(if $(value CMD),'$(subst ','\'',$(value CMD))')
 
-bench: ## what everything costs, in guest instructions, against the unpatched base; build/6.1/results/bench.md
-	$(call need,tree base kernel guest vm)
+bench: ## what queries cost, and whom, against the unpatched base; build/6.1/results/bench.md, .json, .svg
+	$(call need,tree base kernel guest vm bench)
 	@$(SERIES)/kernel.py plain
 	@$(SERIES)/kernel.py base
 	@$(SERIES)/guest.py

@@ -10,6 +10,7 @@ declare -A groups=(
 	[kernel]="bc bison binutils ccache cpio flex gcc libc6-dev libelf-dev make perl"
 	[guest]="busybox-static gcc-multilib rsync"
 	[vm]="qemu-system-x86"
+	[bench]="gnuplot-nox"
 	[arm64]="gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-system-arm"
 	[cross]="gcc-aarch64-linux-gnu gcc-powerpc64le-linux-gnu gcc-riscv64-linux-gnu gcc-s390x-linux-gnu"
 	[check]="clang g++ gdb libbpf-dev libclang-rt-14-dev linux-perf man-db mandoc \
