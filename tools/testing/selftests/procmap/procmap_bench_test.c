@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * procmap_bench itself: that its cases and scenes run and agree, so that it works on the day when
+ * somebody wants figures. The figures are not judged here.
+ */
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "procmap_harness.h"
+
+#define OUTPUT_ROOM	0x100000
+
+/* What the program says, with its standard error; status is as of waitpid(). */
+struct output {
+	char *text;
+	int status;
+};
+
+static int bench_run(const char *arguments, struct output *output)
+{
+	char path[512], command[1024], *slash;
+	ssize_t len = readlink("/proc/self/exe", path, sizeof(path) - 1);
+	FILE *pipe;
+
+	if (len < 0)
+		return -errno;
+	path[len] = 0;
+	slash = strrchr(path, '/');
+	*slash = 0;
+	snprintf(command, sizeof(command), "'%s/procmap_bench' %s 2>&1", path, arguments);
+	output->text = calloc(1, OUTPUT_ROOM);
+	pipe = popen(command, "r");
+	if (!output->text || !pipe)
+		return -ENOMEM;
+	len = fread(output->text, 1, OUTPUT_ROOM - 1, pipe);
+	output->status = pclose(pipe);
+	return len < OUTPUT_ROOM - 1 ? 0 : -E2BIG;
+}
+
+/* Once, and as short as it can be */
+static int bench_select(const char *patterns, struct output *output)
+{
+	char arguments[512];
+
+	snprintf(arguments, sizeof(arguments), "--json --reps 1 --warm-up 0 --play 20 %s",
+		 patterns);
+	return bench_run(arguments, output);
+}
+
+static unsigned int count(const char *text, const char *what)
+{
+	unsigned int nr = 0;
+
+	while ((text = strstr(text, what))) {
+		text += strlen(what);
+		nr++;
+	}
+	return nr;
+}
+
+/* All that was selected ran, and nothing was missing or failed. */
+static bool all_ran(const struct output *output, unsigned int nr)
+{
+	if (output->status || count(output->text, "\"status\": \"ok\"") != nr ||
+	    count(output->text, "\"status\"") != nr) {
+		printf("# status %d, %u of %u ok:\n%s\n", output->status,
+		       count(output->text, "\"status\": \"ok\""), nr, output->text);
+		return false;
+	}
+	return true;
+}
+
+TEST(list_names_every_kind)
+{
+	static const char *const kinds[] = {
+		"mm/mmap-munmap/anon ", "query/covering/10000 ", "symbolize/query-id/python3 ",
+		"synthesize/text/100000 ", "share/query/0.1 ", "stall/query-4/10000 ",
+		"load/text-2/30 ", "wait/locked/nowait ",
+	};
+	struct output output;
+	unsigned int i;
+
+	ASSERT_EQ(0, bench_run("--list", &output));
+	EXPECT_EQ(0, output.status);
+	for (i = 0; i < ARRAY_SIZE(kinds); i++)
+		EXPECT_EQ(1, count(output.text, kinds[i]));
+	free(output.text);
+}
+
+TEST(bad_arguments_are_refused)
+{
+	static const char *const bad[] = {
+		"--frobnicate", "--reps 0", "--reps x", "--select nothing-like-this", "--sample 1",
+		"--addresses /dev/null", "--pid 1", "--save /dev/null", "argument",
+	};
+	struct output output;
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(bad); i++) {
+		ASSERT_EQ(0, bench_run(bad[i], &output));
+		EXPECT_TRUE(WIFEXITED(output.status));
+		EXPECT_EQ(2, WEXITSTATUS(output.status));
+		EXPECT_EQ(1, count(output.text, "\n"));
+		free(output.text);
+	}
+}
+
+TEST(single_calls_run)
+{
+	struct output output;
+
+	ASSERT_EQ(0, bench_select("--select '[qir]*/[cu8]*' --skip '*0000' --select mm/brk",
+				  &output));
+	EXPECT_TRUE(all_ran(&output, 6));
+	free(output.text);
+}
+
+/* By the text and by queries: a case compares its answers. Build IDs by the text need root. */
+TEST(passes_agree)
+{
+	struct output output;
+
+	ASSERT_EQ(0, bench_select("--select 's*ize/*/[bscgqp3]*' --skip '*-id/*'", &output));
+	EXPECT_TRUE(all_ran(&output, 28));
+	free(output.text);
+}
+
+TEST(passes_with_build_ids_agree)
+{
+	struct output output;
+
+	if (geteuid())
+		SKIP(return, "%s: reading map_files needs root", _metadata->name);
+	ASSERT_EQ(0, bench_select("--select 'symbolize/*-id/*3*'", &output));
+	EXPECT_TRUE(all_ran(&output, 4));
+	free(output.text);
+}
+
+TEST(scenes_are_played)
+{
+	struct output output;
+
+	ASSERT_EQ(0, bench_select("--select 'stall/*/1000' --select 'load/*/30'", &output));
+	EXPECT_TRUE(all_ran(&output, 14));
+	EXPECT_EQ(0, count(output.text, "\"hangs\": 1"));
+	free(output.text);
+}
+
+/* Without NOWAIT each of the four adversaries makes the call hang; with it, none. */
+TEST(waits_are_told_from_hangs)
+{
+	struct output output;
+
+	if (geteuid())
+		SKIP(return, "%s: userfaultfd in the kernel needs root", _metadata->name);
+	ASSERT_EQ(0, bench_select("--select 'wait/*'", &output));
+	EXPECT_TRUE(all_ran(&output, 10));
+	EXPECT_EQ(4, count(output.text, "\"hangs\": 1"));
+	free(output.text);
+}
+
+/* This very process, at addresses that are in its program, in its stack and nowhere */
+TEST(addresses_of_a_live_process_are_resolved)
+{
+	char path[] = "/tmp/bench.XXXXXX", arguments[128];
+	struct output output;
+	int fd = mkstemp(path);
+	FILE *file;
+	pid_t pid;
+
+	ASSERT_LE(0, fd);
+	file = fdopen(fd, "w");
+	ASSERT_NE(NULL, file);
+	fprintf(file, "# a comment\n%lx\n%lx\n1000\n", (unsigned long)path,
+		(unsigned long)bench_run);
+	ASSERT_EQ(0, fclose(file));
+	pid = fork();
+	if (!pid) {
+		for (;;)
+			pause();
+	}
+	snprintf(arguments, sizeof(arguments), "--pid %d --addresses %s --reps 2", pid, path);
+	EXPECT_EQ(0, bench_run(arguments, &output));
+	kill(pid, SIGKILL);
+	EXPECT_EQ(pid, waitpid(pid, NULL, 0));
+	unlink(path);
+	EXPECT_EQ(0, output.status);
+	EXPECT_EQ(1, count(output.text, "3 different addresses in 2 VMAs"));
+	EXPECT_EQ(0, count(output.text, "differ\n"));
+	free(output.text);
+}
+
+TEST_HARNESS_MAIN
