@@ -111,11 +111,11 @@ TEST(bad_arguments_are_refused)
 
 TEST(single_calls_run)
 {
+	const char *patterns = "--select mm/brk --select readv/8 --select query/self";
 	struct output output;
 
-	ASSERT_EQ(0, bench_select("--select mm/brk --select readv/8 --select 'ioctl/*' --select query/self",
-				  &output));
-	EXPECT_TRUE(all_ran(&output, 4));
+	ASSERT_EQ(0, bench_select(patterns, &output));
+	EXPECT_TRUE(all_ran(&output, 3));
 	free(output.text);
 }
 
