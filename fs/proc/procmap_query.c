@@ -29,6 +29,8 @@
 
 /* VMAs that one hold of mmap_lock may look at; only where there is no better way. */
 #define PROCMAP_LOCKED_STEPS	(IS_ENABLED(CONFIG_PER_VMA_LOCK) ? 1 : 256)
+/* Jiffies, begun ones, to look again before mmap_lock is waited for. */
+#define PROCMAP_PATIENCE	(IS_ENABLED(CONFIG_PER_VMA_LOCK) ? 2 : 0)
 
 /* The properties of a VMA, in both directions. */
 static const struct {
@@ -52,10 +54,12 @@ static_assert(offsetofend(struct procmap_query, query_addr) == PROCMAP_QUERY_SIZ
 /**
  * struct procmap_search - a VMA that is looked for, then held
  * @walk: where and what for
+ * @patience: when to wait for mmap_lock; 0 until it was first tried
  * @mmap_locked: the VMA is held by mmap_lock, not by its own lock
  */
 struct procmap_search {
 	struct vma_walk walk;
+	unsigned long patience;
 	bool mmap_locked;
 };
 
@@ -201,9 +205,50 @@ static u64 procmap_query_from_vm_flags(unsigned long vm_flags)
 }
 
 /*
+ * A caller of low priority must not be preempted with the VMA or mmap_lock held:
+ * a writer would wait for it. PREEMPT_RT could not wake that writer like this.
+ */
+static void procmap_query_hold(void)
+{
+	if (!IS_ENABLED(CONFIG_PREEMPT_RT))
+		preempt_disable();
+}
+
+static void procmap_query_let_go(void)
+{
+	if (!IS_ENABLED(CONFIG_PREEMPT_RT))
+		preempt_enable();
+}
+
+/*
+ * Who sleeps for mmap_lock owns it before it runs, and the writer, who goes on
+ * mapping and unmapping, waits until it does: the time of a slice where readers
+ * share a processor. So look again for a while, and own the lock while running.
+ * 0 with mmap_lock held; -EINPROGRESS to look again; -EINTR when killed.
+ */
+static int procmap_query_lock_mmap(struct procmap_search *search)
+{
+	struct mm_struct *mm = search->walk.mm;
+
+	procmap_query_hold();
+	if (mmap_read_trylock(mm))
+		return 0;
+	procmap_query_let_go();
+
+	if (!search->patience)
+		search->patience = (jiffies + PROCMAP_PATIENCE) | 1;
+	if (PROCMAP_PATIENCE && time_before_eq(jiffies, search->patience))
+		return -EINPROGRESS;
+	if (mmap_read_lock_killable(mm))
+		return -EINTR;
+	procmap_query_hold();
+	return 0;
+}
+
+/*
  * Look on under mmap_lock, for a few steps at most: whoever waits to write
  * does not wait for a long walk. Returns as vma_walk_rcu(), with mmap_lock held
- * if it is a VMA; -EINTR when killed.
+ * if it is a VMA; -EINTR when killed. Does not sleep with mmap_lock held.
  */
 static struct vm_area_struct *procmap_query_find_locked(struct procmap_search *search)
 {
@@ -211,10 +256,12 @@ static struct vm_area_struct *procmap_query_find_locked(struct procmap_search *s
 	unsigned int steps = PROCMAP_LOCKED_STEPS;
 	struct vm_area_struct *vma;
 	struct vma_iterator vmi;
+	int err;
 
+	err = procmap_query_lock_mmap(search);
+	if (err)
+		return ERR_PTR(err);
 	vma_lock_count_fallback();
-	if (mmap_read_lock_killable(walk->mm))
-		return ERR_PTR(-EINTR);
 
 	vma_iter_init(&vmi, walk->mm, walk->addr);
 	for_each_vma(vmi, vma) {
@@ -237,23 +284,8 @@ static struct vm_area_struct *procmap_query_find_locked(struct procmap_search *s
 		}
 	}
 	mmap_read_unlock(walk->mm);
+	procmap_query_let_go();
 	return vma;
-}
-
-/*
- * A caller of low priority must not be preempted with the VMA locked: a writer
- * would wait for it. PREEMPT_RT could not wake that writer like this.
- */
-static void procmap_query_hold(void)
-{
-	if (!IS_ENABLED(CONFIG_PREEMPT_RT))
-		preempt_disable();
-}
-
-static void procmap_query_let_go(void)
-{
-	if (!IS_ENABLED(CONFIG_PREEMPT_RT))
-		preempt_enable();
 }
 
 /* The VMA, to be released with procmap_query_unlock(); NULL; -EINTR. */
@@ -279,11 +311,10 @@ static struct vm_area_struct *procmap_query_find(struct procmap_search *search)
 
 static void procmap_query_unlock(struct procmap_search *search, struct vm_area_struct *vma)
 {
-	if (search->mmap_locked) {
+	if (search->mmap_locked)
 		mmap_read_unlock(search->walk.mm);
-		return;
-	}
-	vma_end_read(vma);
+	else
+		vma_end_read(vma);
 	procmap_query_let_go();
 }
 
