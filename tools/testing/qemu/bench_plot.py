@@ -7,7 +7,7 @@ import subprocess
 from bench_scenes import SIZES
 
 LICENCE = "<!-- SPDX-License-Identifier: GPL-2.0 -->\n"
-STYLE = """set terminal svg size 760,460 font 'sans,13' background '#ffffff'
+STYLE = """set terminal svg size 820,460 font 'sans,13' background '#ffffff'
 set output '{path}'
 set grid lc rgb '#dddddd'
 set border 3
@@ -92,7 +92,8 @@ def plot_stall(path, scenes, base, size=10000):
     blocks, parts = lines_plot(series)
     if parts:
         draw(path, f"mmap() in a process of {size:,} VMAs while others look at it", blocks
-             + "set logscale xy\nset key top right\nset xlabel 'microseconds (emulated machine)'\n"
+             + "set logscale xy\nset key outside right\n"
+             "set xlabel 'microseconds (emulated machine)'\n"
              "set ylabel 'share of the calls that take longer'\nset yrange [1e-4:1]\n"
              "set format y '%g'\nplot " + parts + "\n")
 

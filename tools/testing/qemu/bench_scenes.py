@@ -55,7 +55,7 @@ class Scenes:
         return sum(turn[call]["nr"] for turn in scene["rounds"] if call in turn) if scene else None
 
     def ratio(self, name, other, call, key="p99"):
-        """The median of the ratios in each turn, where both were played one soon after the other."""
+        """The median of the ratios in each turn, in which one was played soon after the other."""
         one, two = self.get(name), self.get(other)
         if not one or not two:
             return None
@@ -65,8 +65,8 @@ class Scenes:
 
     def mean_ratio(self, kind, other, readers, key="p99"):
         """Geometric mean over the calls and sizes of ratio()."""
-        ratios = [self.ratio(f"stall/{kind}-{readers}/{size}", f"{other(readers)}/{size}", call, key)
-                  for size in SIZES for call in CALLS]
+        ratios = [self.ratio(f"stall/{kind}-{readers}/{size}", f"{other(readers)}/{size}", call,
+                             key) for size in SIZES for call in CALLS]
         ratios = [ratio for ratio in ratios if ratio]
         return math.exp(statistics.mean(map(math.log, ratios))) if ratios else None
 
