@@ -2,10 +2,13 @@
 # SPDX-License-Identifier: GPL-2.0
 """procmap record, in the test machine, on a program whose functions are known. Results as TAP.
 
-The program is compiled with frame pointers, and every frame that is said to be in it is turned
-into a symbol by addr2line, from nothing but offset and build ID.
+It is compiled with frame pointers, and every frame that is said to be in it is turned into a symbol
+by addr2line, from nothing but offset and build ID. Then the same on real code, the client's, which
+lists a process over and over: that each caller calls its callee is compared with the machine code.
 """
 
+import bisect
+import glob
 import os
 import re
 import signal
@@ -19,6 +22,7 @@ BUILD = os.path.join(ROOT, "build", "6.1")
 OUT = os.path.join(BUILD, "record")
 PROGRAM = os.path.join(OUT, "known")
 PROCMAP = os.path.join(BUILD, "tools", "bin", "procmap")
+REAL = os.path.join(OUT, "real")
 VM = [sys.executable, os.path.join(ROOT, "tools", "testing", "qemu", "vm.py")]
 # Without -O0 a function that calls no other has no frame, whatever the other options are
 CFLAGS = ["-O0", "-g", "-fno-omit-frame-pointer", "-pthread"]
@@ -50,12 +54,36 @@ int main(void)
 	}
 }
 """
+# All of the client but its main()
+REAL_MAIN = r"""
+#undef main
+#include <stdlib.h>
+#include "cli.h"
+int main(int argc, char **argv)
+{
+	struct cli cli = { .pid = atoi(argv[argc - 1]) };
+
+	for (;;) {
+		cli.backend = PROCMAP_BACKEND_TEXT;
+		if (cli_list(&cli))
+			return 1;
+		cli.backend = PROCMAP_BACKEND_QUERY;
+		if (cli_list(&cli))
+			return 1;
+	}
+}
+"""
 
 
 def build():
     os.makedirs(OUT, exist_ok=True)
     subprocess.run(["gcc", *CFLAGS, "-x", "c", "-", "-o", PROGRAM], input=SOURCE, text=True,
                    check=True)
+    client = os.path.join(ROOT, "tools", "procmap")
+    subprocess.run(["gcc", "-O2", "-g", "-fno-omit-frame-pointer", "-fno-optimize-sibling-calls",
+                    "-isystem", os.path.join(BUILD, "plain", "usr", "include"), f"-I{client}",
+                    "-Dmain=client_main", *glob.glob(os.path.join(client, "*.c")),
+                    "-x", "c", "-", "-o", REAL], input=REAL_MAIN, text=True, check=True)
 
 
 def output_of(*command):
@@ -71,14 +99,44 @@ class Symbols:
                           output_of("readelf", "-lW", path), re.M)
         self.segments = [tuple(int(word, 16) for word in row) for row in rows]
 
+    def addr(self, offset):
+        """Where the linker put what is at this offset."""
+        (addr,) = [vaddr + offset - start for start, vaddr, size in self.segments
+                   if start <= offset < start + size]
+        return addr
+
     def at(self, offset):
         """The function; addr2line takes addresses, not offsets."""
         if offset not in self.known:
-            (addr,) = [vaddr + offset - start for start, vaddr, size in self.segments
-                       if start <= offset < start + size]
             self.known[offset] = output_of("addr2line", "-f", "-e", self.path,
-                                           hex(addr)).split("\n")[0]
+                                           hex(self.addr(offset))).split("\n")[0]
         return self.known[offset]
+
+
+class Code:
+    """The machine code of a program."""
+
+    def __init__(self, path):
+        text = output_of("objdump", "-d", "--no-show-raw-insn", path)
+        self.functions = {int(addr, 16): name
+                          for addr, name in re.findall(r"^(\w+) <(.*)>:$", text, re.M)}
+        rows = re.findall(r"^ +(\w+):\t(.*)$", text, re.M)
+        self.code = {int(addr, 16): insn for addr, insn in rows}
+        self.addrs, self.starts = sorted(self.code), sorted(self.functions)
+
+    def insn(self, addr):
+        """The instruction that this address is in."""
+        return self.code[self.addrs[bisect.bisect_right(self.addrs, addr) - 1]]
+
+    def start(self, addr):
+        """The first address of the function that this one is in."""
+        return self.starts[bisect.bisect_right(self.starts, addr) - 1]
+
+    def calls(self, caller, callee):
+        """Whether the instruction at one address calls the function of the other."""
+        insn = self.insn(caller)
+        direct = re.match(r"call +(\w+) <", insn)
+        return int(direct.group(1), 16) == self.start(callee) if direct else "call" in insn
 
 
 class Profile:
@@ -147,6 +205,40 @@ def test_stacks_are_those_of_the_program():
     assert main + thread > 0.95 * profile.samples, (main, thread, profile.samples)
     assert 2.4 < often / seldom < 3.7, (often, seldom)
     assert thread > 0.2 * profile.samples, (thread, profile.samples)
+
+
+def real_stacks(text, symbols):
+    """(count, addresses in the program from the outermost inwards) of a profile of REAL."""
+    for line in text.splitlines():
+        words, _, count = line.rpartition(" ")
+        frames = [FRAME.fullmatch(frame) for frame in words.split(";")[1:]]
+        yield int(count), [symbols.addr(int(frame.group(2), 16)) for frame in frames
+                           if frame and frame.group(1) == REAL]
+
+
+def test_callers_call_their_callees_in_a_real_program():
+    with subprocess.Popen(["sleep", "1000"]) as sleep:
+        with subprocess.Popen([REAL, str(sleep.pid)], stdout=subprocess.DEVNULL) as target:
+            time.sleep(1)
+            status, out, errors = record(target.pid, "-F", "500", "4")
+            target.kill()
+        sleep.kill()
+    assert (status, errors) == (0, ""), (status, errors)
+    symbols, code = Symbols(REAL), Code(REAL)
+    good, bad, seen = 0, 0, set()
+    for count, addrs in real_stacks(out, symbols):
+        # Who calls the innermost function is not sure: it may not have set up its frame
+        for caller, callee in zip(addrs[:-1], addrs[1:-1]):
+            right = code.calls(caller, callee)
+            good, bad = good + count * right, bad + count * (not right)
+        for addr in set(addrs) - seen:
+            seen.add(addr)
+            symbol = code.functions[code.start(addr)]
+            # Among those that the compiler has put into one there is the one of the symbol table
+            known = output_of("addr2line", "-f", "-i", "-e", REAL, hex(addr)).split("\n")
+            assert symbol.split(".")[0].split("@")[0] in known or "plt" in symbol, (symbol, known)
+    print(f"# {good} calls that are there, {bad} that are not")
+    assert good > 500 and bad < good / 100, out[-3000:]
 
 
 def test_without_queries_the_stacks_are_the_same_but_for_build_ids():
