@@ -70,6 +70,11 @@ ifneq ($(filter debug,$(CHECK_VARIANTS)),)
 CHECKS += kunit
 check-kunit:
 	tools/checks/kunit.py
+
+# Each detector of the debug kernel tells what it is there for; six minutes
+CHECKS += splats
+check-splats:
+	tools/checks/splats.py
 endif
 
 # The main job, on this machine's own root file system

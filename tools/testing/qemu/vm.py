@@ -45,7 +45,9 @@ ACCEL = {
                "-cpu", "max"],
     "kvm": ["-accel", "kvm", "-smp", "2", "-cpu", "host"],
 }
-CMDLINE = "panic=-1 oops=panic loglevel=7 printk.devkmsg=on random.trust_cpu=on"
+# The time limit of a stuck processor is for a host that has other things to do, too.
+CMDLINE = ("panic=-1 oops=panic loglevel=7 printk.devkmsg=on random.trust_cpu=on "
+           "watchdog_thresh=30")
 # Of each architecture: QEMU's program, its machine, the suffix of files, more for the kernel
 MACHINE = {
     "x86": ("qemu-system-x86_64", [], "", "console=ttyS0 no_timer_check tsc=reliable"),

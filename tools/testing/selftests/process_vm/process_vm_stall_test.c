@@ -45,6 +45,14 @@ FIXTURE_VARIANT_ADD(stall, fuse_page) {
 	.kind = &victim_fuse_page,
 };
 
+FIXTURE_VARIANT_ADD(stall, fuse_cached) {
+	.kind = &victim_fuse_cached,
+};
+
+FIXTURE_VARIANT_ADD(stall, fuse_cached_private) {
+	.kind = &victim_fuse_cached_private,
+};
+
 FIXTURE_VARIANT_ADD(stall, fuse_queue) {
 	.kind = &victim_fuse_queue,
 };
@@ -73,12 +81,20 @@ FIXTURE_VARIANT_ADD(stall, swapped) {
 	.kind = &victim_swapped,
 };
 
+FIXTURE_VARIANT_ADD(stall, swap_cached) {
+	.kind = &victim_swap_cached,
+};
+
 FIXTURE_VARIANT_ADD(stall, mmap_written) {
 	.kind = &victim_mmap_written,
 };
 
 FIXTURE_VARIANT_ADD(stall, mmap_queued) {
 	.kind = &victim_mmap_queued,
+};
+
+FIXTURE_VARIANT_ADD(stall, mmap_read) {
+	.kind = &victim_mmap_read,
 };
 
 FIXTURE_VARIANT_ADD(stall, exec) {
@@ -190,6 +206,45 @@ TEST_F_TIMEOUT(stall, without_flags_it_waits_as_before, 120)
 			EXPECT_EQ(VICTIM_BYTE, attempt[write].outcome->data[0]);
 		EXPECT_EQ(0, pvm_attempt_end(&attempt[write]));
 	}
+}
+
+#define FAR		(64 * 4096)
+#define NR_FAR_PAGES	64
+
+static int has_large_file(struct procmap_child *child, void *arg)
+{
+	struct victim *victim = arg;
+	char *map = victim_map_file(victim, NULL, victim->file_size, MAP_SHARED);
+
+	if (!HOLDS(map) || !HOLDS(!procmap_send(child, (unsigned long)map)))
+		return 1;
+	return HOLDS(!procmap_sync(child)) ? 0 : 1;
+}
+
+/* What an ordinary user can do: let the caller itself fill the queue of the server. */
+TEST(NOWAIT_reads_nothing_ahead)
+{
+	struct victim victim = { .file = -1, .loop = -1, .go = { -1, -1 } };
+	struct pvm_attempt attempt;
+	struct pvm_io io;
+	int i;
+
+	ASSERT_EQ(0, victim_serve(&victim, NR_FAR_PAGES * FAR / sysconf(_SC_PAGESIZE),
+				  FUSE_ASYNC_READ));
+	ASSERT_EQ(0, victim_run(&victim, has_large_file));
+	ASSERT_EQ(0, fuse_server_stall(&victim.server, 0, FUSE_READ));
+	for (i = 0; i < NR_FAR_PAGES; i++) {
+		io = io_of(&victim, false, PROCESS_VM_NOWAIT);
+		io.remote[0].iov_base = victim.addr + i * FAR;
+		ASSERT_EQ(0, pvm_attempt_start(&attempt, &io));
+		ASSERT_TRUE(pvm_attempt_returns(&attempt, PVM_SOON_MS)) {
+			TH_LOG("page %d", i);
+		}
+		EXPECT_EQ(-EFAULT, attempt.outcome->ret);
+		EXPECT_EQ(0, pvm_attempt_end(&attempt));
+	}
+	EXPECT_EQ(0, fuse_server_count(&victim.server, 0, FUSE_READ));
+	victim_stop(&victim);
 }
 
 TEST_HARNESS_MAIN

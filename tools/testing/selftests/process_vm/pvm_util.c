@@ -192,20 +192,23 @@ int pvm_attempt_end(struct pvm_attempt *attempt)
  * @pid: its process
  * @tid: the thread
  *
- * Return: the letter of its stat file; 0: it is gone.
+ * Not from its stat file, which cannot be read while the process is in execve().
+ *
+ * Return: the letter of its status file; 0: it is gone.
  */
 char pvm_thread_state(pid_t pid, pid_t tid)
 {
-	char path[64], line[256], *paren;
+	char path[64], line[256], state = 0;
 	FILE *file;
 
-	snprintf(path, sizeof(path), "/proc/%d/task/%d/stat", pid, tid);
+	snprintf(path, sizeof(path), "/proc/%d/task/%d/status", pid, tid);
 	file = fopen(path, "r");
-	if (!file)
-		return 0;
-	paren = fgets(line, sizeof(line), file) ? strrchr(line, ')') : NULL;
-	fclose(file);
-	return paren ? paren[2] : 0;
+	while (file && fgets(line, sizeof(line), file))
+		if (sscanf(line, "State: %c", &state) == 1)
+			break;
+	if (file)
+		fclose(file);
+	return state;
 }
 
 /**

@@ -40,13 +40,12 @@ static void *fills_queue(void *arg)
 	return NULL;
 }
 
-static bool cache_page(struct victim *victim)
+/* In the page cache, but not in the page table. */
+static bool cache_page(char *addr)
 {
-	int fd = fuse_server_open(&victim->server, 0, O_RDONLY);
-	char byte;
-	bool good = fd >= 0 && pread(fd, &byte, 1, 0) == 1 && byte == VICTIM_BYTE;
-
-	return !close(fd) && good;
+	return __atomic_load_n(addr, __ATOMIC_RELAXED) == VICTIM_BYTE &&
+	       !madvise(addr, sysconf(_SC_PAGESIZE), MADV_DONTNEED) &&
+	       !(pvm_pagemap(addr) & PVM_PAGE_PRESENT);
 }
 
 /* While it is written back the page is clean, and write-protected. */
@@ -62,11 +61,11 @@ static bool map_page(struct victim *victim)
 	size_t size = mode == QUEUES ? victim->file_size : sysconf(_SC_PAGESIZE);
 	char *pair = mode == QUEUES ? NULL : victim_pair();
 
-	if ((mode == CACHES_IT || mode == CACHES_IT_PRIVATELY) && !cache_page(victim))
-		return false;
 	victim->addr = victim_map_file(victim, pair, size,
 				       mode == CACHES_IT_PRIVATELY ? MAP_PRIVATE : MAP_SHARED);
-	return victim->addr && !madvise(victim->addr, size, MADV_RANDOM);
+	if (!victim->addr || madvise(victim->addr, size, MADV_RANDOM))
+		return false;
+	return (mode != CACHES_IT && mode != CACHES_IT_PRIVATELY) || cache_page(victim->addr);
 }
 
 static int uses_file(struct procmap_child *child, void *arg)
@@ -129,6 +128,8 @@ static int start_fuse(struct victim *victim)
 		return ret;
 	switch (victim->kind->mode) {
 	case LEAVES_IT:
+	case CACHES_IT:
+	case CACHES_IT_PRIVATELY:
 		return stall(victim, FUSE_READ, 0);
 	case READS_IT:
 		return stall(victim, FUSE_READ, 1);
@@ -175,6 +176,24 @@ const struct victim_kind victim_fuse_page = {
 	.mode = LEAVES_IT,
 	.nowait = { -EFAULT, -EFAULT },
 	.waits = { true, true },
+	.prefix = true,
+};
+
+const struct victim_kind victim_fuse_cached = {
+	.name = "page of a stalled file system, but in the page cache",
+	.start = start_fuse,
+	.release = release_fuse,
+	.mode = CACHES_IT,
+	.nowait = { 1, -EFAULT },
+	.prefix = true,
+};
+
+const struct victim_kind victim_fuse_cached_private = {
+	.name = "the same, of a private mapping",
+	.start = start_fuse,
+	.release = release_fuse,
+	.mode = CACHES_IT_PRIVATELY,
+	.nowait = { 1, 1 },
 	.prefix = true,
 };
 

@@ -7,6 +7,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
@@ -16,6 +17,9 @@
 #include "victim.h"
 
 #define STACK_SIZE	65536
+
+/* Is there a writer? */
+enum { QUEUED, NOT_QUEUED };
 
 /* A page that is there, and nothing that anybody could wait for. */
 static char *touched_page(void)
@@ -65,15 +69,37 @@ static int unmaps(struct procmap_child *child, void *arg)
 	return HOLDS(!procmap_sync(child)) ? 0 : 1;
 }
 
-static int stall_close(struct victim *victim)
+/* The server stalls before anything is dirty: the kernel may send the times when it likes. */
+static int serve_stalling(struct victim *victim)
 {
-	int ret = fuse_server_stall(&victim->server, 0, FUSE_SETATTR);
+	int ret = victim_serve(victim, 1, 0);
+
+	return ret ? ret : fuse_server_stall(&victim->server, 0, FUSE_SETATTR);
+}
+
+static bool has_heard(const struct victim *victim)
+{
+	int left;
+
+	return !ioctl(victim->go[0], FIONREAD, &left) && !left;
+}
+
+/* To close the mapping, the victim waits for its own request or for an earlier one. */
+static int stop_at_close(struct victim *victim)
+{
+	pid_t pid = victim->child.pid;
+	int ret = let_go(victim);
+	int waited, asleep = 0;
 
 	if (!ret)
-		ret = let_go(victim);
-	if (!ret)
 		ret = fuse_server_wait_held(&victim->server, 0, FUSE_SETATTR, PVM_SOON_MS, NULL);
-	return ret;
+	for (waited = 0; !ret && waited < PVM_SOON_MS && asleep < 10; waited += 10) {
+		asleep = has_heard(victim) && pvm_thread_state(pid, pid) != 'R' ? asleep + 1 : 0;
+		usleep(10000);
+	}
+	if (ret)
+		return ret;
+	return asleep == 10 ? 0 : -EDEADLK;
 }
 
 static int release_close(struct victim *victim)
@@ -83,11 +109,11 @@ static int release_close(struct victim *victim)
 
 static int start_mmap_written(struct victim *victim)
 {
-	int ret = victim_serve(victim, 1, 0);
+	int ret = serve_stalling(victim);
 
 	if (!ret)
 		ret = victim_run(victim, unmaps);
-	return ret ? ret : stall_close(victim);
+	return ret ? ret : stop_at_close(victim);
 }
 
 const struct victim_kind victim_mmap_written = {
@@ -123,7 +149,7 @@ static bool read_mem(const char *addr)
 	return fd >= 0 && pread(fd, &byte, 1, (unsigned long)addr) == 1 && byte == VICTIM_BYTE;
 }
 
-/* Holds mmap_lock for reading, while another thread wants it for writing. */
+/* Holds mmap_lock for reading, while another thread may want it for writing. */
 static int faults_and_queues(struct procmap_child *child, void *arg)
 {
 	struct victim *victim = arg;
@@ -163,9 +189,9 @@ static int start_mmap_queued(struct victim *victim)
 		ret = procmap_send(&victim->child, 0);
 	if (!ret)
 		ret = fuse_server_wait_held(&victim->server, 0, FUSE_READ, PVM_SOON_MS, NULL);
-	if (!ret)
+	if (!ret && victim->kind->mode == QUEUED)
 		ret = let_go(victim);
-	if (ret)
+	if (ret || victim->kind->mode == NOT_QUEUED)
 		return ret;
 	return pvm_gets_stuck(victim->pid, tid) ? 0 : -EDEADLK;
 }
@@ -179,8 +205,17 @@ const struct victim_kind victim_mmap_queued = {
 	.name = "mmap_lock held for reading, a writer queued",
 	.start = start_mmap_queued,
 	.release = release_read,
+	.mode = QUEUED,
 	.nowait = { -EAGAIN, -EAGAIN },
 	.waits = { true, true },
+};
+
+const struct victim_kind victim_mmap_read = {
+	.name = "mmap_lock held for reading, nobody queued",
+	.start = start_mmap_queued,
+	.release = release_read,
+	.mode = NOT_QUEUED,
+	.nowait = { 1, 1 },
 };
 
 /*
@@ -200,11 +235,11 @@ static int executes(struct procmap_child *child, void *arg)
 
 static int start_exec(struct victim *victim)
 {
-	int ret = victim_serve(victim, 1, 0);
+	int ret = serve_stalling(victim);
 
 	if (!ret)
 		ret = victim_run(victim, executes);
-	return ret ? ret : stall_close(victim);
+	return ret ? ret : stop_at_close(victim);
 }
 
 const struct victim_kind victim_exec = {
@@ -251,7 +286,7 @@ static int unmaps_beside_exec(struct procmap_child *child, void *arg)
 
 static int start_exec_old_mm(struct victim *victim)
 {
-	int ret = victim_serve(victim, 1, 0);
+	int ret = serve_stalling(victim);
 	__u64 pid = 0;
 
 	if (!ret)
@@ -259,7 +294,7 @@ static int start_exec_old_mm(struct victim *victim)
 	if (!ret)
 		ret = procmap_recv(&victim->child, &pid);
 	if (!ret)
-		ret = stall_close(victim);
+		ret = stop_at_close(victim);
 	if (!ret)
 		ret = procmap_send(&victim->child, 0);
 	victim->pid = pid;

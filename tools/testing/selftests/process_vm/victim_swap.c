@@ -14,6 +14,9 @@
 
 #define SWAP_PAGES	64
 
+/* Where the page is in the end. */
+enum { ON_DEVICE, IN_SWAP_CACHE };
+
 /* The first page of a swap area, as far as the kernel reads it. */
 static int write_swap_header(int fd)
 {
@@ -43,13 +46,14 @@ static int make_loop(struct victim *victim)
 	return 0;
 }
 
-/* Neither mapped, nor in the swap cache. */
-static bool is_out(char *addr)
+/* Not mapped; in the swap cache or not. */
+static bool is_out(char *addr, int where)
 {
 	unsigned char in_cache;
 
 	return pvm_pagemap(addr) & PVM_PAGE_SWAPPED &&
-	       !mincore(addr, sysconf(_SC_PAGESIZE), &in_cache) && !(in_cache & 1);
+	       !mincore(addr, sysconf(_SC_PAGESIZE), &in_cache) &&
+	       (in_cache & 1) == (where == IN_SWAP_CACHE);
 }
 
 /*
@@ -58,9 +62,10 @@ static bool is_out(char *addr)
  */
 static int swaps_out(struct procmap_child *child, void *arg)
 {
+	const struct victim *victim = arg;
 	size_t page = sysconf(_SC_PAGESIZE);
+	int tries, where = victim->kind->mode;
 	char *addr = victim_pair();
-	int tries;
 
 	if (!HOLDS(addr))
 		return 1;
@@ -68,12 +73,12 @@ static int swaps_out(struct procmap_child *child, void *arg)
 	for (tries = 0; tries < 100; tries++) {
 		if (!HOLDS(!madvise(addr, page, MADV_PAGEOUT)))
 			return 1;
-		if (is_out(addr))
+		if (is_out(addr, where))
 			break;
 		usleep(20000);
 		__atomic_load_n(addr, __ATOMIC_RELAXED);
 	}
-	if (!HOLDS(is_out(addr)) || !HOLDS(!procmap_send(child, (unsigned long)addr)))
+	if (!HOLDS(is_out(addr, where)) || !HOLDS(!procmap_send(child, (unsigned long)addr)))
 		return 1;
 	return HOLDS(!procmap_sync(child)) ? 0 : 1;
 }
@@ -118,8 +123,18 @@ const struct victim_kind victim_swapped = {
 	.name = "page on a stalled swap device",
 	.start = start_swapped,
 	.release = release_swapped,
+	.mode = ON_DEVICE,
 	.nowait = { -EFAULT, -EFAULT },
 	.waits = { true, true },
+	.prefix = true,
+};
+
+const struct victim_kind victim_swap_cached = {
+	.name = "page on a stalled swap device, but in the swap cache",
+	.start = start_swapped,
+	.release = release_swapped,
+	.mode = IN_SWAP_CACHE,
+	.nowait = { 1, 1 },
 	.prefix = true,
 };
 

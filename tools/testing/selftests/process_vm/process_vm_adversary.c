@@ -1,0 +1,316 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * All that a profiler may meet on one machine, at once: a healthy process, one
+ * whose address space changes all the time, processes that come and go, and every
+ * kind of victim. Each call with PROCESS_VM_NOWAIT has to return; how long the
+ * longest took is printed. Calls without flags hang, and are killed.
+ */
+#include <pthread.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "pvm_harness.h"
+#include "victim.h"
+
+#define CALLS		10000
+#define MAX_VICTIMS	32
+#define NR_MORTAL_PAGES	2048
+
+static void __attribute__((constructor)) adversary_require(void)
+{
+	if (geteuid())
+		ksft_exit_skip("userfaultfd, swapon() and FUSE here need root\n");
+}
+
+/* What the process that calls has come to; in memory that it shares with the test. */
+struct progress {
+	unsigned int calls;
+	unsigned int at;
+	unsigned int wrong;
+	long ret;
+	__u64 worst[2];
+	__u64 all[2];
+};
+
+/* The processes that are no victims. */
+enum { HEALTHY, CHANGING, MORTAL, NR_OTHERS };
+
+struct other {
+	struct procmap_child child;
+	char *addr;
+	pid_t *pid;
+};
+
+FIXTURE(adversaries) {
+	struct victim victim[MAX_VICTIMS];
+	unsigned int nr;
+	struct other other[NR_OTHERS];
+	struct procmap_child caller;
+	struct progress *progress;
+};
+
+static void *share(size_t size)
+{
+	void *shared = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+
+	return shared == MAP_FAILED ? NULL : shared;
+}
+
+static int is_healthy(struct procmap_child *child, void *arg)
+{
+	char *addr = victim_pair() - sysconf(_SC_PAGESIZE);
+
+	if (!HOLDS(!procmap_send(child, (unsigned long)addr)))
+		return 1;
+	return procmap_sync(child) ? 1 : 0;
+}
+
+/* Keeps taking mmap_lock for writing. */
+static int changes(struct procmap_child *child, void *arg)
+{
+	size_t page = sysconf(_SC_PAGESIZE);
+	char *addr = victim_pair() - page;
+
+	if (!HOLDS(!procmap_send(child, (unsigned long)addr)))
+		return 1;
+	for (;;)
+		munmap(mmap(NULL, page, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0), page);
+}
+
+static void lives_shortly(char *addr)
+{
+	size_t page = sysconf(_SC_PAGESIZE), i;
+
+	for (i = 0; i < NR_MORTAL_PAGES; i++)
+		addr[i * page] = VICTIM_BYTE;
+	_exit(0);
+}
+
+/* Has one child after the other, and lets the test know their PIDs. */
+static int has_mortal_children(struct procmap_child *child, void *arg)
+{
+	const struct other *other = arg;
+	char *addr = mmap(NULL, NR_MORTAL_PAGES * sysconf(_SC_PAGESIZE), PROT_READ | PROT_WRITE,
+			  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	pid_t pid;
+
+	if (!HOLDS(addr != MAP_FAILED) || !HOLDS(!procmap_send(child, (unsigned long)addr)))
+		return 1;
+	addr[0] = VICTIM_BYTE;
+	for (;;) {
+		pid = fork();
+		if (!pid)
+			lives_shortly(addr);
+		if (pid < 0)
+			return 1;
+		__atomic_store_n(other->pid, pid, __ATOMIC_RELAXED);
+		usleep(2000);
+		waitpid(pid, NULL, 0);
+	}
+}
+
+static int start_other(struct other *other, int (*fn)(struct procmap_child *child, void *arg))
+{
+	__u64 addr;
+	int ret;
+
+	other->pid = share(sizeof(*other->pid));
+	if (!other->pid)
+		return -ENOMEM;
+	ret = procmap_child_start(&other->child, fn, other);
+	if (!ret)
+		ret = procmap_recv(&other->child, &addr);
+	if (fn != has_mortal_children)
+		*other->pid = other->child.pid;
+	other->addr = (char *)(unsigned long)addr;
+	return ret;
+}
+
+FIXTURE_SETUP(adversaries)
+{
+	self->progress = share(sizeof(*self->progress));
+	ASSERT_NE(NULL, self->progress);
+	ASSERT_EQ(0, start_other(&self->other[HEALTHY], is_healthy));
+	ASSERT_EQ(0, start_other(&self->other[CHANGING], changes));
+	ASSERT_EQ(0, start_other(&self->other[MORTAL], has_mortal_children));
+	for (self->nr = 0; victim_kinds[self->nr]; self->nr++) {
+		ASSERT_GT(MAX_VICTIMS, self->nr);
+		ASSERT_EQ(0, victim_start(&self->victim[self->nr], victim_kinds[self->nr])) {
+			TH_LOG("%s", victim_kinds[self->nr]->name);
+		}
+	}
+}
+
+FIXTURE_TEARDOWN(adversaries)
+{
+	unsigned int i;
+
+	for (i = 0; i < self->nr; i++)
+		victim_stop(&self->victim[i]);
+	for (i = 0; i < NR_OTHERS; i++)
+		procmap_child_kill(&self->other[i].child);
+}
+
+static void note(struct progress *progress, bool write, __u64 took)
+{
+	progress->all[write] += took;
+	if (took > progress->worst[write])
+		progress->worst[write] = took;
+	__atomic_store_n(&progress->calls, progress->calls + 1, __ATOMIC_RELEASE);
+}
+
+/* One call, and whether it returned what it had to. */
+static bool call_victim(const struct victim *victim, bool write, struct progress *progress)
+{
+	char byte = VICTIM_BYTE;
+	__u64 start = pvm_now();
+
+	progress->ret = pvm_copy(write, victim->pid, victim->addr, &byte, 1, PROCESS_VM_NOWAIT);
+	note(progress, write, pvm_now() - start);
+	return progress->ret == victim->kind->nowait[write] && byte == VICTIM_BYTE;
+}
+
+static bool call_other(const struct other *other, int which, bool write, struct progress *progress)
+{
+	char byte = VICTIM_BYTE;
+	pid_t pid = __atomic_load_n(other->pid, __ATOMIC_RELAXED);
+	__u64 start = pvm_now();
+	long ret = pvm_copy(write, pid, other->addr, &byte, 1, PROCESS_VM_NOWAIT);
+
+	note(progress, write, pvm_now() - start);
+	progress->ret = ret;
+	if (ret == 1)
+		return byte == VICTIM_BYTE;
+	/* A child that does not exist yet has PID 0. */
+	return which == CHANGING ? ret == -EAGAIN :
+	       which == MORTAL && (ret == -EAGAIN || ret == -ESRCH);
+}
+
+static int calls_victims(struct procmap_child *child, void *arg)
+{
+	const FIXTURE_DATA(adversaries) * self = arg;
+	struct progress *progress = self->progress;
+	unsigned int i;
+
+	for (i = 0; i < 2 * CALLS; i++) {
+		progress->at = i / 2 % self->nr;
+		if (!call_victim(&self->victim[progress->at], i & 1, progress)) {
+			progress->wrong++;
+			return 1;
+		}
+	}
+	return 0;
+}
+
+static int calls_others(struct procmap_child *child, void *arg)
+{
+	const FIXTURE_DATA(adversaries) * self = arg;
+	struct progress *progress = self->progress;
+	unsigned int i;
+
+	for (progress->at = 0; progress->at < NR_OTHERS; progress->at++) {
+		for (i = 0; i < 2 * CALLS; i++) {
+			if (!call_other(&self->other[progress->at], progress->at, i & 1,
+					progress)) {
+				progress->wrong++;
+				return 1;
+			}
+		}
+	}
+	return 0;
+}
+
+/* Does it come to its end, each call within the time? */
+static bool gets_on(const struct procmap_child *caller, const struct progress *progress)
+{
+	unsigned int before;
+
+	do {
+		before = __atomic_load_n(&progress->calls, __ATOMIC_ACQUIRE);
+		if (pvm_comes(caller, PVM_SOON_MS))
+			return true;
+	} while (__atomic_load_n(&progress->calls, __ATOMIC_ACQUIRE) != before);
+	return false;
+}
+
+static void report(struct __test_metadata *_metadata, const struct progress *progress)
+{
+	static const char * const what[] = { "reads", "writes" };
+	int write;
+
+	for (write = 0; write < 2; write++)
+		TH_LOG("%u %s returned, after %llu ns on average, %llu us at worst",
+		       progress->calls / 2, what[write],
+		       2 * progress->all[write] / progress->calls, progress->worst[write] / 1000);
+}
+
+TEST_F_TIMEOUT(adversaries, all_NOWAIT_calls_to_victims_return, 240)
+{
+	struct progress *progress = self->progress;
+	unsigned int i;
+
+	ASSERT_EQ(0, procmap_child_start(&self->caller, calls_victims, self));
+	ASSERT_TRUE(gets_on(&self->caller, progress)) {
+		TH_LOG("stuck: %s", victim_kinds[progress->at]->name);
+	}
+	ASSERT_EQ(0, procmap_child_wait(&self->caller)) {
+		TH_LOG("%s: returned %ld", victim_kinds[progress->at]->name, progress->ret);
+	}
+	EXPECT_EQ(2 * CALLS, progress->calls);
+	report(_metadata, progress);
+	for (i = 0; i < self->nr; i++)
+		TH_LOG("victim: %s", victim_kinds[i]->name);
+}
+
+TEST_F_TIMEOUT(adversaries, all_NOWAIT_calls_to_others_return, 240)
+{
+	static const char * const names[] = { "healthy", "changing", "mortal" };
+	struct progress *progress = self->progress;
+
+	ASSERT_EQ(0, procmap_child_start(&self->caller, calls_others, self));
+	ASSERT_TRUE(gets_on(&self->caller, progress)) {
+		TH_LOG("stuck: %s process", names[progress->at]);
+	}
+	ASSERT_EQ(0, procmap_child_wait(&self->caller)) {
+		TH_LOG("%s process: returned %ld", names[progress->at], progress->ret);
+	}
+	EXPECT_EQ(2 * CALLS * NR_OTHERS, progress->calls);
+	report(_metadata, progress);
+}
+
+TEST_F_TIMEOUT(adversaries, calls_without_flags_hang, 240)
+{
+	struct pvm_attempt attempt[MAX_VICTIMS];
+	unsigned int i, hang = 0, may = 0;
+
+	for (i = 0; i < self->nr; i++) {
+		struct pvm_io io = {
+			.write = !victim_kinds[i]->waits[VICTIM_READ],
+			.pid = self->victim[i].pid,
+			.remote = { { .iov_base = self->victim[i].addr, .iov_len = 1 } },
+			.nr = 1,
+			.byte = VICTIM_BYTE,
+		};
+
+		may += victim_kinds[i]->waits[io.write];
+		ASSERT_EQ(0, pvm_attempt_start(&attempt[i], &io));
+	}
+	for (i = 0; i < self->nr; i++)
+		hang += !pvm_attempt_returns(&attempt[i], PVM_NEVER_MS);
+	EXPECT_EQ(may, hang);
+	/* Not all can be killed before what they wait for has come. */
+	for (i = 0; i < self->nr; i++) {
+		kill(attempt[i].child.pid, SIGKILL);
+		EXPECT_EQ(0, victim_release(&self->victim[i]));
+	}
+	for (i = 0; i < self->nr; i++) {
+		EXPECT_TRUE(pvm_attempt_returns(&attempt[i], PVM_SOON_MS));
+		pvm_attempt_end(&attempt[i]);
+	}
+	TH_LOG("%u of %u calls to victims hung without flags, and were killed", hang, self->nr);
+}
+
+TEST_HARNESS_MAIN

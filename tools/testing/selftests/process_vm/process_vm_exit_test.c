@@ -1,0 +1,263 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Targets that die during a call: with PROCESS_VM_NOWAIT the caller is never the
+ * one who tears the address space down, however large it is and whoever has to be
+ * waited for.
+ */
+#include <limits.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "pvm_harness.h"
+#include "victim.h"
+
+/* So much is copied in one call that the target is dead before its end. */
+#define PIECE		(1UL << 20)
+#define NR_PIECES	512
+#define TRIES		10
+
+#define NR_VMAS		4000
+#define LARGE		(256UL << 20)
+#define NR_READERS	2
+#define ROUNDS		4
+
+static void __attribute__((constructor)) exit_require(void)
+{
+	if (geteuid())
+		ksft_exit_skip("mounting FUSE here needs root\n");
+}
+
+/* In memory that all share. */
+struct shared {
+	long ret;
+	__u64 calls;
+	__u64 worst;
+	char buffer[PIECE];
+};
+
+static struct shared *share_memory(size_t nr)
+{
+	struct shared *shared = mmap(NULL, nr * sizeof(*shared), PROT_READ | PROT_WRITE,
+				     MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+
+	return shared == MAP_FAILED ? NULL : shared;
+}
+
+/* To unmap its file, the kernel has to wait for the server. */
+static int has_file(struct procmap_child *child, void *arg)
+{
+	struct victim *victim = arg;
+	char *file = victim_map_file(victim, NULL, sysconf(_SC_PAGESIZE), MAP_SHARED);
+	char *addr = mmap(NULL, PIECE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (!HOLDS(file) || !HOLDS(addr != MAP_FAILED))
+		return 1;
+	memset(addr, VICTIM_BYTE, PIECE);
+	__atomic_store_n(file, VICTIM_BYTE, __ATOMIC_RELAXED);
+	if (!HOLDS(!procmap_send(child, (unsigned long)addr)))
+		return 1;
+	for (;;)
+		pause();
+}
+
+struct reader {
+	struct procmap_child child;
+	const struct victim *victim;
+	unsigned long flags;
+	struct shared *shared;
+};
+
+static int reads_for_long(struct procmap_child *child, void *arg)
+{
+	struct reader *reader = arg;
+	struct iovec local[NR_PIECES], remote[NR_PIECES];
+	struct pvm_call call = {
+		.pid = reader->victim->pid, .flags = reader->flags,
+		.local = local, .nr_local = NR_PIECES, .remote = remote, .nr_remote = NR_PIECES,
+	};
+	char *buffer = reader->shared->buffer;
+	int i;
+
+	for (i = 0; i < NR_PIECES; i++) {
+		local[i] = (struct iovec) { buffer, PIECE };
+		remote[i] = (struct iovec) { reader->victim->addr, PIECE };
+	}
+	reader->shared->ret = pvm_call(&call);
+	return HOLDS(pvm_all(buffer, VICTIM_BYTE, PIECE)) ? 0 : 1;
+}
+
+FIXTURE(last) {
+	struct victim victim;
+	struct reader reader;
+};
+
+FIXTURE_VARIANT(last) {
+	unsigned long flags;
+};
+
+FIXTURE_VARIANT_ADD(last, NOWAIT) {
+	.flags = PROCESS_VM_NOWAIT,
+};
+
+FIXTURE_VARIANT_ADD(last, without_flags) {
+	.flags = 0,
+};
+
+FIXTURE_SETUP(last)
+{
+	memset(&self->victim, 0, sizeof(self->victim));
+	self->victim.file = -1;
+	self->victim.loop = -1;
+	self->reader.victim = &self->victim;
+	self->reader.flags = variant->flags;
+	self->reader.shared = share_memory(1);
+	ASSERT_NE(NULL, self->reader.shared);
+}
+
+FIXTURE_TEARDOWN(last)
+{
+}
+
+/* A zombie; not so if it has to tear down its address space itself, which stalls. */
+static bool is_dead(pid_t pid)
+{
+	int waited;
+
+	for (waited = 0; waited < 10 * PVM_NEVER_MS; waited++) {
+		char state = pvm_thread_state(pid, pid);
+
+		if (state == 'Z')
+			return true;
+		if (state == 'D' && pvm_gets_stuck(pid, pid))
+			return false;
+		usleep(1000);
+	}
+	return false;
+}
+
+/* A target that dies while the reader is at work. */
+static int kill_target(struct victim *victim, struct reader *reader)
+{
+	int ret = victim_serve(victim, 1, 0);
+
+	if (!ret)
+		ret = fuse_server_stall(&victim->server, 0, FUSE_SETATTR);
+	if (!ret)
+		ret = victim_run(victim, has_file);
+	memset(reader->shared, 0, sizeof(*reader->shared));
+	if (!ret)
+		ret = procmap_child_start(&reader->child, reads_for_long, reader);
+	if (ret)
+		return ret;
+	while (!__atomic_load_n(&reader->shared->buffer[0], __ATOMIC_ACQUIRE))
+		usleep(100);
+	return kill(victim->pid, SIGKILL) ? -errno : 0;
+}
+
+TEST_F_TIMEOUT(last, the_caller_tears_down_the_address_space_only_without_flags, 240)
+{
+	struct victim *victim = &self->victim;
+	struct reader *reader = &self->reader;
+	bool last = false;
+	int tries;
+
+	for (tries = 0; tries < TRIES && !last; tries++) {
+		ASSERT_EQ(0, kill_target(victim, reader));
+		last = is_dead(victim->pid);
+		if (last)
+			EXPECT_EQ(variant->flags == PROCESS_VM_NOWAIT,
+				  pvm_comes(&reader->child, variant->flags ? PVM_SOON_MS :
+					    6 * PVM_NEVER_MS));
+		ASSERT_EQ(0, fuse_server_wait_held(&victim->server, 0, FUSE_SETATTR, PVM_SOON_MS,
+						   NULL));
+		ASSERT_EQ(0, fuse_server_release(&victim->server, 0, FUSE_SETATTR));
+		ASSERT_TRUE(pvm_comes(&reader->child, PVM_SOON_MS));
+		ASSERT_EQ(0, procmap_child_wait(&reader->child));
+		ASSERT_EQ(PIECE * NR_PIECES, reader->shared->ret);
+		victim_stop(victim);
+		victim->child_runs = false;
+		victim->server_runs = false;
+	}
+	/* Else the call was over each time before the target was dead. */
+	EXPECT_TRUE(last);
+}
+
+/* Large in each way: many VMAs, many pages. */
+static int is_large(struct procmap_child *child, void *arg)
+{
+	size_t page = sysconf(_SC_PAGESIZE);
+	char *large = mmap(NULL, LARGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	size_t i;
+
+	if (!HOLDS(large != MAP_FAILED))
+		return 1;
+	for (i = 0; i < LARGE; i += page)
+		large[i] = VICTIM_BYTE;
+	for (i = 1; i < 2 * NR_VMAS; i += 2)
+		if (!HOLDS(!mprotect(large + i * page, page, PROT_READ)))
+			return 1;
+	if (!HOLDS(!procmap_send(child, (unsigned long)large)))
+		return 1;
+	for (;;)
+		pause();
+}
+
+static int reads_until_it_is_gone(struct procmap_child *child, void *arg)
+{
+	struct reader *reader = arg;
+	struct shared *shared = reader->shared;
+	const struct victim *victim = reader->victim;
+	char byte;
+
+	do {
+		__u64 start = pvm_now(), took;
+
+		shared->ret = pvm_copy(false, victim->pid, victim->addr, &byte, 1, reader->flags);
+		took = pvm_now() - start;
+		if (took > shared->worst)
+			shared->worst = took;
+		__atomic_store_n(&shared->calls, shared->calls + 1, __ATOMIC_RELEASE);
+		if (shared->ret == 1 && !HOLDS(byte == VICTIM_BYTE))
+			return 1;
+	} while (shared->ret == 1 || shared->ret == -EAGAIN);
+	return HOLDS(shared->ret == -ESRCH) ? 0 : 1;
+}
+
+TEST_F_TIMEOUT(last, calls_that_race_with_the_death_of_a_large_target_return, 240)
+{
+	struct victim *victim = &self->victim;
+	struct reader readers[NR_READERS];
+	struct shared *shared = share_memory(NR_READERS);
+	__u64 calls = 0, worst = 0;
+	int round, i;
+
+	ASSERT_NE(NULL, shared);
+	for (round = 0; round < ROUNDS; round++) {
+		ASSERT_EQ(0, victim_run(victim, is_large));
+		memset(shared, 0, NR_READERS * sizeof(*shared));
+		for (i = 0; i < NR_READERS; i++) {
+			readers[i] = self->reader;
+			readers[i].shared = &shared[i];
+			ASSERT_EQ(0, procmap_child_start(&readers[i].child, reads_until_it_is_gone,
+							 &readers[i]));
+		}
+		for (i = 0; i < NR_READERS; i++)
+			while (!__atomic_load_n(&shared[i].calls, __ATOMIC_ACQUIRE))
+				usleep(1000);
+		ASSERT_EQ(256 + SIGKILL, procmap_child_kill(&victim->child));
+		victim->child_runs = false;
+		for (i = 0; i < NR_READERS; i++) {
+			ASSERT_TRUE(pvm_comes(&readers[i].child, PVM_SOON_MS));
+			EXPECT_EQ(0, procmap_child_wait(&readers[i].child));
+			calls += shared[i].calls;
+			if (shared[i].worst > worst)
+				worst = shared[i].worst;
+		}
+	}
+	TH_LOG("%llu calls beside the death of a process with %d VMAs and %lu MiB: worst %llu us",
+	       calls, 2 * NR_VMAS, LARGE >> 20, worst / 1000);
+}
+
+TEST_HARNESS_MAIN

@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Failures on purpose, and what they leave behind: see fault.h. */
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "../kselftest.h"
+#include "fault.h"
+
+/* How long an object may take to be freed, by RCU and by kernel threads. */
+#define BACK_SECONDS	60
+
+/* Settings of the kernel, and what they are while the test runs: fail anywhere, say nothing. */
+static const char *const settings[FAULT_SETTINGS][2] = {
+	{ "failslab/ignore-gfp-wait", "N" },
+	{ "failslab/cache-filter", "N" },
+	{ "failslab/verbose", "0" },
+	{ "fail_page_alloc/ignore-gfp-wait", "N" },
+	{ "fail_page_alloc/ignore-gfp-highmem", "N" },
+	{ "fail_page_alloc/min-order", "0" },
+	{ "fail_page_alloc/verbose", "0" },
+	{ "fail_usercopy/verbose", "0" },
+	{ "fail_usercopy/probability", "0" },
+};
+
+/* What a reference that is never dropped would keep. */
+static const char *const caches[FAULT_CACHES] = {
+	"task_struct", "mm_struct", "vm_area_struct", "filp", "pid",
+};
+
+/**
+ * fault_missing() - what a kernel lacks that cannot fail on purpose
+ *
+ * Return: its configuration symbols, or NULL when nothing is missing.
+ */
+const char *fault_missing(void)
+{
+	if (access("/proc/thread-self/fail-nth", F_OK))
+		return "CONFIG_FAULT_INJECTION";
+	if (access("/sys/kernel/slab/task_struct/objects", F_OK))
+		return "CONFIG_SLUB_DEBUG";
+	return NULL;
+}
+
+/* One read() or write() of a file that knows no other offset than the start. */
+static int transfer(const char *dir, const char *name, char *read_to, const char *write_from)
+{
+	char path[PATH_MAX];
+	ssize_t len;
+	int fd, ret;
+
+	snprintf(path, sizeof(path), "%s/%s", dir, name);
+	fd = open(path, (read_to ? O_RDONLY : O_WRONLY) | O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	if (read_to) {
+		len = read(fd, read_to, 15);
+		read_to[len < 0 ? 0 : len] = '\0';
+	} else {
+		len = write(fd, write_from, strlen(write_from));
+	}
+	ret = len < 0 ? -errno : 0;
+	close(fd);
+	return ret;
+}
+
+/**
+ * fault_start() - get ready to let calls of this thread fail
+ * @fault: what to set up
+ * @dir: a directory of the caller, who is root
+ *
+ * Return: 0 or -errno.
+ */
+int fault_start(struct fault *fault, const char *dir)
+{
+	size_t i;
+	int ret = 0;
+
+	snprintf(fault->dir, sizeof(fault->dir), "%s/debug", dir);
+	if (mkdir(fault->dir, 0700) || unshare(CLONE_NEWNS) ||
+	    mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) ||
+	    mount("none", fault->dir, "debugfs", 0, NULL))
+		return -errno;
+	for (i = 0; i < FAULT_SETTINGS && !ret; i++) {
+		ret = transfer(fault->dir, settings[i][0], fault->saved[i], NULL);
+		if (!ret)
+			ret = transfer(fault->dir, settings[i][0], NULL, settings[i][1]);
+	}
+	fault->nth = open("/proc/thread-self/fail-nth", O_RDWR | O_CLOEXEC);
+	return fault->nth < 0 ? -errno : ret;
+}
+
+/**
+ * fault_stop() - leave the kernel as it was
+ * @fault: from fault_start()
+ *
+ * Return: 0 or -errno.
+ */
+int fault_stop(struct fault *fault)
+{
+	int ret = 0;
+	size_t i;
+
+	close(fault->nth);
+	for (i = 0; i < FAULT_SETTINGS && !ret; i++)
+		ret = transfer(fault->dir, settings[i][0], NULL, fault->saved[i]);
+	if (umount(fault->dir) || rmdir(fault->dir))
+		return -errno;
+	return ret;
+}
+
+/**
+ * fault_arm() - from now on, let this thread's n-th allocation or user copy fail
+ * @fault: from fault_start()
+ * @nth: from 1
+ *
+ * Return: 0 or -errno.
+ */
+int fault_arm(struct fault *fault, int nth)
+{
+	char number[16];
+
+	snprintf(number, sizeof(number), "%d", nth);
+	return pwrite(fault->nth, number, strlen(number), 0) < 0 ? -errno : 0;
+}
+
+/**
+ * fault_disarm() - no more of it
+ * @fault: armed by fault_arm()
+ * @failed: gets whether something has failed since
+ *
+ * Return: 0 or -errno.
+ */
+int fault_disarm(struct fault *fault, bool *failed)
+{
+	char left[16] = "";
+	ssize_t len = pread(fault->nth, left, sizeof(left) - 1, 0);
+
+	/* The next in turn was to hand out this number. */
+	if (len < 0 && errno == EFAULT)
+		left[0] = '1';
+	else if (len < 0)
+		return -errno;
+	*failed = atoi(left) == 0;
+	if (pwrite(fault->nth, "0", 1, 0) == 1)
+		return 0;
+	/* This one was it; nothing is armed any more. */
+	return errno == EFAULT && pwrite(fault->nth, "0", 1, 0) == 1 ? 0 : -errno;
+}
+
+/**
+ * fault_count() - count the objects that the kernel has
+ * @counts: gets the numbers
+ *
+ * Return: 0 or -errno.
+ */
+int fault_count(struct fault_counts *counts)
+{
+	char dir[64], number[16];
+	size_t i;
+	int ret = 0;
+
+	for (i = 0; i < FAULT_CACHES && !ret; i++) {
+		snprintf(dir, sizeof(dir), "/sys/kernel/slab/%s", caches[i]);
+		/* What is only kept for later, free already, is not to be counted. */
+		ret = transfer(dir, "shrink", NULL, "1");
+		if (!ret)
+			ret = transfer(dir, "objects", number, NULL);
+		counts->objects[i] = atol(number);
+	}
+	return ret;
+}
+
+/**
+ * fault_wait_back() - wait until there are as many objects as before
+ * @before: numbers of before
+ * @spare: what others may have got meanwhile
+ *
+ * Return: 0; -ETIMEDOUT with a complaint on stderr; or another -errno.
+ */
+int fault_wait_back(const struct fault_counts *before, long spare)
+{
+	struct fault_counts now;
+	int seconds, ret;
+	size_t i;
+
+	for (seconds = 0;; seconds++) {
+		ret = fault_count(&now);
+		for (i = 0; i < FAULT_CACHES; i++) {
+			if (now.objects[i] > before->objects[i] + spare)
+				break;
+		}
+		if (ret || i == FAULT_CACHES)
+			return ret;
+		if (seconds == BACK_SECONDS)
+			break;
+		sleep(1);
+	}
+	fprintf(stderr, "# of %s there were %ld, and are %ld\n", caches[i], before->objects[i],
+		now.objects[i]);
+	return -ETIMEDOUT;
+}

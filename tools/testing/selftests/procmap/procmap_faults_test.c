@@ -1,0 +1,397 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Each allocation and each copy of PROCMAP_QUERY and of process_vm_readv() and
+ * process_vm_writev() fails in turn: the error is the right one, nothing else is
+ * written, and nothing is left behind. Needs a kernel that can fail on purpose,
+ * and root to tell it so.
+ *
+ * Each call has a process of its own to ask for, which ends afterwards. It maps a
+ * file of a file system of its own: as long as anybody holds a reference to the
+ * process's address space or to the file, the file system cannot be unmounted.
+ */
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+
+#include "elf_image.h"
+#include "fault.h"
+#include "fuse_server.h"
+#include "procmap_harness.h"
+#include "procmap_zoo.h"
+
+static void __attribute__((constructor)) faults_require(void)
+{
+	const char *missing = fault_missing();
+
+	if (missing)
+		ksft_exit_skip("kernel that cannot fail on purpose (%s)\n", missing);
+	if (geteuid())
+		ksft_exit_skip("making calls fail needs root\n");
+}
+
+/* Each failure this many times: what is left behind each time is told from chance. */
+#define ROUNDS		10
+/* More failures than any call has. */
+#define MAX_NTH		300
+
+/* More than the kernel would have room for without an allocation. */
+#define DEPTH		6
+#define PART		200
+
+#define PAGE		4096
+#define AREA_PAGES	40
+#define NR_IOVECS	20
+
+/* Flags of process_vm_readv(), which not all headers have. */
+#define VM_PIDFD	1UL
+#define VM_NOWAIT	2UL
+
+/* One bit for each errno; bit 0 for success although something failed. */
+#define OK		1ULL
+#define ERR(err)	(1ULL << (err))
+
+FIXTURE(faults) {
+	struct fault fault;
+	struct fault_counts before;
+	char dir[PATH_MAX / 4];
+	char mnt[PATH_MAX / 2];
+	char path[PATH_MAX];
+	struct elf_image image;
+	struct procmap_child child;
+	struct fuse_server server;
+	int fuse_fd;
+	char *file;
+	char *area;
+	char *buf;
+	int maps;
+	int pidfd;
+	__u64 seen;
+	unsigned int nr_failures;
+	struct procmap_call call;
+};
+
+/*
+ * @call: 0, a number of bytes, or -errno. @must: errors that have to come at some
+ * time. @fuse: the file is of a FUSE server, and not in the page cache.
+ */
+FIXTURE_VARIANT(faults) {
+	int (*call)(struct _test_data_faults *self);
+	__u64 may;
+	__u64 must;
+	bool fuse;
+};
+
+static int check_file_name(struct _test_data_faults *self)
+{
+	if (strcmp(self->path, self->call.name))
+		return -EBADMSG;
+	return self->call.q.vma_name_size == strlen(self->path) + 1 ? 0 : -EBADMSG;
+}
+
+static int query_path(struct _test_data_faults *self)
+{
+	int ret;
+
+	self->call.q.build_id_size = 0;
+	self->call.q.build_id_addr = 0;
+	ret = procmap_call(self->maps, &self->call);
+	return ret ? ret : check_file_name(self);
+}
+
+static int query_build_id(struct _test_data_faults *self)
+{
+	int ret;
+
+	self->call.q.vma_name_size = 0;
+	self->call.q.vma_name_addr = 0;
+	ret = procmap_call(self->maps, &self->call);
+	if (ret)
+		return ret;
+	return self->call.q.build_id_size == self->image.id_size &&
+	       !memcmp(self->call.build_id, self->image.id, self->image.id_size) ? 0 : -EBADMSG;
+}
+
+static int query_all(struct _test_data_faults *self)
+{
+	int ret = procmap_call(self->maps, &self->call);
+
+	return ret ? ret : check_file_name(self);
+}
+
+/* Without the last field, and so by way of copies of a length that is not known before. */
+static int query_short(struct _test_data_faults *self)
+{
+	int ret;
+
+	self->call.q.size = offsetof(struct procmap_query, build_id_addr);
+	self->call.q.build_id_size = 0;
+	ret = procmap_call(self->maps, &self->call);
+	return ret ? ret : check_file_name(self);
+}
+
+/* The bytes that came are right, and behind them is what was there before. */
+static ssize_t check_bytes(const char *buf, ssize_t got, size_t size, char what, char was)
+{
+	size_t i;
+
+	for (i = 0; i < size; i++) {
+		if (buf[i] != (got > 0 && i < (size_t)got ? what : was))
+			return -EBADMSG;
+	}
+	return got == size ? 0 : got;
+}
+
+/*
+ * Of memory that the target has not touched yet, into this process's own: both
+ * arrays are longer than what the kernel has on its stack, and so is the list of
+ * pages. 0: all came.
+ */
+static int transfer_vm(struct _test_data_faults *self, long nr, unsigned long flags)
+{
+	const size_t size = AREA_PAGES * PAGE;
+	struct iovec local[NR_IOVECS] = { { self->buf, size } };
+	struct iovec remote[NR_IOVECS] = { { self->area, size } };
+	long who = flags & VM_PIDFD ? self->pidfd : self->child.pid;
+	long ret = syscall(nr, who, local, NR_IOVECS, remote, NR_IOVECS, flags);
+
+	if (ret < 0)
+		ret = -errno;
+	if (nr == SYS_process_vm_readv)
+		return check_bytes(self->buf, ret, size, 0, 'b');
+	return ret == size ? 0 : ret;
+}
+
+static int vm_read(struct _test_data_faults *self)
+{
+	return transfer_vm(self, SYS_process_vm_readv, 0);
+}
+
+static int vm_read_flags(struct _test_data_faults *self)
+{
+	return transfer_vm(self, SYS_process_vm_readv, VM_PIDFD | VM_NOWAIT);
+}
+
+static int vm_write(struct _test_data_faults *self)
+{
+	return transfer_vm(self, SYS_process_vm_writev, 0);
+}
+
+static int vm_write_flags(struct _test_data_faults *self)
+{
+	return transfer_vm(self, SYS_process_vm_writev, VM_PIDFD | VM_NOWAIT);
+}
+
+#define QUERY_MAY	(OK | ERR(ENOMEM) | ERR(EFAULT))
+#define VM_MAY		(OK | ERR(ENOMEM) | ERR(EFAULT))
+
+FIXTURE_VARIANT_ADD(faults, query_path) {
+	.call = query_path, .may = QUERY_MAY, .must = ERR(ENOMEM) | ERR(EFAULT),
+};
+
+FIXTURE_VARIANT_ADD(faults, query_build_id) {
+	.call = query_build_id, .may = QUERY_MAY, .must = ERR(EFAULT),
+};
+
+FIXTURE_VARIANT_ADD(faults, query_build_id_not_cached) {
+	.call = query_build_id, .may = QUERY_MAY, .must = ERR(ENOMEM) | ERR(EFAULT), .fuse = true,
+};
+
+FIXTURE_VARIANT_ADD(faults, query_all) {
+	.call = query_all, .may = QUERY_MAY, .must = ERR(ENOMEM) | ERR(EFAULT),
+};
+
+FIXTURE_VARIANT_ADD(faults, query_short_struct) {
+	.call = query_short, .may = QUERY_MAY, .must = ERR(ENOMEM) | ERR(EFAULT),
+};
+
+FIXTURE_VARIANT_ADD(faults, process_vm_readv) {
+	.call = vm_read, .may = VM_MAY, .must = ERR(ENOMEM) | ERR(EFAULT),
+};
+
+FIXTURE_VARIANT_ADD(faults, process_vm_readv_with_flags) {
+	.call = vm_read_flags, .may = VM_MAY, .must = ERR(ENOMEM) | ERR(EFAULT),
+};
+
+FIXTURE_VARIANT_ADD(faults, process_vm_writev) {
+	.call = vm_write, .may = VM_MAY, .must = ERR(ENOMEM) | ERR(EFAULT),
+};
+
+FIXTURE_VARIANT_ADD(faults, process_vm_writev_with_flags) {
+	.call = vm_write_flags, .may = VM_MAY, .must = ERR(ENOMEM) | ERR(EFAULT),
+};
+
+static int make_deep_file(struct _test_data_faults *self)
+{
+	char *end = stpcpy(self->path, self->mnt);
+	int fd, i;
+
+	for (i = 0; i < DEPTH; i++) {
+		end = memset(stpcpy(end, "/"), 'd', PART) + PART;
+		*end = '\0';
+		if (mkdir(self->path, 0700))
+			return -errno;
+	}
+	strcpy(end, "/file");
+	fd = procmap_tmp_file(self->path, 1);
+	if (fd < 0)
+		return fd;
+	elf_image_make(&self->image, true, 20, 7);
+	if (write(fd, self->image.data, ELF_IMAGE_SIZE) != ELF_IMAGE_SIZE) {
+		close(fd);
+		return -EIO;
+	}
+	return fd;
+}
+
+static int open_fuse_file(struct _test_data_faults *self)
+{
+	static char data[PAGE];
+	const struct fuse_server_file file = { .data = data, .size = sizeof(data) };
+	int ret;
+
+	elf_image_make(&self->image, true, 20, 8);
+	memcpy(data, self->image.data, ELF_IMAGE_SIZE);
+	ret = fuse_server_start(&self->server, &file, 1);
+	if (ret)
+		return ret;
+	self->fuse_fd = fuse_server_open(&self->server, 0, O_RDONLY);
+	return dup(self->fuse_fd);
+}
+
+/* What the target has: the file, and memory that nobody has touched. */
+static int map_target(struct _test_data_faults *self, bool fuse)
+{
+	int fd = fuse ? open_fuse_file(self) : make_deep_file(self);
+
+	if (fd < 0)
+		return fd;
+	self->file = mmap(NULL, PAGE, PROT_READ, MAP_PRIVATE, fd, 0);
+	self->area = mmap(NULL, AREA_PAGES * PAGE, PROT_READ | PROT_WRITE,
+			  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	self->buf = mmap(NULL, AREA_PAGES * PAGE, PROT_READ | PROT_WRITE,
+			 MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+	close(fd);
+	return self->file == MAP_FAILED || self->area == MAP_FAILED || self->buf == MAP_FAILED ?
+	       -ENOMEM : 0;
+}
+
+FIXTURE_SETUP(faults)
+{
+	ASSERT_EQ(0, procmap_tmp_dir(self->dir, sizeof(self->dir)));
+	ASSERT_EQ(0, fault_start(&self->fault, self->dir));
+	snprintf(self->mnt, sizeof(self->mnt), "%s/mnt", self->dir);
+	ASSERT_EQ(0, mkdir(self->mnt, 0700));
+	ASSERT_EQ(0, mount("none", self->mnt, "tmpfs", 0, NULL));
+	ASSERT_EQ(0, map_target(self, variant->fuse));
+}
+
+FIXTURE_TEARDOWN(faults)
+{
+	if (self->server.pid)
+		fuse_server_stop(&self->server);
+	EXPECT_EQ(0, fault_stop(&self->fault));
+	rmdir(self->mnt);
+	rmdir(self->dir);
+}
+
+static int child_waits(struct procmap_child *child, void *arg)
+{
+	return procmap_sync(child) ? 1 : 0;
+}
+
+static int start_target(struct _test_data_faults *self)
+{
+	int ret = procmap_child_start(&self->child, child_waits, NULL);
+
+	if (ret)
+		return ret;
+	self->maps = procmap_open(self->child.pid);
+	self->pidfd = syscall(SYS_pidfd_open, self->child.pid, 0);
+	if (self->server.pid && posix_fadvise(self->fuse_fd, 0, 0, POSIX_FADV_DONTNEED))
+		return -EIO;
+	memset(self->buf, 'b', AREA_PAGES * PAGE);
+	procmap_call_init(&self->call, (unsigned long)self->file, 0);
+	return self->maps < 0 || self->pidfd < 0 ? -EIO : 0;
+}
+
+static int stop_target(struct _test_data_faults *self)
+{
+	close(self->maps);
+	close(self->pidfd);
+	return procmap_child_finish(&self->child);
+}
+
+/* One call of which the @nth thing that can fail does. Returns its result. */
+static int call_failing(struct __test_metadata *_metadata, struct _test_data_faults *self,
+			int (*call)(struct _test_data_faults *self), int nth, bool *failed)
+{
+	int ret;
+
+	ASSERT_EQ(0, start_target(self));
+	ASSERT_EQ(0, fault_arm(&self->fault, nth));
+	ret = call(self);
+	ASSERT_EQ(0, fault_disarm(&self->fault, failed));
+	ASSERT_EQ(0, stop_target(self));
+	return ret;
+}
+
+static bool may_be(__u64 set, int ret)
+{
+	return ret > -64 && set & ERR(ret < 0 ? -ret : 0);
+}
+
+/* What failed last is behind the call itself: that one must be as if nothing were. */
+static void fail_each(struct __test_metadata *_metadata, struct _test_data_faults *self,
+		      const struct _fixture_variant_faults *variant)
+{
+	bool failed = true;
+	int nth, ret = -1;
+
+	for (nth = 1; failed; nth++) {
+		ASSERT_LT(nth, MAX_NTH);
+		ret = call_failing(_metadata, self, variant->call, nth, &failed);
+		EXPECT_TRUE(may_be(variant->may, ret))
+			TH_LOG("failure %d: returned %d", nth, ret);
+		if (ret <= 0 && ret > -64)
+			self->seen |= ERR(-ret);
+		self->nr_failures += failed;
+	}
+	EXPECT_EQ(0, ret)
+		TH_LOG("without a failure: returned %d", ret);
+}
+
+/* Not even the file itself keeps it: it is mapped by nobody any more. */
+static int unmount(struct _test_data_faults *self)
+{
+	int i;
+
+	munmap(self->file, PAGE);
+	for (i = 0; i < 100; i++) {
+		if (!umount(self->mnt))
+			return 0;
+		if (errno != EBUSY)
+			break;
+		usleep(100000);
+	}
+	return -errno;
+}
+
+TEST_F_TIMEOUT(faults, right_error_and_nothing_left_behind, 600)
+{
+	int round;
+
+	/* The first time something is allocated for good. */
+	fail_each(_metadata, self, variant);
+	ASSERT_EQ(0, fault_count(&self->before));
+	for (round = 0; round < ROUNDS; round++)
+		fail_each(_metadata, self, variant);
+	printf("# %u failures\n", self->nr_failures);
+	EXPECT_EQ(variant->must, self->seen & variant->must);
+	EXPECT_EQ(0, fault_wait_back(&self->before, ROUNDS / 2));
+	EXPECT_EQ(0, unmount(self));
+}
+
+TEST_HARNESS_MAIN
