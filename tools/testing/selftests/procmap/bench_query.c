@@ -10,7 +10,8 @@
 #define UNKNOWN_IOCTL	_IO('f', 250)
 #define EXECUTABLE	(PROCMAP_QUERY_VMA_EXECUTABLE | PROCMAP_QUERY_FILE_BACKED_VMA | \
 			 PROCMAP_QUERY_COVERING_OR_NEXT_VMA)
-#define NOWAIT		0x2	/* PROCESS_VM_NOWAIT of <linux/process_vm.h> */
+#define PIDFD		0x1	/* PROCESS_VM_PIDFD of <linux/process_vm.h> */
+#define NOWAIT		0x2	/* PROCESS_VM_NOWAIT */
 #define TEXT_BUFFER	65536
 #define LONG_FILE	0x40000000
 
@@ -142,7 +143,7 @@ static int query_setup_self(struct bench *b)
 	return query_setup_address(b, (unsigned long)&bench_overhead);
 }
 
-static void query_teardown_self(struct bench *b)
+static void query_teardown_fd(struct bench *b)
 {
 	if (b->fd >= 0)
 		close(b->fd);
@@ -223,8 +224,8 @@ static long readv_call(struct bench *b, __u64 *word)
 	long done;
 
 	bench_begin(b);
-	done = bench_call6(SYS_process_vm_readv, b->target->pid, &local, 1, &remote, 1,
-			   b->row->flags);
+	done = bench_call6(SYS_process_vm_readv, b->row->flags & PIDFD ? b->fd : b->target->pid,
+			   &local, 1, &remote, 1, b->row->flags);
 	bench_end(b);
 	return done;
 }
@@ -237,9 +238,10 @@ static int readv_setup(struct bench *b)
 
 	if (err)
 		return err;
+	b->fd = b->row->flags & PIDFD ? syscall(SYS_pidfd_open, b->target->pid, 0) : -1;
 	done = readv_call(b, &word);
 	if (done == -EINVAL && b->row->flags)
-		return bench_unavailable(b, "the kernel has no PROCESS_VM_NOWAIT");
+		return bench_unavailable(b, "the kernel has no flags of process_vm_readv()");
 	if (done < 0)
 		return bench_failed(b, "process_vm_readv()", done);
 	return 0;
@@ -285,8 +287,14 @@ const struct bench_case bench_query_cases[] = {
 	  .what = "process_vm_readv() of 8 resident bytes" },
 	{ .name = "readv/8-nowait", .vmas = 10000, .batch = 64, .flags = NOWAIT,
 	  .setup = readv_setup, .op = readv_op, .what = "the same with PROCESS_VM_NOWAIT" },
+	{ .name = "readv/8-pidfd", .vmas = 10000, .batch = 64, .flags = PIDFD,
+	  .setup = readv_setup, .op = readv_op, .teardown = query_teardown_fd,
+	  .what = "the same with PROCESS_VM_PIDFD" },
+	{ .name = "readv/8-both", .vmas = 10000, .batch = 64, .flags = PIDFD | NOWAIT,
+	  .setup = readv_setup, .op = readv_op, .teardown = query_teardown_fd,
+	  .what = "the same with both flags" },
 	{ .name = "query/self", .batch = 64, .setup = query_setup_self, .op = query_op,
-	  .teardown = query_teardown_self, .what = "covering query, own address space" },
+	  .teardown = query_teardown_fd, .what = "covering query, own address space" },
 	{ .name = "walk/adjacent/10", .layout = BENCH_ADJACENT, .passed = 10, .batch = 64, WALK },
 	{ .name = "walk/adjacent/10000", .layout = BENCH_ADJACENT, .passed = 10000, .batch = 1,
 	  WALK },
