@@ -12,7 +12,7 @@ sys.path.insert(0, os.path.join(ROOT, "tools", "series"))
 from common import BUILD, TOP  # noqa: E402  pylint: disable=wrong-import-position
 from kernel import Kernel  # noqa: E402  pylint: disable=wrong-import-position
 
-WARNING = re.compile(r"^(?:\.\./|\S*/src(?:-base)?/)?(\S+?):\d+(?::\d+)?: (warning|error): (.*)$")
+WARNING = re.compile(r"^(?:\S*/src(?:-base)?/|\.\./)?(\S+?):\d+(?::\d+)?: (warning|error): (.*)$")
 
 
 class Lint(Kernel):
