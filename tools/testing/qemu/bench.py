@@ -214,6 +214,9 @@ def describe(args, runs, scenes, configs):
             lines.append(f"- {kernel}: Linux {env['release']}, configuration "
                          f"{env['config_hash']}; {env['accelerator']}; {env['reps']} repetitions "
                          f"after {env['warm_up']} to warm up")
+    if scenes:
+        lines.append(f"- the host's load at the end of the scenes was {os.getloadavg()[0]:.1f}; "
+                     "the machine itself is two of it at most, the rest blurs the latencies")
     differ = config_difference(configs)
     if differ is None:
         lines.append("- the configurations could not be compared")
