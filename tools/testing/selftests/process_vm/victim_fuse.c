@@ -7,6 +7,7 @@
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+#include <linux/kernel-page-flags.h>
 
 #include "victim.h"
 
@@ -17,7 +18,10 @@
 #define NR_FAR		48
 
 /* What the victim does with its page. */
-enum { LEAVES_IT, READS_IT, CACHES_IT, CACHES_IT_PRIVATELY, CHANGES_IT, WRITES_IT_BACK, QUEUES };
+enum { LEAVES_IT, READS_IT, CACHES_IT, CACHES_IT_PRIVATELY, WRITES_IT_BACK, QUEUES };
+
+/* What changes_page() is asked for. */
+enum { END, CHANGE, LOOK };
 
 static void *reads_page(void *arg)
 {
@@ -76,7 +80,7 @@ static int uses_file(struct procmap_child *child, void *arg)
 	victim->child = *child;
 	if (!HOLDS(map_page(victim)))
 		return 1;
-	if (victim->kind->mode == CHANGES_IT || victim->kind->mode == WRITES_IT_BACK)
+	if (victim->kind->mode == WRITES_IT_BACK)
 		__atomic_store_n(victim->addr, VICTIM_BYTE, __ATOMIC_RELAXED);
 	if (!HOLDS(!procmap_send(child, (unsigned long)victim->addr)) ||
 	    !HOLDS(!procmap_sync(child)))
@@ -122,6 +126,9 @@ static int start_fuse(struct victim *victim)
 	int ret = victim_serve(victim, queues ? NR_FAR * FAR_PAGES : 1,
 			       queues ? FUSE_ASYNC_READ : 0);
 
+	/* The kernel may write back by itself as soon as there is something. */
+	if (!ret && victim->kind->mode == WRITES_IT_BACK)
+		ret = fuse_server_stall(&victim->server, 0, FUSE_WRITE);
 	if (!ret)
 		ret = victim_run(victim, uses_file);
 	if (ret)
@@ -147,21 +154,77 @@ static int release_fuse(struct victim *victim)
 				   FUSE_WRITE : FUSE_READ);
 }
 
+static int lock_page(struct victim *victim)
+{
+	pid_t locker = fuse_server_lock(&victim->server, 0, 0);
+
+	if (locker < 0)
+		return locker;
+	return pvm_gets_stuck(locker, locker) ? 0 : -EDEADLK;
+}
+
 static int start_locked(struct victim *victim)
 {
 	int ret = victim_serve(victim, 1, 0);
-	pid_t locker;
 
 	if (!ret)
 		ret = victim_run(victim, uses_file);
 	if (!ret)
 		ret = procmap_send(&victim->child, 0);
-	if (ret)
-		return ret;
-	locker = fuse_server_lock(&victim->server, 0, 0);
-	if (locker < 0)
-		return locker;
-	return pvm_gets_stuck(locker, locker) ? 0 : -EDEADLK;
+	return ret ? ret : lock_page(victim);
+}
+
+static bool is_dirty(const char *addr)
+{
+	off_t at = (pvm_pagemap(addr) & PVM_PAGE_FRAME) * sizeof(__u64);
+	int fd = open("/proc/kpageflags", O_RDONLY | O_CLOEXEC);
+	__u64 flags = 0;
+
+	if (fd < 0 || pread(fd, &flags, sizeof(flags), at) != sizeof(flags))
+		flags = 0;
+	close(fd);
+	return flags & (1 << KPF_DIRTY);
+}
+
+/* Changes the page, then sees whether it is dirty, whenever it is asked to; at last to end. */
+static int changes_page(struct procmap_child *child, void *arg)
+{
+	struct victim *victim = arg;
+	__u64 what = CHANGE;
+
+	if (!HOLDS(map_page(victim)) || !HOLDS(!procmap_send(child, (unsigned long)victim->addr)))
+		return 1;
+	while (!procmap_recv(child, &what) && what != END) {
+		if (what == CHANGE)
+			__atomic_store_n(victim->addr, VICTIM_BYTE, __ATOMIC_RELAXED);
+		if (!HOLDS(!procmap_send(child, is_dirty(victim->addr))))
+			return 1;
+	}
+	return HOLDS(what == END) ? 0 : 1;
+}
+
+/* The kernel may have written it back before it was locked: then it is clean, and not this kind. */
+static int start_locked_dirty(struct victim *victim)
+{
+	int ret = victim_serve(victim, 1, 0);
+	__u64 dirty = false;
+	int tries;
+
+	if (!ret)
+		ret = victim_run(victim, changes_page);
+	for (tries = 0; !ret && !dirty && tries < 20; tries++) {
+		fuse_server_unlock(&victim->server);
+		ret = procmap_send(&victim->child, CHANGE);
+		if (!ret)
+			ret = procmap_sync(&victim->child);
+		if (!ret)
+			ret = lock_page(victim);
+		if (!ret)
+			ret = procmap_send(&victim->child, LOOK);
+		if (!ret)
+			ret = procmap_recv(&victim->child, &dirty);
+	}
+	return !ret && !dirty ? -EDEADLK : ret;
 }
 
 static int release_locked(struct victim *victim)
@@ -239,9 +302,9 @@ const struct victim_kind victim_locked_private = {
 /* To be read it need not be locked; to be written it has to be made dirty, under its lock. */
 const struct victim_kind victim_locked_mapped = {
 	.name = "locked page, mapped and dirty",
-	.start = start_locked,
+	.start = start_locked_dirty,
 	.release = release_locked,
-	.mode = CHANGES_IT,
+	.mode = LEAVES_IT,
 	.nowait = { 1, -EFAULT },
 	.waits = { false, false },
 	.prefix = true,

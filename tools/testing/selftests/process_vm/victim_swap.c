@@ -2,6 +2,7 @@
 /* A victim whose page is on a swap device that does not answer. */
 #include <errno.h>
 #include <fcntl.h>
+#include <sched.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -56,6 +57,23 @@ static bool is_out(char *addr, int where)
 	       (in_cache & 1) == (where == IN_SWAP_CACHE);
 }
 
+/* On each processor, which first empties what it has on its way to the lists of pages. */
+static bool page_out(char *addr)
+{
+	long cpu, nr = sysconf(_SC_NPROCESSORS_CONF);
+	cpu_set_t cpus;
+
+	for (cpu = 0; cpu < nr; cpu++) {
+		CPU_ZERO(&cpus);
+		CPU_SET(cpu, &cpus);
+		if (sched_setaffinity(0, sizeof(cpus), &cpus) && errno != EINVAL)
+			return false;
+		if (madvise(addr, sysconf(_SC_PAGESIZE), MADV_PAGEOUT))
+			return false;
+	}
+	return true;
+}
+
 /*
  * A page stays in the swap cache when it has been written out. Mapped from there
  * again, only to be read, it is clean, and goes at once.
@@ -63,15 +81,14 @@ static bool is_out(char *addr, int where)
 static int swaps_out(struct procmap_child *child, void *arg)
 {
 	const struct victim *victim = arg;
-	size_t page = sysconf(_SC_PAGESIZE);
-	int tries, where = victim->kind->mode;
+	int waited, where = victim->kind->mode;
 	char *addr = victim_pair();
 
 	if (!HOLDS(addr))
 		return 1;
-	memset(addr, VICTIM_BYTE, page);
-	for (tries = 0; tries < 100; tries++) {
-		if (!HOLDS(!madvise(addr, page, MADV_PAGEOUT)))
+	memset(addr, VICTIM_BYTE, sysconf(_SC_PAGESIZE));
+	for (waited = 0; waited < PVM_SOON_MS; waited += 20) {
+		if (!HOLDS(page_out(addr)))
 			return 1;
 		if (is_out(addr, where))
 			break;
@@ -83,12 +100,36 @@ static int swaps_out(struct procmap_child *child, void *arg)
 	return HOLDS(!procmap_sync(child)) ? 0 : 1;
 }
 
+/* Pages of the file that are in the page cache. */
+static unsigned int cached_pages(struct victim *victim)
+{
+	unsigned char in_cache[SWAP_PAGES];
+	void *map = mmap(NULL, victim->file_size, PROT_READ, MAP_SHARED, victim->file, 0);
+	unsigned int i, nr = 0;
+
+	if (map == MAP_FAILED || mincore(map, victim->file_size, in_cache))
+		return SWAP_PAGES;
+	munmap(map, victim->file_size);
+	for (i = 0; i < SWAP_PAGES; i++)
+		nr += in_cache[i] & 1;
+	return nr;
+}
+
 /* What the loop device has written is in the page cache of the file: have it read again. */
 static int forget_file(struct victim *victim)
 {
-	if (fsync(victim->file))
-		return -errno;
-	return -posix_fadvise(victim->file, 0, 0, POSIX_FADV_DONTNEED);
+	int waited;
+
+	for (waited = 0; waited < PVM_SOON_MS; waited += 20) {
+		if (fsync(victim->file))
+			return -errno;
+		if (posix_fadvise(victim->file, 0, 0, POSIX_FADV_DONTNEED))
+			return -EIO;
+		if (!cached_pages(victim))
+			return 0;
+		usleep(20000);
+	}
+	return -EDEADLK;
 }
 
 static int start_swapped(struct victim *victim)
