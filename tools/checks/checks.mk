@@ -82,6 +82,13 @@ CHECKS += run
 check-run:
 	$(RUN)
 
+# Debian's gdb and strace work as on any kernel
+CHECKS += debuggers
+check-debuggers:
+	$(VM) --memory 2G --timeout 200 --results $(RESULTS)/debuggers --root host -- \
+		$(CURDIR)/tools/testing/qemu/debuggers.sh \
+		$(CURDIR)/build/6.1/kselftest/process_vm/process_vm_target
+
 # Every commit of the series builds
 CHECKS += commits
 check-commits:

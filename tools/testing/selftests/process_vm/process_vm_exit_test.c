@@ -14,7 +14,7 @@
 #include "victim.h"
 
 /* So much is copied in one call that the target is dead before its end. */
-#define PIECE		(1UL << 20)
+#define PIECE		0x100000UL
 #define NR_PIECES	512
 #define TRIES		10
 

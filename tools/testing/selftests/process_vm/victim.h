@@ -68,7 +68,8 @@ struct victim {
 extern const struct victim_kind victim_uffd_missing, victim_uffd_missing_shmem, victim_uffd_minor,
 	victim_uffd_wp;
 extern const struct victim_kind victim_fuse_page, victim_fuse_cached, victim_fuse_cached_private,
-	victim_fuse_queue, victim_fuse_reading, victim_locked_unmapped, victim_locked_private, victim_locked_mapped, victim_writeback;
+	victim_fuse_queue, victim_fuse_reading, victim_locked_unmapped, victim_locked_private,
+	victim_locked_mapped, victim_writeback;
 extern const struct victim_kind victim_swapped, victim_swap_cached;
 extern const struct victim_kind victim_mmap_written, victim_mmap_queued, victim_mmap_read,
 	victim_exec, victim_exec_old_mm;
