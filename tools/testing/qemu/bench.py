@@ -37,7 +37,7 @@ ACCEL = {"instructions": ("icount", "QEMU TCG, -icount shift=0,sleep=off, one pr
 SCENES = ("stall/*", "load/*", "wait/*")
 CASES = ("mm/*", "ioctl/*", "query/*", "walk/*", "text/*", "readv/*", "symbolize/*",
          "synthesize/*", "share/*")
-ROUNDS, PLAY = 11, 150
+ROUNDS, PLAY = 25, 100
 NOTHING = 2     # status of procmap_bench when no case fits
 OURS = {"CONFIG_PROCMAP_QUERY", "CONFIG_PER_VMA_LOCK", "CONFIG_BUILDID_FILE"}
 
