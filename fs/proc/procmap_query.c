@@ -231,14 +231,17 @@ static int procmap_query_lock_mmap(struct procmap_search *search)
 	struct mm_struct *mm = search->walk.mm;
 
 	procmap_query_hold();
-	if (mmap_read_trylock(mm))
+	if (mmap_read_trylock(mm)) {
+		vma_lock_count_fallback();
 		return 0;
+	}
 	procmap_query_let_go();
 
 	if (!search->patience)
 		search->patience = (jiffies + PROCMAP_PATIENCE) | 1;
 	if (PROCMAP_PATIENCE && time_before_eq(jiffies, search->patience))
 		return -EINPROGRESS;
+	vma_lock_count_fallback();
 	if (mmap_read_lock_killable(mm))
 		return -EINTR;
 	procmap_query_hold();
@@ -261,7 +264,6 @@ static struct vm_area_struct *procmap_query_find_locked(struct procmap_search *s
 	err = procmap_query_lock_mmap(search);
 	if (err)
 		return ERR_PTR(err);
-	vma_lock_count_fallback();
 
 	vma_iter_init(&vmi, walk->mm, walk->addr);
 	for_each_vma(vmi, vma) {
