@@ -16,6 +16,8 @@
 
 #include "pvm_harness.h"
 
+#define NR_HUGEPAGES	"/proc/sys/vm/nr_hugepages"
+#define KSM_RUN	"/sys/kernel/mm/ksm/run"
 #define HUGE	(2UL << 20)
 #define VSYSCALL	0xffffffffff600000ULL
 #define BYTE	'b'
@@ -46,14 +48,14 @@ struct memory {
  * @write: the same for writing
  * @nowait_read: the same with NOWAIT
  * @nowait_write: the same with NOWAIT
- * @root: needs root
+ * @lacks: what keeps this machine from having it; or NULL
  * @any_content: nobody knows what is in it
  */
 struct kind {
 	bool (*make)(struct memory *memory);
 	unsigned char content;
 	int read, write, nowait_read, nowait_write;
-	bool root;
+	const char *(*lacks)(void);
 	bool any_content;
 };
 
@@ -209,6 +211,7 @@ static bool make_forked_thp(struct memory *memory)
 /* Two pages with one content become one. */
 static bool make_ksm(struct memory *memory)
 {
+	bool ran = pvm_read_number(KSM_RUN) == 1;
 	__u64 pair[2];
 	int waited;
 
@@ -219,7 +222,7 @@ static bool make_ksm(struct memory *memory)
 		return false;
 	memset(memory->addr, BYTE, memory->size);
 	if (!HOLDS(!madvise(memory->addr, memory->size, MADV_MERGEABLE)) ||
-	    !HOLDS(!pvm_write_file("/sys/kernel/mm/ksm/run", "1")))
+	    !HOLDS(!pvm_write_file(KSM_RUN, "1")))
 		return false;
 	for (waited = 0; waited < PVM_SOON_MS; waited += 10) {
 		pair[0] = pvm_pagemap(memory->addr) & PVM_PAGE_FRAME;
@@ -228,7 +231,7 @@ static bool make_ksm(struct memory *memory)
 			break;
 		usleep(10000);
 	}
-	return HOLDS(!pvm_write_file("/sys/kernel/mm/ksm/run", "0")) && HOLDS(pair[0]) &&
+	return HOLDS(ran || !pvm_write_file(KSM_RUN, "0")) && HOLDS(pair[0]) &&
 	       HOLDS(pair[0] == pair[1]);
 }
 
@@ -330,11 +333,14 @@ static bool make_beyond_end(struct memory *memory)
 	return HOLDS(memory->addr != MAP_FAILED) && HOLDS(!ftruncate(fd, 0));
 }
 
+static const char *lacks_root(void)
+{
+	return geteuid() ? "this kind of memory needs root" : NULL;
+}
+
 static bool map_hugetlb(struct memory *memory, int flags)
 {
-	long free = pvm_read_number("/proc/sys/vm/nr_hugepages");
-
-	if (free < 4 && !HOLDS(!pvm_write_file("/proc/sys/vm/nr_hugepages", "4")))
+	if (pvm_read_number(NR_HUGEPAGES) < 4 && !HOLDS(!pvm_write_file(NR_HUGEPAGES, "4")))
 		return false;
 	memory->size = HUGE;
 	memory->addr = mmap(NULL, HUGE, PROT_READ | PROT_WRITE,
@@ -399,6 +405,14 @@ static bool make_ring_mapped(struct memory *memory)
 	return true;
 }
 
+static const char *lacks_secretmem(void)
+{
+	int fd = syscall(__NR_memfd_secret, 0);
+
+	close(fd);
+	return fd < 0 ? "no memfd_secret() (CONFIG_SECRETMEM, secretmem.enable=1)" : NULL;
+}
+
 static bool make_secret(struct memory *memory)
 {
 	int fd = syscall(__NR_memfd_secret, 0);
@@ -428,6 +442,7 @@ struct tested {
 
 FIXTURE(memory) {
 	struct tested t;
+	long hugepages;
 };
 
 FIXTURE_VARIANT(memory) {
@@ -504,7 +519,7 @@ FIXTURE_VARIANT_ADD(memory, ksm) {
 	.kind = {
 		.make = make_ksm,
 		.content = BYTE,
-		.root = true,
+		.lacks = lacks_root,
 	},
 };
 
@@ -568,7 +583,7 @@ FIXTURE_VARIANT_ADD(memory, hugetlb) {
 	.kind = {
 		.make = make_hugetlb,
 		.content = BYTE,
-		.root = true,
+		.lacks = lacks_root,
 	},
 };
 
@@ -576,7 +591,7 @@ FIXTURE_VARIANT_ADD(memory, hugetlb_shared) {
 	.kind = {
 		.make = make_hugetlb_shared,
 		.content = BYTE,
-		.root = true,
+		.lacks = lacks_root,
 	},
 };
 
@@ -644,6 +659,7 @@ FIXTURE_VARIANT_ADD(memory, beyond_end) {
 FIXTURE_VARIANT_ADD(memory, secret) {
 	.kind = {
 		.make = make_secret,
+		.lacks = lacks_secretmem,
 		.content = BYTE,
 		.read = -EFAULT,
 		.write = -EFAULT,
@@ -666,7 +682,7 @@ FIXTURE_VARIANT_ADD(memory, hugetlb_untouched) {
 		.make = make_hugetlb_untouched,
 		.nowait_read = -EFAULT,
 		.nowait_write = -EFAULT,
-		.root = true,
+		.lacks = lacks_root,
 	},
 };
 
@@ -721,8 +737,9 @@ FIXTURE_SETUP(memory)
 {
 	__u64 addr, size;
 
-	if (variant->kind.root && geteuid())
+	if (variant->kind.lacks && variant->kind.lacks())
 		return;
+	self->hugepages = pvm_read_number(NR_HUGEPAGES);
 	ASSERT_EQ(0, procmap_child_start(&self->t.child, has_memory, variant->kind.make));
 	self->t.runs = true;
 	ASSERT_EQ(0, procmap_recv(&self->t.child, &addr));
@@ -733,11 +750,15 @@ FIXTURE_SETUP(memory)
 
 FIXTURE_TEARDOWN(memory)
 {
+	char number[32];
+
 	if (self->t.runs)
 		procmap_child_kill(&self->t.child);
+	if (variant->kind.lacks == lacks_root && !geteuid()) {
+		snprintf(number, sizeof(number), "%ld", self->hugepages);
+		EXPECT_EQ(0, pvm_write_file(NR_HUGEPAGES, number));
+	}
 }
-
-#define NEEDS_ROOT	"%s: this kind of memory needs root"
 
 static long copy(struct tested *t, bool write, size_t offset, size_t size, unsigned long flags)
 {
@@ -765,14 +786,14 @@ static void check_read(struct __test_metadata *_metadata, struct tested *t,
 TEST_F(memory, NOWAIT_reads_it)
 {
 	if (!self->t.runs)
-		SKIP(return, NEEDS_ROOT, _metadata->name);
+		SKIP(return, "%s: %s", _metadata->name, variant->kind.lacks());
 	check_read(_metadata, &self->t, &variant->kind, PROCESS_VM_NOWAIT);
 }
 
 TEST_F(memory, without_flags_it_is_read_as_before)
 {
 	if (!self->t.runs)
-		SKIP(return, NEEDS_ROOT, _metadata->name);
+		SKIP(return, "%s: %s", _metadata->name, variant->kind.lacks());
 	check_read(_metadata, &self->t, &variant->kind, 0);
 }
 
@@ -795,14 +816,14 @@ static void check_write(struct __test_metadata *_metadata, struct tested *t,
 TEST_F(memory, NOWAIT_writes_it)
 {
 	if (!self->t.runs)
-		SKIP(return, NEEDS_ROOT, _metadata->name);
+		SKIP(return, "%s: %s", _metadata->name, variant->kind.lacks());
 	check_write(_metadata, &self->t, &variant->kind, PROCESS_VM_NOWAIT);
 }
 
 TEST_F(memory, without_flags_it_is_written_as_before)
 {
 	if (!self->t.runs)
-		SKIP(return, NEEDS_ROOT, _metadata->name);
+		SKIP(return, "%s: %s", _metadata->name, variant->kind.lacks());
 	check_write(_metadata, &self->t, &variant->kind, 0);
 }
 
@@ -816,7 +837,7 @@ TEST_F(memory, NOWAIT_reads_any_part_of_it)
 	int i, j;
 
 	if (!t->runs)
-		SKIP(return, NEEDS_ROOT, _metadata->name);
+		SKIP(return, "%s: %s", _metadata->name, kind->lacks());
 	for (i = 0; i < ARRAY_SIZE(starts) && !kind->nowait_read; i++) {
 		for (j = 0; j < ARRAY_SIZE(sizes); j++) {
 			size_t size = sizes[j];

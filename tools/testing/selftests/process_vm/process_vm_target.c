@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 const char *message = "read by a debugger";
-volatile int answer = 41;
+int answer = 41;
 
 int wait_for_the_end(void)
 {
