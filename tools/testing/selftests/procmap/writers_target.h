@@ -16,7 +16,7 @@
 #include "procmap_util.h"
 
 /* Where the child works: free in every static program, aligned for huge pages. */
-#define WRITERS_AREA	0x40000000UL
+#define WRITERS_AREA	0x60000000UL
 #define WRITERS_SIZE	0x04000000UL
 
 #define WRITERS_RW	(PROT_READ | PROT_WRITE)
