@@ -26,7 +26,7 @@
 /* When an operation fails, a reader may have noticed first. */
 #define TORTURE_REPORTS		4
 #define TORTURE_NAME_ROOM	128
-#define TORTURE_ARENA		0x100000000000ULL
+#define TORTURE_ARENA		0x2000000000ULL
 
 /* What a unit of a region is. The first four bits are those of PROCMAP_QUERY. */
 #define UNIT_READ		PROCMAP_QUERY_VMA_READABLE
