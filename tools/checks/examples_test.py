@@ -6,12 +6,14 @@ What they print is compared with /proc/PID/maps, with readelf and with the memor
 Results as TAP.
 """
 
+import contextlib
 import os
 import re
 import signal
 import subprocess
 import sys
-import traceback
+
+import cases
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 BUILD = os.path.join(ROOT, "build", "6.1")
@@ -195,23 +197,18 @@ def test_the_program_of_the_man_page_of_process_vm(target):
     equal(run(MAN[1], target.pid, f"{addr:x}"), (0, want.split(b"\0")[0] + b"\n", ""))
 
 
-def guest():
-    """In the machine: all tests."""
-    tests = [value for name, value in globals().items() if name.startswith("test_")]
-    print(f"TAP version 13\n1..{len(tests)}", flush=True)
-    failed = 0
-    for number, test in enumerate(tests, 1):
-        target = Target()
-        try:
-            test(target)
-            word = "ok"
-        except Exception:  # pylint: disable=broad-except
-            word = "not ok"
-            failed += 1
-            print("# " + traceback.format_exc().replace("\n", "\n# "))
+@contextlib.contextmanager
+def running_target():
+    target = Target()
+    try:
+        yield target
+    finally:
         target.stop()
-        print(f"{word} {number} {test.__name__[5:].replace('_', ' ')}", flush=True)
-    return 1 if failed else 0
+
+
+def guest():
+    """In the machine: all tests, each beside a target of its own."""
+    return cases.run(globals(), running_target)
 
 
 def main():

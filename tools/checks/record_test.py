@@ -15,7 +15,8 @@ import signal
 import subprocess
 import sys
 import time
-import traceback
+
+import cases
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 BUILD = os.path.join(ROOT, "build", "6.1")
@@ -309,19 +310,7 @@ def test_an_ordinary_user_may_not_sample_others():
 
 def guest():
     """In the machine: all tests."""
-    tests = [value for name, value in globals().items() if name.startswith("test_")]
-    print(f"TAP version 13\n1..{len(tests)}", flush=True)
-    failed = 0
-    for number, test in enumerate(tests, 1):
-        try:
-            test()
-            word = "ok"
-        except Exception:  # pylint: disable=broad-except
-            word = "not ok"
-            failed += 1
-            print("# " + traceback.format_exc().replace("\n", "\n# "))
-        print(f"{word} {number} {test.__name__[5:].replace('_', ' ')}", flush=True)
-    return 1 if failed else 0
+    return cases.run(globals())
 
 
 def main():

@@ -13,6 +13,8 @@ import sys
 import tempfile
 import time
 
+import cases
+
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 sys.path.insert(0, os.path.join(ROOT, "tools", "series"))
 
@@ -241,23 +243,10 @@ def test_apply_without_a_tree_is_an_error():
 
 
 def main():
-    tests = [value for name, value in globals().items() if name.startswith("test_")]
-    print("TAP version 13")
-    print(f"1..{len(tests)}", flush=True)
-    failed = 0
-    for number, test in enumerate(tests, 1):
-        name = test.__name__[5:].replace("_", " ")
-        try:
-            test()
-        except Exception as failure:  # pylint: disable=broad-except
-            failed += 1
-            print(f"# {failure}".replace("\n", "\n# "))
-            print(f"not ok {number} {name}", flush=True)
-        else:
-            print(f"ok {number} {name}", flush=True)
+    status = cases.run(globals())
     shutil.rmtree(KDIR, ignore_errors=True)
     REPO.run("worktree", "prune")
-    sys.exit(1 if failed else 0)
+    sys.exit(status)
 
 
 if __name__ == "__main__":

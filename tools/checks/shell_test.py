@@ -12,8 +12,8 @@ import subprocess
 import sys
 import termios
 import time
-import traceback
 
+import cases
 import record_test
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
@@ -174,19 +174,7 @@ def test_a_killed_shell_leaves_the_terminal_as_it_was():
 
 def main():
     record_test.build()
-    tests = [value for name, value in globals().items() if name.startswith("test_")]
-    print(f"TAP version 13\n1..{len(tests)}", flush=True)
-    failed = 0
-    for number, test in enumerate(tests, 1):
-        try:
-            test()
-            word = "ok"
-        except Exception:  # pylint: disable=broad-except
-            word = "not ok"
-            failed += 1
-            print("# " + traceback.format_exc().replace("\n", "\n# "))
-        print(f"{word} {number} {test.__name__[5:].replace('_', ' ')}", flush=True)
-    sys.exit(1 if failed else 0)
+    sys.exit(cases.run(globals()))
 
 
 if __name__ == "__main__":

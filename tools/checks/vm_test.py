@@ -9,6 +9,8 @@ import sys
 import tempfile
 import time
 
+import cases
+
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 BUILD = os.path.join(ROOT, "build", "6.1")
 VM = [sys.executable, os.path.join(ROOT, "tools", "testing", "qemu", "vm.py")]
@@ -149,21 +151,7 @@ def test_killing_the_runner_ends_the_machine():
 
 
 def main():
-    tests = [value for name, value in globals().items() if name.startswith("test_")]
-    print("TAP version 13")
-    print(f"1..{len(tests)}", flush=True)
-    failed = 0
-    for number, test in enumerate(tests, 1):
-        name = test.__name__[5:].replace("_", " ")
-        try:
-            test()
-        except Exception as failure:  # pylint: disable=broad-except
-            failed += 1
-            print(f"# {failure}".replace("\n", "\n# "))
-            print(f"not ok {number} {name}", flush=True)
-        else:
-            print(f"ok {number} {name}", flush=True)
-    sys.exit(1 if failed else 0)
+    sys.exit(cases.run(globals()))
 
 
 if __name__ == "__main__":

@@ -1,0 +1,26 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Run the functions test_* of a module and print the results as TAP."""
+
+import contextlib
+import traceback
+
+
+def run(module, fixture=contextlib.nullcontext):
+    """Each test in turn, called with what the fixture gives, if that is something.
+
+    `module` is the caller's globals(). Returns the exit status.
+    """
+    tests = [value for name, value in module.items() if name.startswith("test_")]
+    print(f"TAP version 13\n1..{len(tests)}", flush=True)
+    failed = 0
+    for number, test in enumerate(tests, 1):
+        try:
+            with fixture() as thing:
+                test(*([] if thing is None else [thing]))
+            word = "ok"
+        except Exception:  # pylint: disable=broad-except
+            word = "not ok"
+            failed += 1
+            print("# " + traceback.format_exc().replace("\n", "\n# "))
+        print(f"{word} {number} {test.__name__[5:].replace('_', ' ')}", flush=True)
+    return 1 if failed else 0
