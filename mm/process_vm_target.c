@@ -3,7 +3,6 @@
  * Whose memory process_vm_readv(2) and process_vm_writev(2) access, by their flags.
  */
 #include <linux/err.h>
-#include <linux/oom.h>
 #include <linux/pid.h>
 #include <linux/ptrace.h>
 #include <linux/sched/mm.h>
@@ -38,14 +37,26 @@ static int process_vm_lock_exec(struct task_struct *task, unsigned long flags)
 
 /*
  * A pidfd stands for the process: where the leader has exited, another thread has the memory.
- * Its task is locked on return. A PID stands for its thread.
+ * Returns the thread, too, referenced, if there is an address space.
  */
-static struct task_struct *process_vm_lock_thread(struct task_struct *task, unsigned long flags)
+static struct mm_struct *process_vm_thread_mm(struct task_struct *task, unsigned long flags,
+					      struct task_struct **thread)
 {
-	if (flags & PROCESS_VM_PIDFD)
-		return find_lock_task_mm(task);
-	task_lock(task);
-	return task;
+	struct mm_struct *mm = get_task_mm(task);
+	struct task_struct *t = task;
+
+	rcu_read_lock();
+	if (!mm && (flags & PROCESS_VM_PIDFD)) {
+		for_each_thread(task, t) {
+			mm = get_task_mm(t);
+			if (mm)
+				break;
+		}
+	}
+	if (mm)
+		*thread = get_task_struct(t);
+	rcu_read_unlock();
+	return mm;
 }
 
 /* To log what was denied, Yama reads the target's command line, and waits for it. */
@@ -59,22 +70,14 @@ static unsigned int process_vm_ptrace_mode(unsigned long flags)
 /* Rights and memory are those of one thread, and exec changes neither: exec_update_lock is held. */
 static struct mm_struct *process_vm_get_mm(struct task_struct *task, unsigned long flags)
 {
-	struct task_struct *thread = process_vm_lock_thread(task, flags);
+	struct task_struct *thread;
 	struct mm_struct *mm;
 
-	if (!thread)
+	mm = process_vm_thread_mm(task, flags, &thread);
+	if (!mm)
 		return ERR_PTR(-ESRCH);
 
-	mm = thread->flags & PF_KTHREAD ? NULL : thread->mm;
-	if (mm)
-		mmget(mm);
-	get_task_struct(thread);
-	task_unlock(thread);
-
-	if (!mm) {
-		mm = ERR_PTR(-ESRCH);
-	} else if (mm != current->mm &&
-		   !ptrace_may_access(thread, process_vm_ptrace_mode(flags))) {
+	if (mm != current->mm && !ptrace_may_access(thread, process_vm_ptrace_mode(flags))) {
 		process_vm_put_mm(mm, flags);
 		mm = ERR_PTR(-EACCES);
 	}
