@@ -51,7 +51,7 @@ static unsigned long vma_lock_hash(const struct vm_area_struct *vma)
 		vma->vm_file ? 0 : (unsigned long)vma->anon_name,
 	};
 
-	return jhash2((u32 *)state, sizeof(state) / sizeof(u32), 0);
+	return jhash2((u32 *)state, sizeof(state) / (sizeof(u32)), 0);
 }
 
 /*
