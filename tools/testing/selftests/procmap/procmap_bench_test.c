@@ -144,6 +144,8 @@ TEST(scenes_are_played)
 {
 	struct output output;
 
+	if (sysconf(_SC_NPROCESSORS_ONLN) < 2)
+		SKIP(return, "%s: needs two processors", _metadata->name);
 	ASSERT_EQ(0, bench_select("--select 'stall/*/1000' --select 'load/*/30'", &output));
 	EXPECT_TRUE(all_ran(&output, 14));
 	EXPECT_EQ(0, count(output.text, "\"hangs\": 1"));

@@ -5,7 +5,8 @@
 # some seconds while it works, and keeps where its VMAs are and where it was found. As root, on a
 # kernel with CONFIG_PERF_EVENTS; the sets that are kept here come from the test machine:
 #
-#	vm.py --root host --memory 4G --timeout 900 --out DIR -- capture.sh procmap_bench /out KERNEL
+#	vm.py --root host --memory 4G --timeout 900 --out DIR -- \
+#		capture.sh procmap_bench /out KERNEL
 set -euo pipefail
 
 readonly seconds=4 python_work='
@@ -63,13 +64,14 @@ main() {
 
 	seq 3000000 | shuf >numbers
 	capture sort env LC_ALL=C sort --parallel=1 -o sorted numbers
-	capture busybox busybox awk "$awk_work"
+	capture "busybox" busybox awk "$awk_work"
 	echo "$python_work" >work.py
 	capture python3 /usr/bin/python3 work.py
 	echo "$gdb_work" >work.gdb
-	capture gdb gdb -nx -batch -x work.gdb program
+	capture "gdb" gdb -nx -batch -x work.gdb program
 	# Small functions in great number, for the compiler
-	python3 -c 'for i in range(20000): print("int f%d(int *a) { int s = 0; for (int i = 0; i < a[0]; i++)"
+	python3 -c 'for i in range(20000): print("int f%d(int *a) { int s = 0;"
+	" for (int i = 0; i < a[0]; i++)"
 	" s += a[i] * %d ^ s >> %d; return s; }" % (i, i, i % 31))' >work.c
 	capture cc1 "$(gcc -print-prog-name=cc1)" -quiet -O2 work.c -o work.s
 	capture qemu qemu-system-x86_64 -nodefaults -display none -accel tcg,thread=multi -smp 2 \
