@@ -12,10 +12,9 @@
 #include <linux/minmax.h>
 #include <linux/mm.h>
 #include <linux/mmap_lock.h>
+#include <linux/mmu_context.h>
 #include <linux/pagemap.h>
 #include <linux/secretmem.h>
-
-#include <asm/mmu_context.h>
 
 #include "process_vm.h"
 #include "resident.h"
