@@ -127,6 +127,15 @@ class Console(unittest.TestCase):
         self.assertEqual(console.find_panic(line), "Attempted to kill init!")
         self.assertIsNone(console.find_splat(line))
 
+    def test_a_fault_of_the_emulator_is_told_from_one_of_the_kernel(self):
+        begin = "[    0.5] sched_clock: Marking stable (1, 2)->(3, 4)\r\n"
+        dead = "[    0.6] int3: 0000 [#1] SMP\n[    0.6] Kernel panic - not syncing: Fatal\n"
+        init = "[    0.6] Run /init as init process\n"
+        self.assertTrue(console.emulator_fault(begin))
+        self.assertTrue(console.emulator_fault(begin + dead))
+        for text in ("", begin + init, begin + init + dead, begin + "[ 0.6] Oops: 0000 [#1] SMP\n"):
+            self.assertFalse(console.emulator_fault(text), text)
+
     def test_the_text_ends_with_its_trace(self):
         text = console.find_splat(f"{SPLATS[0]}\n x\n---[ end trace 0 ]---\nmore\n")
         self.assertEqual(text, f"{SPLATS[0]}\n x\n---[ end trace 0 ]---")

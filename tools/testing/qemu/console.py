@@ -19,6 +19,7 @@ PANIC = re.compile(r"\bKernel panic - not syncing: (.*)")
 STAMP = re.compile(r"^\[ *\d+\.\d+\](?:\[ *[CT]\d+\])? ?")
 # The kernel's own command line and what it says at start about warnings are no splats.
 HARMLESS = re.compile(r"Command line: |^Unknown kernel command line parameters")
+INT3 = re.compile(r"int3: 0000 \[#1\]")
 TEXT_LINES = 60
 
 
@@ -64,6 +65,21 @@ def splat_end(every, start):
 def find_panic(text):
     match = PANIC.search(text)
     return match.group(1).strip() if match else None
+
+
+def emulator_fault(text):
+    """Did the emulator lose its way before the first program ran?
+
+    With a thread for each processor, QEMU's translator may run an instruction as it was while
+    another processor patched it. The kernel patches jump labels when it finds its clock stable,
+    the last thing in a boot: the breakpoint that stood there for a moment is then nobody's, and
+    an idle processor dies of "int3", or of the fault of its handler, without a word.
+    """
+    every = [line for line in lines(text) if line.strip()]
+    if not every or any(line.startswith("Run /init") for line in every):
+        return False
+    return (any(INT3.match(line) for line in every)
+            or every[-1].startswith("sched_clock: Marking stable"))
 
 
 def tail(text, count=40):

@@ -63,6 +63,12 @@ class Trouble(Exception):
     def __init__(self, status, text):
         super().__init__(text)
         self.status = status
+        self.results = None
+
+    def at(self, machine):
+        """The same, and where the logs are."""
+        self.results = machine.results
+        return self
 
 
 def parse(argv):
@@ -332,17 +338,34 @@ def interrupt(_number, _frame):
     raise KeyboardInterrupt
 
 
+def boot(args):
+    """Once; once more where the emulator failed before the first program ran."""
+    machine = Machine(args)
+    try:
+        return machine.run()
+    except Trouble as trouble:
+        if not console.emulator_fault(machine.read("console.log")):
+            raise trouble.at(machine)
+    kept = machine.path("emulator-fault.log")
+    os.replace(machine.path("console.log"), kept)
+    os.close(machine.lock)
+    print(f"vm: the emulator failed in the boot, see {kept}; booting once more", file=sys.stderr)
+    machine = Machine(args)
+    try:
+        return machine.run()
+    except Trouble as trouble:
+        raise trouble.at(machine)
+
+
 def main():
     signal.signal(signal.SIGTERM, interrupt)
     signal.signal(signal.SIGHUP, interrupt)
-    machine = None
     try:
-        machine = Machine(parse(sys.argv[1:]))
-        return machine.run()
+        return boot(parse(sys.argv[1:]))
     except Trouble as trouble:
         print(f"vm: {trouble}", file=sys.stderr)
-        if machine:
-            print(f"vm: all logs are in {machine.results}", file=sys.stderr)
+        if trouble.results:
+            print(f"vm: all logs are in {trouble.results}", file=sys.stderr)
         return trouble.status
     except KeyboardInterrupt:
         print("vm: interrupted, the machine was stopped", file=sys.stderr)
