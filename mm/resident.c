@@ -61,12 +61,15 @@ static bool resident_fault_allowed(struct vm_area_struct *vma, unsigned int flag
 	if (vma_is_dax(vma))
 		return false;
 
-	if (!(flags & FAULT_FLAG_WRITE))
-		return true;
-
-	/* A copy of memory without struct page is made from the address space of the caller */
+	/*
+	 * Of a driver, also where its file is one of shmem: what it maps is not what is in the page
+	 * cache, and a copy of memory without struct page is made from the caller's address space.
+	 */
 	if (vma->vm_flags & VM_MIXEDMAP)
 		return false;
+
+	if (!(flags & FAULT_FLAG_WRITE))
+		return true;
 
 	if ((vma->vm_flags & VM_SHARED) && !resident_shared_write(vma))
 		return false;
