@@ -626,6 +626,28 @@ void fuse_server_stop(struct fuse_server *server)
 }
 
 /**
+ * fuse_server_lacking() - say why there can be no server here
+ *
+ * Return: what the kernel or the caller lacks; NULL if a server can be started,
+ * or if that fails for a reason that is no excuse.
+ */
+const char *fuse_server_lacking(void)
+{
+	struct fuse_server server;
+	int ret = fuse_server_start(&server, NULL, 0);
+
+	if (ret == -ENOENT || ret == -ENODEV)
+		return "kernel without FUSE (CONFIG_FUSE_FS)";
+	if (ret == -EACCES)
+		return "no access to /dev/fuse";
+	if (ret == -EPERM || ret == -EINVAL)
+		return "neither root nor user namespaces (CONFIG_USER_NS)";
+	if (!ret)
+		fuse_server_stop(&server);
+	return NULL;
+}
+
+/**
  * fuse_server_open() - open a file of a server
  * @server: the server
  * @file: number of the file

@@ -62,6 +62,7 @@ int fuse_server_start(struct fuse_server *server, const struct fuse_server_file 
 int fuse_server_start_flags(struct fuse_server *server, const struct fuse_server_file *files,
 			    unsigned int nr, unsigned int init_flags);
 void fuse_server_stop(struct fuse_server *server);
+const char *fuse_server_lacking(void);
 
 int fuse_server_open(struct fuse_server *server, unsigned int file, int flags);
 int fuse_server_stall(struct fuse_server *server, unsigned int file, unsigned int opcode);

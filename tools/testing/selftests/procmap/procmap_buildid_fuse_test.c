@@ -28,17 +28,10 @@ enum { FILE_STALLED, FILE_HEALTHY, NR_FILES };
 
 static void __attribute__((constructor)) fuse_require(void)
 {
-	struct fuse_server server;
-	int ret = fuse_server_start(&server, NULL, 0);
+	const char *lacking = fuse_server_lacking();
 
-	if (ret == -ENOENT || ret == -ENODEV)
-		ksft_exit_skip("kernel without FUSE (CONFIG_FUSE_FS)\n");
-	if (ret == -EACCES)
-		ksft_exit_skip("no access to /dev/fuse\n");
-	if (ret == -EPERM || ret == -EINVAL)
-		ksft_exit_skip("neither root nor user namespaces (CONFIG_USER_NS)\n");
-	if (!ret)
-		fuse_server_stop(&server);
+	if (lacking)
+		ksft_exit_skip("%s\n", lacking);
 }
 
 /**

@@ -33,17 +33,10 @@ static const struct fuse_server_file server_files[] = {
 
 static void __attribute__((constructor)) stall_require(void)
 {
-	struct fuse_server server;
-	int ret = fuse_server_start(&server, server_files, NR_FILES);
+	const char *lacking = fuse_server_lacking();
 
-	if (ret == -ENOENT || ret == -ENODEV)
-		ksft_exit_skip("kernel without FUSE (CONFIG_FUSE_FS)\n");
-	if (ret == -EACCES)
-		ksft_exit_skip("no access to /dev/fuse\n");
-	if (ret == -EPERM || ret == -EINVAL)
-		ksft_exit_skip("neither root nor user namespaces (CONFIG_USER_NS)\n");
-	if (!ret)
-		fuse_server_stop(&server);
+	if (lacking)
+		ksft_exit_skip("%s\n", lacking);
 }
 
 /**
