@@ -2,7 +2,12 @@
 """Run the functions test_* of a module and print the results as TAP."""
 
 import contextlib
+import os
+import subprocess
+import sys
 import traceback
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
 
 def run(module, fixture=contextlib.nullcontext):
@@ -24,3 +29,12 @@ def run(module, fixture=contextlib.nullcontext):
             print("# " + traceback.format_exc().replace("\n", "\n# "))
         print(f"{word} {number} {test.__name__[5:].replace('_', ' ')}", flush=True)
     return 1 if failed else 0
+
+
+def run_in_machine(script, name, timeout):
+    """Run a script with --guest in the patched kernel, on this machine's root; its exit status."""
+    return subprocess.run([sys.executable, os.path.join(ROOT, "tools", "testing", "qemu", "vm.py"),
+                           "--root", "host", "--memory", "1G", "--timeout", str(timeout),
+                           "--results", os.path.join(ROOT, "build", "6.1", "results", name), "--",
+                           "/usr/bin/python3", os.path.abspath(script), "--guest"],
+                          check=False).returncode

@@ -19,7 +19,6 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)
 BUILD = os.path.join(ROOT, "build", "6.1")
 OUT = os.path.join(BUILD, "examples")
 HEADERS = os.path.join(BUILD, "plain", "usr", "include")
-VM = [sys.executable, os.path.join(ROOT, "tools", "testing", "qemu", "vm.py")]
 CFLAGS = ["-std=gnu11", "-O2", "-Wall", "-Wextra", "-Werror", "-isystem", HEADERS]
 LIBRARY = os.path.join(ROOT, "tools", "procmap")
 LIBRARY_SOURCES = ("libprocmap.c", "libprocmap-query.c", "libprocmap-text.c")
@@ -215,10 +214,7 @@ def main():
     if sys.argv[1:] == ["--guest"]:
         sys.exit(guest())
     build_all()
-    sys.exit(subprocess.run([*VM, "--root", "host", "--memory", "1G", "--timeout", "180",
-                             "--results", os.path.join(BUILD, "results", "examples"), "--",
-                             "/usr/bin/python3", os.path.abspath(__file__), "--guest"],
-                            check=False).returncode)
+    sys.exit(cases.run_in_machine(__file__, "examples", 180))
 
 
 if __name__ == "__main__":

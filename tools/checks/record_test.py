@@ -24,7 +24,6 @@ OUT = os.path.join(BUILD, "record")
 PROGRAM = os.path.join(OUT, "known")
 PROCMAP = os.path.join(BUILD, "tools", "bin", "procmap")
 REAL = os.path.join(OUT, "real")
-VM = [sys.executable, os.path.join(ROOT, "tools", "testing", "qemu", "vm.py")]
 # Without -O0 a function that calls no other has no frame, whatever the other options are
 CFLAGS = ["-O0", "-g", "-fno-omit-frame-pointer", "-pthread"]
 FRAME = re.compile(r"(.*)\+0x([0-9a-f]+)(?:@([0-9a-f]+))?$")
@@ -317,10 +316,7 @@ def main():
     if sys.argv[1:] == ["--guest"]:
         sys.exit(guest())
     build()
-    sys.exit(subprocess.run([*VM, "--root", "host", "--memory", "1G", "--timeout", "300",
-                             "--results", os.path.join(BUILD, "results", "record"), "--",
-                             "/usr/bin/python3", os.path.abspath(__file__), "--guest"],
-                            check=False).returncode)
+    sys.exit(cases.run_in_machine(__file__, "record", 300))
 
 
 if __name__ == "__main__":
