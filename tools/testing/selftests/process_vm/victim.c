@@ -106,6 +106,17 @@ int victim_serve(struct victim *victim, unsigned int pages, unsigned int init_fl
 }
 
 /**
+ * victim_lacks() - can there be such a victim?
+ * @kind: its kind
+ *
+ * Return: NULL, or what this kernel has not.
+ */
+const char *victim_lacks(const struct victim_kind *kind)
+{
+	return kind->lacks ? kind->lacks() : NULL;
+}
+
+/**
  * victim_start() - start a victim, and wait until it is in its state
  * @victim: the victim; victim_stop() ends it, also when this function fails
  * @kind: its kind

@@ -22,6 +22,7 @@ struct victim;
 /**
  * struct victim_kind - a way to be waited for
  * @name: for humans
+ * @lacks: what this kernel has not, and this needs; NULL from it, or without it: nothing
  * @start: brings a victim into the state
  * @release: lets it go
  * @mode: for @start
@@ -33,6 +34,7 @@ struct victim;
  */
 struct victim_kind {
 	const char *name;
+	const char *(*lacks)(void);
 	int (*start)(struct victim *victim);
 	int (*release)(struct victim *victim);
 	int mode;
@@ -76,6 +78,7 @@ extern const struct victim_kind victim_mmap_written, victim_mmap_queued, victim_
 /* All of them; the last is NULL. */
 extern const struct victim_kind * const victim_kinds[];
 
+const char *victim_lacks(const struct victim_kind *kind);
 int victim_start(struct victim *victim, const struct victim_kind *kind);
 int victim_release(struct victim *victim);
 void victim_stop(struct victim *victim);

@@ -125,8 +125,21 @@ const struct victim_kind victim_uffd_minor = {
 	.prefix = true,
 };
 
+/* A matter of the architecture. */
+static const char *no_write_protection(void)
+{
+	struct uffdio_api api = { .api = UFFD_API };
+	int fd = syscall(__NR_userfaultfd, O_CLOEXEC);
+	int ret = ioctl(fd, UFFDIO_API, &api);
+
+	close(fd);
+	return ret || api.features & UFFD_FEATURE_PAGEFAULT_FLAG_WP ? NULL :
+	       "kernel without write protection by userfaultfd";
+}
+
 const struct victim_kind victim_uffd_wp = {
 	.name = "userfaultfd, write-protected page",
+	.lacks = no_write_protection,
 	.start = start_uffd,
 	.release = release_uffd,
 	.mode = TOUCHED,
