@@ -21,9 +21,9 @@
  * Transfer only what needs no waiting: memory that is resident, or that can be mapped in from what
  * is resident. The first byte that would wait ends the call, with the number of bytes before it;
  * EFAULT when there are none. EAGAIN when nothing was transferred because someone else has locked
- * the address space right now. The call does not wait for file IO of the target's pages, for page
- * locks, writeback, swap-in, userfaultfd, locks of the target's address space, or the target's
- * execve(2) or exit.
+ * the address space right now, or the target is in execve(2). The call does not wait for file IO of
+ * the target's pages, for page locks, writeback, swap-in, userfaultfd, locks of the target's
+ * address space, or the target's execve(2) or exit.
  */
 #define PROCESS_VM_NOWAIT	0x2UL
 
