@@ -22,6 +22,9 @@
  * caller waits, holding nothing and killably, until the worker is done. A killed caller leaves
  * the read to the worker, which then drops the result. Only pages that are not cached take this
  * way.
+ *
+ * So reads of a file system that does not answer pile up. Each has at most a share of the workers:
+ * who asks for more of it waits, killably, and those who ask for files elsewhere do not.
  */
 #include <linux/buildid.h>
 #include <linux/buildid_file.h>
@@ -32,6 +35,7 @@
 #include <linux/fs.h>
 #include <linux/highmem.h>
 #include <linux/init.h>
+#include <linux/list.h>
 #include <linux/memcontrol.h>
 #include <linux/pagemap.h>
 #include <linux/refcount.h>
@@ -40,6 +44,8 @@
 #include <linux/secretmem.h>
 #include <linux/shmem_fs.h>
 #include <linux/slab.h>
+#include <linux/spinlock.h>
+#include <linux/wait.h>
 #include <linux/workqueue.h>
 
 #include "buildid_elf.h"
@@ -52,16 +58,17 @@ static_assert(BUILD_ID_ELF_MAX == BUILD_ID_SIZE_MAX);
  */
 #define BUILD_ID_FILE_PAGES 2048
 
-/*
- * Reads that workers may be in at a time, those left by killed callers included. Beyond it a caller
- * reads in its own context: whoever piles up reads of a file system that does not answer takes from
- * others that they can be killed while one does not answer them, at most; never a build ID.
- */
+/* Reads that workers may be in at a time, left ones of killed callers too: in all, of one fs */
 #define BUILD_ID_IO_MAX WQ_MAX_ACTIVE
+#define BUILD_ID_IO_SHARE 16
+
+/* How a caller waits for its turn, and for a worker */
+#define BUILD_ID_IO_SLEEP (TASK_KILLABLE | TASK_FREEZABLE)
 
 /* One page to read; shared by the caller and the worker, freed by whoever is last. */
 struct build_id_io {
 	struct work_struct work;
+	struct list_head list;
 	struct completion done;
 	refcount_t refs;
 	struct file *file;
@@ -78,7 +85,11 @@ struct build_id_file {
 };
 
 static struct workqueue_struct *build_id_io_wq;
-static atomic_t build_id_io_running = ATOMIC_INIT(0);
+
+/* The reads that workers are in or queued for; the lock protects the list. */
+static DEFINE_SPINLOCK(build_id_io_lock);
+static LIST_HEAD(build_id_io_running);
+static DECLARE_WAIT_QUEUE_HEAD(build_id_io_wait);
 
 /* What a hole in a shmem file reads as, without filling it. */
 static struct page *build_id_zero_page(void)
@@ -147,12 +158,37 @@ static void build_id_io_put(struct build_id_io *io)
 	kfree(io);
 }
 
+/* Queue the read if there is a worker to spare for its file system. */
+static bool build_id_io_start(struct build_id_io *io)
+{
+	unsigned int all = 0, same = 0;
+	struct build_id_io *other;
+	bool start;
+
+	spin_lock(&build_id_io_lock);
+	list_for_each_entry(other, &build_id_io_running, list) {
+		all++;
+		same += file_inode(other->file)->i_sb == file_inode(io->file)->i_sb;
+	}
+	start = all < BUILD_ID_IO_MAX && same < BUILD_ID_IO_SHARE;
+	if (start) {
+		refcount_inc(&io->refs);
+		list_add(&io->list, &build_id_io_running);
+		queue_work(build_id_io_wq, &io->work);
+	}
+	spin_unlock(&build_id_io_lock);
+	return start;
+}
+
 static void build_id_io_work(struct work_struct *work)
 {
 	struct build_id_io *io = container_of(work, struct build_id_io, work);
 
 	build_id_io_run(io);
-	atomic_dec(&build_id_io_running);
+	spin_lock(&build_id_io_lock);
+	list_del(&io->list);
+	spin_unlock(&build_id_io_lock);
+	wake_up(&build_id_io_wait);
 	complete(&io->done);
 	build_id_io_put(io);
 }
@@ -186,20 +222,18 @@ static struct page *build_id_io_there(struct file *file, pgoff_t index)
 	struct build_id_io *io;
 
 	io = kzalloc(sizeof(*io), GFP_KERNEL_ACCOUNT);
-	if (!io) {
-		atomic_dec(&build_id_io_running);
+	if (!io)
 		return ERR_PTR(-ENOMEM);
-	}
 	INIT_WORK(&io->work, build_id_io_work);
 	init_completion(&io->done);
-	refcount_set(&io->refs, 2);
+	refcount_set(&io->refs, 1);
 	io->file = get_file(file);
 	io->memcg = get_mem_cgroup_from_mm(current->mm);
 	io->index = index;
-	queue_work(build_id_io_wq, &io->work);
 
 	/* Nothing is held here, so that the freezer need not wait for the file system either. */
-	if (!wait_for_completion_state(&io->done, TASK_KILLABLE | TASK_FREEZABLE)) {
+	if (!wait_event_state(build_id_io_wait, build_id_io_start(io), BUILD_ID_IO_SLEEP) &&
+	    !wait_for_completion_state(&io->done, BUILD_ID_IO_SLEEP)) {
 		page = build_id_io_result(io->page);
 		io->page = NULL;
 	}
@@ -209,12 +243,9 @@ static struct page *build_id_io_there(struct file *file, pgoff_t index)
 
 static struct page *build_id_io(struct file *file, pgoff_t index)
 {
-	if (unlikely(!build_id_io_wq))
+	if (unlikely(!build_id_io_wq))	/* KUnit may run before it is there */
 		return build_id_io_here(file, index);
-	if (atomic_inc_return(&build_id_io_running) <= BUILD_ID_IO_MAX)
-		return build_id_io_there(file, index);
-	atomic_dec(&build_id_io_running);
-	return build_id_io_here(file, index);
+	return build_id_io_there(file, index);
 }
 
 static int __init build_id_io_init(void)
