@@ -18,7 +18,7 @@
 #include <linux/fuse.h>
 #include <linux/types.h>
 
-#define FUSE_SERVER_FILES	8
+#define FUSE_SERVER_FILES	32
 #define FUSE_SERVER_NOTES	64
 
 /**

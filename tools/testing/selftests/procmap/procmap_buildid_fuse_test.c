@@ -274,4 +274,127 @@ TEST_F_TIMEOUT(fuse, a_server_that_dies_ends_the_wait, 120)
 	EXPECT_EQ(0, id_size(self->maps, file));
 }
 
+/* Reads of one file system that are in workers at a time; see lib/buildid_file.c. */
+#define SHARE		16
+#define NR_CROWD	(SHARE + 4)
+
+FIXTURE(crowd) {
+	struct fuse_server server;
+	struct fuse_file file[NR_CROWD];
+	struct asker asker[NR_CROWD];
+	int maps;
+};
+
+/* One asker for each file of a server that answers none of them. */
+FIXTURE_SETUP(crowd)
+{
+	static char data[NR_CROWD][PAGE];
+	struct fuse_server_file files[NR_CROWD];
+	unsigned int i;
+
+	for (i = 0; i < NR_CROWD; i++) {
+		elf_image_make(&self->file[i].image, true, SHA1_SIZE, 50 + i);
+		memcpy(data[i], self->file[i].image.data, ELF_IMAGE_SIZE);
+		files[i] = (struct fuse_server_file){ .data = data[i], .size = PAGE };
+	}
+	ASSERT_EQ(0, fuse_server_start(&self->server, files, NR_CROWD));
+	for (i = 0; i < NR_CROWD; i++) {
+		self->file[i].fd = fuse_server_open(&self->server, i, O_RDONLY);
+		ASSERT_LE(0, self->file[i].fd);
+		self->file[i].map = mmap(NULL, PAGE, PROT_READ, MAP_PRIVATE, self->file[i].fd, 0);
+		ASSERT_NE((long)MAP_FAILED, (long)self->file[i].map);
+		ASSERT_EQ(0, fuse_server_stall(&self->server, i, FUSE_READ));
+	}
+	self->maps = procmap_open(0);
+	ASSERT_LE(0, self->maps);
+	for (i = 0; i < NR_CROWD; i++)
+		ASSERT_EQ(0, start_asker(&self->asker[i], self->maps, &self->file[i]));
+}
+
+FIXTURE_TEARDOWN(crowd)
+{
+	fuse_server_stop(&self->server);
+}
+
+static bool reads(struct fuse_server *server, unsigned int file)
+{
+	return fuse_server_count(server, file, FUSE_READ) == 1;
+}
+
+static unsigned int all_reads(struct fuse_server *server)
+{
+	unsigned int i, nr = 0;
+
+	for (i = 0; i < NR_CROWD; i++)
+		nr += reads(server, i);
+	return nr;
+}
+
+static bool wait_for_reads(struct fuse_server *server, unsigned int nr)
+{
+	int ms;
+
+	for (ms = 0; ms < SOON_MS && all_reads(server) < nr; ms += 10)
+		usleep(10000);
+	return all_reads(server) == nr;
+}
+
+TEST_F_TIMEOUT(crowd, of_one_file_system_a_share_is_read_and_the_rest_waits_killably, 120)
+{
+	unsigned int i, killed = 0;
+
+	ASSERT_TRUE(wait_for_reads(&self->server, SHARE));
+	usleep(NEVER_MS * 1000);
+	EXPECT_EQ(SHARE, all_reads(&self->server));
+	for (i = 0; i < NR_CROWD; i++) {
+		EXPECT_FALSE(ends(&self->asker[i], 0));
+		if (reads(&self->server, i))
+			continue;
+		EXPECT_EQ(256 + SIGKILL, kill_asker(&self->asker[i]));
+		killed++;
+	}
+	EXPECT_EQ(NR_CROWD - SHARE, killed);
+	/* Nor does one of those that are read keep whoever asked from being killed. */
+	for (i = 0; i < NR_CROWD; i++)
+		if (reads(&self->server, i))
+			EXPECT_EQ(256 + SIGKILL, kill_asker(&self->asker[i]));
+	EXPECT_EQ(SHARE, all_reads(&self->server));
+}
+
+TEST_F_TIMEOUT(crowd, who_waits_for_his_turn_is_served_in_the_end, 120)
+{
+	unsigned int i;
+
+	ASSERT_TRUE(wait_for_reads(&self->server, SHARE));
+	for (i = 0; i < NR_CROWD; i++)
+		ASSERT_EQ(0, fuse_server_release(&self->server, i, FUSE_READ));
+	for (i = 0; i < NR_CROWD; i++) {
+		ASSERT_TRUE(ends(&self->asker[i], SOON_MS));
+		EXPECT_EQ(SHA1_SIZE, procmap_child_wait(&self->asker[i].child));
+	}
+	EXPECT_EQ(NR_CROWD, all_reads(&self->server));
+}
+
+TEST_F_TIMEOUT(crowd, other_file_systems_do_not_notice, 120)
+{
+	struct fuse_server_file healthy = { .data = self->file[0].image.data,
+					    .size = ELF_IMAGE_SIZE };
+	struct fuse_file file = { .image = self->file[0].image };
+	struct fuse_server other;
+	struct asker asker;
+
+	ASSERT_TRUE(wait_for_reads(&self->server, SHARE));
+	ASSERT_EQ(0, fuse_server_start(&other, &healthy, 1));
+	file.fd = fuse_server_open(&other, 0, O_RDONLY);
+	ASSERT_LE(0, file.fd);
+	file.map = mmap(NULL, PAGE, PROT_READ, MAP_PRIVATE, file.fd, 0);
+	ASSERT_NE((long)MAP_FAILED, (long)file.map);
+	ASSERT_EQ(0, start_asker(&asker, self->maps, &file));
+	EXPECT_TRUE(ends(&asker, SOON_MS));
+	EXPECT_EQ(1, fuse_server_count(&other, 0, FUSE_READ));
+	fuse_server_stop(&other);
+	EXPECT_EQ(SHA1_SIZE, procmap_child_wait(&asker.child));
+	EXPECT_EQ(SHARE, all_reads(&self->server));
+}
+
 TEST_HARNESS_MAIN
