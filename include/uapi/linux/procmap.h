@@ -19,7 +19,7 @@
  * ENOENT	no VMA matches
  * ESRCH	the address space is gone (its processes exited or called exec)
  * ENAMETOOLONG	the name or the build ID does not fit its buffer
- * ENOMEM	no memory for the name
+ * ENOMEM	no memory for the name, or to read the build ID
  * EINTR	killed while waiting
  * ENOTTY	this kernel has no PROCMAP_QUERY
  *
