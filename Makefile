@@ -15,7 +15,7 @@ TORTURE_VARIANTS ?= debug kcsan
 
 # What a target needs on the disk, to start from nothing
 run shell bench torture: export NEED_MB := 3500
-check: export NEED_MB := 7500
+check: export NEED_MB := 8500
 
 ifneq ($(shell [[ '$(MINUTES)' =~ ^[1-9][0-9]*$$ ]] && echo ok),ok)
 $(error MINUTES=$(MINUTES) is not a number of minutes)
@@ -86,10 +86,8 @@ check: ## all tests; the last line is `N passed, N failed, N skipped` (ONLY="nam
 	$(call need,tree base kernel guest vm check $(filter arm64,$(CHECK_VARIANTS)) $(CHECK_CONFIGS:%=cross))
 	@$(SERIES)/kernel.py plain
 	@$(SERIES)/guest.py
-	@for variant in $(filter-out plain,$(CHECK_VARIANTS)); do $(SERIES)/kernel.py $$variant; done
-	@$(if $(filter arm64,$(CHECK_VARIANTS)),$(SERIES)/guest.py arm64)
 	@$(SERIES)/emit.py
-	@python3 tools/checks/run.py $(or $(ONLY),$(CHECKS))
+	@python3 tools/checks/run.py --beside "$(BESIDE)" $(or $(ONLY),$(CHECKS))
 
 refresh: ## bring edits and commits made in build/6.1/src (or TREE=another git tree) back into patches/ and overlay
 	$(call need,tree)

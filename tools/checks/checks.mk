@@ -4,10 +4,21 @@
 # A recipe fails by its exit status; when it prints TAP, each case counts on its own. Further files
 # tools/checks/*.mk are read, too. `make check ONLY="name name"` runs a choice.
 
-CODE := python3 tools/checks/code.py
+# Checks that leave the test machine to others run beside those (BESIDE), at low priority
+LOW := nice -n 19
+CODE := $(LOW) python3 tools/checks/code.py
 STATIC := python3 tools/checks/static.py
 RESULTS := build/6.1/results
 SELFTESTS := sh /kselftest/run_kselftest.sh
+
+# Kernels that are tested. More: nolock (CONFIG_PER_VMA_LOCK=n), up (one processor), arm64 (in
+# qemu-system-aarch64, 64-bit programs only), ten minutes each; base, without tests but for check-bpf.
+CHECK_VARIANTS ?= plain debug kcsan
+OTHER_VARIANTS := $(filter-out plain,$(CHECK_VARIANTS))
+CHECKS += $(OTHER_VARIANTS:%=kernel-%)
+BESIDE += $(OTHER_VARIANTS:%=kernel-%)
+$(OTHER_VARIANTS:%=check-kernel-%): check-kernel-%:
+	$(LOW) $(SERIES)/kernel.py $*
 
 STATIC_CHECKS := shellcheck function-length spdx maintained own-c-style uapi kernel-doc
 CHECKS += $(STATIC_CHECKS)
@@ -22,21 +33,25 @@ check-readers:
 
 # Every patch that `make series` writes is clean under checkpatch.pl --strict
 CHECKS += checkpatch
+BESIDE += checkpatch
 check-checkpatch:
 	$(CODE) checkpatch
 
 # sparse and W=1 add nothing
 CHECKS += warnings
+BESIDE += warnings
 check-warnings:
 	$(CODE) warnings
 
 # make tree, apply, series, refresh, and what they say to bad input
 CHECKS += series
+BESIDE += series
 check-series:
 	tools/checks/series_test.py
 
 # The client's own tests, on a kernel that is made up
 CHECKS += client
+BESIDE += client
 check-client:
 	mkdir -p build/6.1/client-test
 	$(MAKE) -C tools/procmap O=$(abspath build/6.1/client-test) check
@@ -46,36 +61,19 @@ CHECKS += vm
 check-vm:
 	tools/checks/vm_test.py
 
-# kselftests, 64-bit and 32-bit: as root and as an ordinary user, plain and debug kernels
+# kselftests, 64-bit and 32-bit: as root and as an ordinary user
 # $(1) variant, $(2) seconds for all of it, $(3) factor for the limits of single tests
-define kselftest_check
-CHECKS += kselftest-$(1)-root kselftest-$(1)-user
+define kselftest_rule
 check-kselftest-$(1)-root check-kselftest-$(1)-user: check-kselftest-$(1)-%:
+	$$(if $$(filter-out plain,$(1)),$(SERIES)/kernel.py $(1))
+	$$(if $$(filter arm64,$(1)),$(SERIES)/guest.py $(1))
 	$(VM) --variant $(1) --memory 2G --timeout $(2) --results $(RESULTS)/$(1)-$$* \
 		--append secretmem.enable=1 --env VM_TIMEOUT_SCALE=$(3) $$(if $$(filter user,$$*),--uid 1000) -- $(SELFTESTS)
 endef
-# The debug kernels take half an hour more to build and to test on two processors; make torture runs
-# them, or CHECK_VARIANTS="plain debug kcsan". Ten minutes more each: nolock (CONFIG_PER_VMA_LOCK=n),
-# up (one processor), arm64 (in qemu-system-aarch64, 64-bit programs only).
-CHECK_VARIANTS ?= plain
-$(if $(filter plain,$(CHECK_VARIANTS)),$(eval $(call kselftest_check,plain,900,1)))
-$(if $(filter debug,$(CHECK_VARIANTS)),$(eval $(call kselftest_check,debug,1800,4)))
-$(if $(filter kcsan,$(CHECK_VARIANTS)),$(eval $(call kselftest_check,kcsan,1800,4)))
-$(if $(filter nolock,$(CHECK_VARIANTS)),$(eval $(call kselftest_check,nolock,900,1)))
-$(if $(filter up,$(CHECK_VARIANTS)),$(eval $(call kselftest_check,up,900,2)))
-$(if $(filter arm64,$(CHECK_VARIANTS)),$(eval $(call kselftest_check,arm64,1800,2)))
-
-# Tests inside the kernel
-ifneq ($(filter debug,$(CHECK_VARIANTS)),)
-CHECKS += kunit
-check-kunit:
-	tools/checks/kunit.py
-
-# Each detector of the debug kernel tells what it is there for; six minutes
-CHECKS += splats
-check-splats:
-	tools/checks/splats.py
+ifneq ($(filter plain,$(CHECK_VARIANTS)),)
+CHECKS += kselftest-plain-root kselftest-plain-user
 endif
+$(eval $(call kselftest_rule,plain,900,1))
 
 # The main job, on this machine's own root file system
 CHECKS += run
@@ -91,6 +89,7 @@ check-debuggers:
 
 # Every commit of the series builds
 CHECKS += commits
+BESIDE += commits
 check-commits:
 	$(CODE) commits
 

@@ -1,17 +1,23 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""Run checks and count; usage: run.py NAME...
+"""Run checks and count; usage: run.py [--beside 'NAME...'] NAME...
 
 Each NAME is a target check-NAME of the Makefile. What it prints goes to build/log/check-NAME.log.
 When that is TAP, each of its cases counts, otherwise the check is one case, by its exit status. A
 skipped case fails unless tools/checks/skips lists it. The last line is the verdict.
+
+Those that --beside names run one after the other while the rest does: a test machine leaves one of
+two processors idle most of the time.
 """
 
+import argparse
+import concurrent.futures
 import fnmatch
 import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 
 import tap
@@ -30,20 +36,6 @@ def allowed_skips():
 def is_allowed(check, case, allowed):
     return any(fnmatch.fnmatch(check, left) and fnmatch.fnmatch(case, right)
                for left, right in allowed)
-
-
-def run_make(name, log):
-    """Run one check; Ctrl-C reaches it as well and then ends this program."""
-    with open(log, "wb") as out:
-        with subprocess.Popen(["make", "--no-print-directory", "-s", f"check-{name}"], cwd=ROOT,
-                              stdin=subprocess.DEVNULL, stdout=out,
-                              stderr=subprocess.STDOUT) as make:
-            try:
-                return make.wait()
-            except KeyboardInterrupt:
-                make.send_signal(signal.SIGTERM)
-                make.wait()
-                raise
 
 
 def cases_of(name, status, text):
@@ -65,42 +57,99 @@ def show_failure(name, bad, log, text):
         print(f"          | {line}")
 
 
-def run_check(name, allowed):
-    """Returns (passed, failed, skipped)."""
-    log = os.path.join(LOGS, f"check-{name}.log")
-    start = time.monotonic()
-    status = run_make(name, log)
-    with open(log, encoding="utf-8", errors="replace") as file:
-        text = file.read()
-    cases = cases_of(name, status, text)
-    bad = [case for case in cases if not case.passed or
-           case.skipped and not is_allowed(name, case.name, allowed)]
-    skipped = [case for case in cases if case.skipped and case not in bad]
-    took = f"{time.monotonic() - start:.0f} s"
-    if bad:
-        show_failure(name, bad, log, text)
-    elif len(cases) > 1:
-        more = f", {len(skipped)} skipped" if skipped else ""
-        print(f"  PASS    {name} ({len(cases) - len(skipped)} cases{more}, {took})")
-    else:
-        print(f"  PASS    {name} ({took})")
-    sys.stdout.flush()
-    return len(cases) - len(bad) - len(skipped), len(bad), len(skipped)
+class Lane:
+    """Checks that run one after the other; failures and output of lanes do not mix."""
+
+    printing = threading.Lock()
+
+    def __init__(self, names, allowed):
+        self.names, self.allowed = names, allowed
+        self.counts = [0, 0, 0]
+        self.starting = threading.Lock()
+        self.make = None
+        self.stopped = False
+
+    def run(self):
+        for name in self.names:
+            for number, count in enumerate(self.check(name)):
+                self.counts[number] += count
+
+    def run_make(self, name, log):
+        """Returns the status; make has a process group of its own, so that Ctrl-C comes here alone."""
+        with open(log, "wb") as out:
+            with self.starting:
+                if self.stopped:
+                    return None
+                self.make = subprocess.Popen(  # pylint: disable=consider-using-with
+                    ["make", "--no-print-directory", "-s", f"check-{name}"], cwd=ROOT,
+                    stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.STDOUT, process_group=0)
+            return self.make.wait()
+
+    def stop(self):
+        """What a check has started ends as on Ctrl-C."""
+        with self.starting:
+            self.stopped = True
+            if self.make and self.make.poll() is None:
+                os.killpg(self.make.pid, signal.SIGINT)
+
+    def check(self, name):
+        """Returns (passed, failed, skipped)."""
+        log = os.path.join(LOGS, f"check-{name}.log")
+        start = time.monotonic()
+        status = self.run_make(name, log)
+        if self.stopped:
+            return 0, 0, 0
+        with open(log, encoding="utf-8", errors="replace") as file:
+            text = file.read()
+        cases = cases_of(name, status, text)
+        bad = [case for case in cases if not case.passed or
+               case.skipped and not is_allowed(name, case.name, self.allowed)]
+        skipped = [case for case in cases if case.skipped and case not in bad]
+        took = f"{time.monotonic() - start:.0f} s"
+        with self.printing:
+            if bad:
+                show_failure(name, bad, log, text)
+            elif len(cases) > 1:
+                more = f", {len(skipped)} skipped" if skipped else ""
+                print(f"  PASS    {name} ({len(cases) - len(skipped)} cases{more}, {took})")
+            else:
+                print(f"  PASS    {name} ({took})")
+            sys.stdout.flush()
+        return len(cases) - len(bad) - len(skipped), len(bad), len(skipped)
+
+
+def parse():
+    parser = argparse.ArgumentParser(description=__doc__, usage="run.py [--beside 'NAME...'] NAME...",
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--beside", default="", help="those of the names that run beside the others")
+    parser.add_argument("names", nargs="+", metavar="NAME")
+    args = parser.parse_args()
+    return [[name for name in args.names if (name in args.beside.split()) == beside]
+            for beside in (False, True)]
+
+
+def interrupt(_number, _frame):
+    raise KeyboardInterrupt
 
 
 def main():
-    if len(sys.argv) < 2:
-        sys.exit("usage: run.py NAME...")
+    signal.signal(signal.SIGTERM, interrupt)
     os.makedirs(LOGS, exist_ok=True)
     allowed = allowed_skips()
-    total = [0, 0, 0]
-    try:
-        for name in sys.argv[1:]:
-            for number, count in enumerate(run_check(name, allowed)):
-                total[number] += count
-    except KeyboardInterrupt:
-        print("interrupted")
-        sys.exit(130)
+    lanes = [Lane(names, allowed) for names in parse()]
+    with concurrent.futures.ThreadPoolExecutor(len(lanes)) as pool:
+        runs = [pool.submit(lane.run) for lane in lanes]
+        try:
+            for run in concurrent.futures.as_completed(runs):
+                run.result()
+        except BaseException as reason:
+            for lane in lanes:
+                lane.stop()
+            if not isinstance(reason, KeyboardInterrupt):
+                raise
+            print("interrupted")
+            sys.exit(130)
+    total = [sum(counts) for counts in zip(*(lane.counts for lane in lanes))]
     print(f"{total[0]} passed, {total[1]} failed, {total[2]} skipped")
     sys.exit(1 if total[1] else 0)
 

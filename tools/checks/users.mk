@@ -6,10 +6,12 @@
 # kernel, too, with CHECK_VARIANTS="plain base"; 20 s for each kernel
 CHECKS += bpf
 check-bpf:
+	$(if $(filter base,$(CHECK_VARIANTS)),$(SERIES)/kernel.py base)
 	tools/checks/bpf_test.py plain $(filter base,$(CHECK_VARIANTS))
 
 # Pages and man pages give no remark; 10 s
 CHECKS += docs
+BESIDE += docs
 check-docs:
 	tools/checks/docs_test.py
 
