@@ -18,7 +18,7 @@
 #define NR_PIECES	512
 #define TRIES		10
 
-#define NR_VMAS		4000
+#define NR_VMAS		1000
 #define LARGE		(256UL << 20)
 #define NR_READERS	2
 #define ROUNDS		4

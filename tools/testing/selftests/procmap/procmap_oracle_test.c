@@ -9,7 +9,7 @@
 #include "procmap_harness.h"
 #include "procmap_zoo.h"
 
-#define NR_MANY		5000
+#define NR_MANY		2000
 
 /* Which address space: that of the test itself, of a forked child, or of a program. */
 FIXTURE(oracle) {
