@@ -11,7 +11,10 @@
 #include <linux/file.h>
 #include <linux/fs.h>
 #include <linux/hugetlb.h>
+#include <linux/init.h>
+#include <linux/ktime.h>
 #include <linux/mm.h>
+#include <linux/sched.h>
 #include <linux/sched/mm.h>
 #include <linux/sched/signal.h>
 #include <linux/seq_file.h>
@@ -473,18 +476,29 @@ struct procmap_file_put {
 	struct file *file;
 };
 
+static struct workqueue_struct *procmap_query_fput_wq;
+
+/* Not fput(), which in a worker puts the file in the one queue of all kernel threads. */
 static void procmap_query_fput_work(struct work_struct *work)
 {
 	struct procmap_file_put *put = container_of(work, struct procmap_file_put, work);
 
-	fput(put->file);
+	__fput_sync(put->file);
 	kfree(put);
 }
+
+static int __init procmap_query_init(void)
+{
+	procmap_query_fput_wq = alloc_workqueue("procmap_fput", WQ_UNBOUND, WQ_MAX_ACTIVE);
+	return procmap_query_fput_wq ? 0 : -ENOMEM;
+}
+subsys_initcall(procmap_query_init);
 
 /*
  * When the process has unmapped and closed the file meanwhile, the last
  * reference is ours. Closing can wait for the file system, which is not the
- * caller's business: leave it to a kernel thread.
+ * business of the caller, nor of those whose files other kernel threads close:
+ * leave it to a worker of our own.
  */
 static void procmap_query_fput(struct file *file)
 {
@@ -492,14 +506,14 @@ static void procmap_query_fput(struct file *file)
 
 	if (likely(atomic_long_add_unless(&file->f_count, -1, 1)))
 		return;
-	put = kmalloc(sizeof(*put), GFP_KERNEL);
+	put = procmap_query_fput_wq ? kmalloc(sizeof(*put), GFP_KERNEL) : NULL;
 	if (!put) {
 		fput(file);
 		return;
 	}
 	put->file = file;
 	INIT_WORK(&put->work, procmap_query_fput_work);
-	schedule_work(&put->work);
+	queue_work(procmap_query_fput_wq, &put->work);
 }
 
 static int procmap_query(struct mm_struct *mm, struct procmap_query __user *uq)
