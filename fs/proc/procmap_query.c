@@ -32,8 +32,10 @@
 
 /* VMAs that one hold of mmap_lock may look at; only where there is no better way. */
 #define PROCMAP_LOCKED_STEPS	(IS_ENABLED(CONFIG_PER_VMA_LOCK) ? 1 : 256)
-/* Jiffies, begun ones, to look again before mmap_lock is waited for. */
-#define PROCMAP_PATIENCE	(IS_ENABLED(CONFIG_PER_VMA_LOCK) ? 2 : 0)
+/* Before mmap_lock is waited for: so long, as most changes take less, look again at once, */
+#define PROCMAP_PATIENCE_NS	(50 * NSEC_PER_USEC)
+/* and so often after a jiffy. */
+#define PROCMAP_NAPS		(IS_ENABLED(CONFIG_PER_VMA_LOCK) ? 2 : 0)
 
 /* The properties of a VMA, in both directions. */
 static const struct {
@@ -57,12 +59,14 @@ static_assert(offsetofend(struct procmap_query, query_addr) == PROCMAP_QUERY_SIZ
 /**
  * struct procmap_search - a VMA that is looked for, then held
  * @walk: where and what for
- * @patience: when to wait for mmap_lock; 0 until it was first tried
+ * @patience: when to stop looking again at once; 0 until mmap_lock was first tried
+ * @naps: how often to sleep for a jiffy before mmap_lock is waited for
  * @mmap_locked: the VMA is held by mmap_lock, not by its own lock
  */
 struct procmap_search {
 	struct vma_walk walk;
-	unsigned long patience;
+	u64 patience;
+	unsigned int naps;
 	bool mmap_locked;
 };
 
@@ -223,6 +227,23 @@ static void procmap_query_let_go(void)
 		preempt_enable();
 }
 
+/* Is there reason to look again before mmap_lock is waited for? Sleeps. */
+static bool procmap_query_be_patient(struct procmap_search *search)
+{
+	u64 now;
+
+	if (!search->naps)
+		return false;
+	now = ktime_get_ns();
+	if (!search->patience)
+		search->patience = now + PROCMAP_PATIENCE_NS;
+	if (now >= search->patience) {
+		search->naps--;
+		schedule_timeout_killable(1);
+	}
+	return true;
+}
+
 /*
  * Who sleeps for mmap_lock owns it before it runs, and the writer, who goes on
  * mapping and unmapping, waits until it does: the time of a slice where readers
@@ -240,9 +261,7 @@ static int procmap_query_lock_mmap(struct procmap_search *search)
 	}
 	procmap_query_let_go();
 
-	if (!search->patience)
-		search->patience = (jiffies + PROCMAP_PATIENCE) | 1;
-	if (PROCMAP_PATIENCE && time_before_eq(jiffies, search->patience))
+	if (procmap_query_be_patient(search))
 		return -EINPROGRESS;
 	vma_lock_count_fallback();
 	if (mmap_read_lock_killable(mm))
@@ -381,6 +400,7 @@ static int procmap_query_look_up(struct mm_struct *mm, struct procmap_query *q,
 			.file_only = q->query_flags & PROCMAP_QUERY_FILE_BACKED_VMA,
 			.covering = !(q->query_flags & PROCMAP_QUERY_COVERING_OR_NEXT_VMA),
 		},
+		.naps = PROCMAP_NAPS,
 	};
 	struct vm_area_struct *vma = NULL;
 	int err = 0;
