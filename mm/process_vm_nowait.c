@@ -181,13 +181,18 @@ static int nowait_write_file_page(struct page *page, unsigned int offset, size_t
 	return 0;
 }
 
-/* No file system has to be told of a dirty anonymous page, so that no lock is needed for it. */
+/*
+ * No file system has to be told of a dirty anonymous page, so that its lock is not needed. RCU keeps
+ * the address space of a swap cache that the page is in from swapoff().
+ */
 static int nowait_write_anon_page(struct page *page, unsigned int offset, size_t len,
 				  struct iov_iter *iter)
 {
 	size_t copied = copy_page_from_iter(page, offset, len, iter);
 
+	rcu_read_lock();
 	set_page_dirty(page);
+	rcu_read_unlock();
 	return copied < len && iov_iter_count(iter) ? -EFAULT : 0;
 }
 
