@@ -28,6 +28,7 @@
  */
 #include <linux/buildid.h>
 #include <linux/buildid_file.h>
+#include <linux/cgroup.h>
 #include <linux/completion.h>
 #include <linux/cred.h>
 #include <linux/dax.h>
@@ -35,6 +36,7 @@
 #include <linux/fs.h>
 #include <linux/highmem.h>
 #include <linux/init.h>
+#include <linux/kthread.h>
 #include <linux/list.h>
 #include <linux/memcontrol.h>
 #include <linux/pagemap.h>
@@ -65,14 +67,19 @@ static_assert(BUILD_ID_ELF_MAX == BUILD_ID_SIZE_MAX);
 /* How a caller waits for its turn, and for a worker */
 #define BUILD_ID_IO_SLEEP (TASK_KILLABLE | TASK_FREEZABLE)
 
-/* One page to read; shared by the caller and the worker, freed by whoever is last. */
+/*
+ * One page to read; shared by the caller and the worker, freed by whoever is last. Each has a
+ * reference to the file; that of the worker is dropped by the worker.
+ */
 struct build_id_io {
 	struct work_struct work;
 	struct list_head list;
 	struct completion done;
 	refcount_t refs;
 	struct file *file;
+	const struct super_block *sb;
 	struct mem_cgroup *memcg;
+	struct cgroup_subsys_state *blkcg;
 	pgoff_t index;
 	struct page *page;
 };
@@ -128,6 +135,27 @@ static struct page *build_id_io_page(struct build_id_io *io)
 	return page;
 }
 
+#ifdef CONFIG_BLK_CGROUP
+static struct cgroup_subsys_state *build_id_io_get_blkcg(void)
+{
+	return task_get_css(current, io_cgrp_id);
+}
+
+static void build_id_io_put_blkcg(struct cgroup_subsys_state *blkcg)
+{
+	css_put(blkcg);
+}
+#else
+static struct cgroup_subsys_state *build_id_io_get_blkcg(void)
+{
+	return NULL;
+}
+
+static void build_id_io_put_blkcg(struct cgroup_subsys_state *blkcg)
+{
+}
+#endif
+
 /*
  * Read on behalf of whoever opened the file: that is whom FUSE in a user namespace and network file
  * systems know, while the caller of the query may be nobody to them. The page is charged to the
@@ -154,7 +182,7 @@ static void build_id_io_put(struct build_id_io *io)
 	if (!IS_ERR_OR_NULL(io->page))
 		put_page(io->page);
 	mem_cgroup_put(io->memcg);
-	fput(io->file);
+	build_id_io_put_blkcg(io->blkcg);
 	kfree(io);
 }
 
@@ -168,11 +196,12 @@ static bool build_id_io_start(struct build_id_io *io)
 	spin_lock(&build_id_io_lock);
 	list_for_each_entry(other, &build_id_io_running, list) {
 		all++;
-		same += file_inode(other->file)->i_sb == file_inode(io->file)->i_sb;
+		same += other->sb == io->sb;
 	}
 	start = all < BUILD_ID_IO_MAX && same < BUILD_ID_IO_SHARE;
 	if (start) {
 		refcount_inc(&io->refs);
+		get_file(io->file);
 		list_add(&io->list, &build_id_io_running);
 		queue_work(build_id_io_wq, &io->work);
 	}
@@ -184,12 +213,18 @@ static void build_id_io_work(struct work_struct *work)
 {
 	struct build_id_io *io = container_of(work, struct build_id_io, work);
 
+	/* The block layer knows a task by its cgroup; the caller's limits are those that hold. */
+	kthread_associate_blkcg(io->blkcg);
 	build_id_io_run(io);
+	kthread_associate_blkcg(NULL);
+	complete(&io->done);
+
+	/* The last reference, if the caller was killed; to close the file may take for ever as well. */
+	__fput_sync(io->file);
 	spin_lock(&build_id_io_lock);
 	list_del(&io->list);
 	spin_unlock(&build_id_io_lock);
 	wake_up(&build_id_io_wait);
-	complete(&io->done);
 	build_id_io_put(io);
 }
 
@@ -227,8 +262,10 @@ static struct page *build_id_io_there(struct file *file, pgoff_t index)
 	INIT_WORK(&io->work, build_id_io_work);
 	init_completion(&io->done);
 	refcount_set(&io->refs, 1);
-	io->file = get_file(file);
+	io->file = file;
+	io->sb = file_inode(file)->i_sb;
 	io->memcg = get_mem_cgroup_from_mm(current->mm);
+	io->blkcg = build_id_io_get_blkcg();
 	io->index = index;
 
 	/* Nothing is held here, so that the freezer need not wait for the file system either. */
