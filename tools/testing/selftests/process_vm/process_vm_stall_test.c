@@ -216,6 +216,30 @@ TEST_F_TIMEOUT(stall, without_flags_it_waits_as_before, 120)
 	}
 }
 
+/* Not even started: the swap device is a file of the server. */
+TEST(NOWAIT_swaps_nothing_in)
+{
+	struct pvm_attempt attempt;
+	struct victim victim;
+	struct pvm_io io;
+	int i, before;
+
+	ASSERT_EQ(0, victim_start(&victim, &victim_swapped));
+	before = fuse_server_count(&victim.server, 0, FUSE_READ);
+	ASSERT_LE(0, before);
+	for (i = 0; i < 10; i++) {
+		io = io_of(&victim, i & 1, PROCESS_VM_NOWAIT);
+		ASSERT_EQ(0, pvm_attempt_start(&attempt, &io));
+		ASSERT_TRUE(pvm_attempt_returns(&attempt, PVM_SOON_MS));
+		EXPECT_EQ(-EFAULT, attempt.outcome->ret);
+		EXPECT_EQ(0, pvm_attempt_end(&attempt));
+	}
+	usleep(PVM_NEVER_MS * 1000);
+	EXPECT_EQ(before, fuse_server_count(&victim.server, 0, FUSE_READ));
+	EXPECT_EQ(0, victim_release(&victim));
+	victim_stop(&victim);
+}
+
 #define FAR		(64 * 4096)
 #define NR_FAR_PAGES	64
 
