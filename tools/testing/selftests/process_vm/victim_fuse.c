@@ -206,13 +206,12 @@ static int changes_page(struct procmap_child *child, void *arg)
 /* The kernel may have written it back before it was locked: then it is clean, and not this kind. */
 static int start_locked_dirty(struct victim *victim)
 {
+	__u64 end = pvm_now() + PVM_SOON_MS * 1000000ULL, dirty = false;
 	int ret = victim_serve(victim, 1, 0);
-	__u64 dirty = false;
-	int tries;
 
 	if (!ret)
 		ret = victim_run(victim, changes_page);
-	for (tries = 0; !ret && !dirty && tries < 20; tries++) {
+	while (!ret && !dirty && pvm_now() < end) {
 		fuse_server_unlock(&victim->server);
 		ret = procmap_send(&victim->child, CHANGE);
 		if (!ret)
