@@ -361,7 +361,7 @@ static void more_headers_than_e_phnum_counts(struct kunit *test)
 static void reading_is_bounded(struct kunit *test)
 {
 	const struct build_id_image im = { .is64 = true, .align = 4, .loads_before = 65533 };
-	u8 *buf = vzalloc(build_id_image_size(&im));
+	u8 *buf = vzalloc(build_id_image_size(&im) + 4000);
 	struct build_id_made made;
 	struct image_reader m;
 	struct result res;
@@ -369,7 +369,7 @@ static void reading_is_bounded(struct kunit *test)
 
 	KUNIT_ASSERT_NOT_NULL(test, buf);
 	made = build_id_image_make(&im, buf);
-	/* Behind the image is slack of zeros, which are empty notes. */
+	/* Behind the image are zeros, which are empty notes. */
 	made.len += 4000;
 	for (i = 0; i < 65534; i++)
 		build_id_image_segment(&im, buf + 64 + i * 56, PT_NOTE, made.len - 3996, 3996);
