@@ -9,7 +9,6 @@ LOW := nice -n 19
 CODE := $(LOW) python3 tools/checks/code.py
 STATIC := python3 tools/checks/static.py
 RESULTS := build/6.1/results
-SELFTESTS := sh /kselftest/run_kselftest.sh
 
 # Kernels that are tested. More: nolock (CONFIG_PER_VMA_LOCK=n), up (one processor), arm64 (in
 # qemu-system-aarch64, 64-bit programs only), ten minutes each; base, without tests but for check-bpf.
@@ -61,14 +60,16 @@ CHECKS += vm
 check-vm:
 	tools/checks/vm_test.py
 
-# kselftests, 64-bit and 32-bit: as root and as an ordinary user
+# kselftests, as root and as an ordinary user; with -64 and -32 those programs that were built so
 # $(1) variant, $(2) seconds for all of it, $(3) factor for the limits of single tests
 define kselftest_rule
-check-kselftest-$(1)-root check-kselftest-$(1)-user: check-kselftest-$(1)-%:
+$(foreach size,- -64- -32-,$(foreach user,root user,$(patsubst %-,%,check-kselftest-$(1)-$(user)$(size)))): \
+check-kselftest-$(1)-%:
 	$$(if $$(filter-out plain,$(1)),$(SERIES)/kernel.py $(1))
 	$$(if $$(filter arm64,$(1)),$(SERIES)/guest.py $(1))
 	$(VM) --variant $(1) --memory 2G --timeout $(2) --results $(RESULTS)/$(1)-$$* \
-		--append secretmem.enable=1 --env VM_TIMEOUT_SCALE=$(3) $$(if $$(filter user,$$*),--uid 1000) -- $(SELFTESTS)
+		--append secretmem.enable=1 --env VM_TIMEOUT_SCALE=$(3) $$(if $$(findstring user,$$*),--uid 1000) \
+		-- kselftest $$(filter 64 32,$$(subst -, ,$$*))
 endef
 ifneq ($(filter plain,$(CHECK_VARIANTS)),)
 CHECKS += kselftest-plain-root kselftest-plain-user

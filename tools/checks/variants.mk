@@ -2,8 +2,11 @@
 #
 # Checks of the other kernels of CHECK_VARIANTS, last, because they wait for these to be built.
 
-# All as root; the runs as a user are check-kselftest-debug-user and so on
-CHECKS += $(filter-out kselftest-base-root,$(OTHER_VARIANTS:%=kselftest-%-root))
+# As root. The debug kernels run 64-bit programs only: the others take the same paths behind the system
+# call, and as long again. ONLY=kselftest-debug-root-32, kselftest-debug-user and so on run the rest.
+SIZE_debug := -64
+SIZE_kcsan := -64
+CHECKS += $(foreach variant,$(filter-out base,$(OTHER_VARIANTS)),kselftest-$(variant)-root$(SIZE_$(variant)))
 $(eval $(call kselftest_rule,debug,1800,4))
 $(eval $(call kselftest_rule,kcsan,1800,4))
 $(eval $(call kselftest_rule,nolock,900,1))
@@ -15,11 +18,12 @@ check-kunit:
 	$(SERIES)/kernel.py debug
 	tools/checks/kunit.py
 
-# Each detector of the debug kernel tells what it is there for; six minutes
+# Each detector of the debug kernel tells what it is there for; six minutes, so only with ONLY=splats
+.PHONY: check-splats
 check-splats:
 	$(SERIES)/kernel.py debug
 	tools/checks/splats.py
 
 ifneq ($(filter debug,$(CHECK_VARIANTS)),)
-CHECKS += kunit splats
+CHECKS += kunit
 endif

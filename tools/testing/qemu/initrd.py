@@ -26,6 +26,7 @@ def base_spec(init, etc, busybox):
     lines += ["nod /dev/console 600 0 0 c 5 1", "nod /dev/null 666 0 0 c 1 3",
               f"file /init {init} 755 0 0", f"file /bin/busybox {busybox} 755 0 0",
               f"file /usr/bin/timeout {HERE}/timeout.sh 755 0 0",
+              f"file /bin/kselftest {HERE}/kselftest.sh 755 0 0",
               f"file /etc/passwd {etc}/passwd 644 0 0", f"file /etc/group {etc}/group 644 0 0"]
     applets = subprocess.run([BUSYBOX, "--list"], capture_output=True, text=True, check=True)
     lines += [f"slink /bin/{name} busybox 777 0 0"
