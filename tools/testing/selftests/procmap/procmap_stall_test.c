@@ -9,9 +9,11 @@
 #include <sched.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+#include <linux/userfaultfd.h>
 
 #include "fuse_server.h"
 #include "procmap_harness.h"
@@ -570,6 +572,127 @@ TEST_F_TIMEOUT(unmap, a_query_never_tears_an_address_space_down, 240)
 	}
 	/* The query was the last user, and a kernel thread did the work. */
 	EXPECT_GT(TEARDOWN_TRIES, tries);
+}
+
+/* What a query of one's own mapping writes its name to: a page that never comes. */
+struct endless {
+	int maps;
+	int uffd;
+	char *mapping;
+	char *page;
+};
+
+static int endless_page(struct endless *endless)
+{
+	size_t size = sysconf(_SC_PAGESIZE);
+	struct uffdio_api api = { .api = UFFD_API };
+	struct uffdio_register area = { .mode = UFFDIO_REGISTER_MODE_MISSING };
+
+	endless->uffd = syscall(__NR_userfaultfd, O_CLOEXEC | O_NONBLOCK);
+	endless->page = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
+			     0);
+	if (endless->uffd < 0 || endless->page == MAP_FAILED)
+		return -errno;
+	area.range.start = (unsigned long)endless->page;
+	area.range.len = size;
+	return ioctl(endless->uffd, UFFDIO_API, &api) ||
+	       ioctl(endless->uffd, UFFDIO_REGISTER, &area) ? -errno : 0;
+}
+
+static void *queries_endlessly(void *arg)
+{
+	const struct endless *endless = arg;
+	struct procmap_call call;
+
+	procmap_call_init(&call, (unsigned long)endless->mapping, 0);
+	call.q.vma_name_addr = (unsigned long)endless->page;
+	procmap_call(endless->maps, &call);
+	return NULL;
+}
+
+/* Its mapping is gone, and the file closed, but for a query that has not come to its end. */
+static int has_the_last_use_of_a_file(struct procmap_child *child, void *arg)
+{
+	struct fuse_server *server = arg;
+	struct endless endless = { .maps = procmap_open(0) };
+	struct pollfd fault = { .events = POLLIN };
+	int fd = fuse_server_open(server, 0, O_RDWR);
+	pthread_t thread;
+
+	if (!HOLDS(endless.maps >= 0) || !HOLDS(fd >= 0) || !HOLDS(!endless_page(&endless)))
+		return 1;
+	endless.mapping = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	if (!HOLDS(endless.mapping != MAP_FAILED) || !HOLDS(!close(fd)))
+		return 1;
+	if (!HOLDS(!pthread_create(&thread, NULL, queries_endlessly, &endless)))
+		return 1;
+	fault.fd = endless.uffd;
+	if (!HOLDS(poll(&fault, 1, SOON_MS) == 1) || !HOLDS(!munmap(endless.mapping, 4096)) ||
+	    !HOLDS(!procmap_send(child, 0)))
+		return 1;
+	for (;;)
+		pause();
+}
+
+FIXTURE(last_use) {
+	struct fuse_server stalled;
+	struct fuse_server healthy;
+};
+
+FIXTURE_SETUP(last_use)
+{
+	ASSERT_EQ(0, fuse_server_start(&self->stalled, server_files, 1));
+	ASSERT_EQ(0, fuse_server_start(&self->healthy, server_files, 1));
+}
+
+FIXTURE_TEARDOWN(last_use)
+{
+	fuse_server_stop(&self->stalled);
+	fuse_server_stop(&self->healthy);
+}
+
+/* How often the file was closed, once that has come or cannot come any more. */
+static int closed(struct fuse_server *server, int timeout_ms)
+{
+	int waited, nr = 0;
+
+	for (waited = 0; waited < timeout_ms && !nr; waited += 10) {
+		usleep(10000);
+		nr = fuse_server_count(server, 0, FUSE_RELEASE);
+	}
+	return nr;
+}
+
+/*
+ * Each query is killed, so that somebody else closes its file; before that the
+ * server is told when the file was changed. No process may inherit @fd: it would
+ * have to tell the server, too, as soon as it ends.
+ */
+TEST_F_TIMEOUT(last_use, a_file_that_cannot_be_closed_holds_up_no_other, 120)
+{
+	struct procmap_child stalled, healthy;
+	int fd;
+
+	ASSERT_EQ(0, procmap_child_start(&stalled, has_the_last_use_of_a_file, &self->stalled));
+	ASSERT_EQ(0, procmap_sync(&stalled));
+	ASSERT_EQ(0, procmap_child_start(&healthy, has_the_last_use_of_a_file, &self->healthy));
+	ASSERT_EQ(0, procmap_sync(&healthy));
+
+	fd = fuse_server_open(&self->stalled, 0, O_RDWR);
+	ASSERT_LE(0, fd);
+	ASSERT_EQ(0, fuse_server_stall(&self->stalled, 0, FUSE_SETATTR));
+	ASSERT_EQ(1, pwrite(fd, "", 1, 0));
+	EXPECT_EQ(256 + SIGKILL, procmap_child_kill(&stalled));
+	EXPECT_EQ(0, fuse_server_wait_held(&self->stalled, 0, FUSE_SETATTR, SOON_MS, NULL));
+	EXPECT_EQ(0, closed(&self->stalled, NEVER_MS));
+
+	EXPECT_EQ(256 + SIGKILL, procmap_child_kill(&healthy));
+	EXPECT_EQ(1, closed(&self->healthy, SOON_MS));
+	EXPECT_EQ(0, fuse_server_count(&self->stalled, 0, FUSE_RELEASE));
+
+	EXPECT_EQ(0, fuse_server_release(&self->stalled, 0, FUSE_SETATTR));
+	EXPECT_EQ(1, closed(&self->stalled, SOON_MS));
+	EXPECT_EQ(0, close(fd));
 }
 
 TEST_HARNESS_MAIN
