@@ -20,7 +20,7 @@ DIRECT = "/sys/kernel/debug/provoke-crash/DIRECT"
 CASES = (
     ("a warning", "WARNING", "", "WARNING: "),
     ("a failed assertion", "BUG", "", "kernel BUG at"),
-    ("a null pointer", "EXCEPTION", "", "KASAN: null-ptr-deref"),
+    ("a null pointer", "EXCEPTION", "", "RIP: 0010:lkdtm_EXCEPTION"),
     ("memory used after it was freed", "WRITE_AFTER_FREE", "", "KASAN: use-after-free"),
     ("memory used behind its end", "SLAB_LINEAR_OVERFLOW", "", "KASAN: slab-out-of-bounds"),
     ("an index out of its array", "ARRAY_BOUNDS", "", "array-index-out-of-bounds"),
