@@ -48,10 +48,11 @@ ACCEL = {
 # The time limit of a stuck processor is for a host that has other things to do, too.
 CMDLINE = ("panic=-1 oops=panic loglevel=7 printk.devkmsg=on random.trust_cpu=on "
            "watchdog_thresh=30")
-# Of each architecture: QEMU's program, its machine, the suffix of files, more for the kernel
+# Of each architecture: QEMU's program, its machine, the suffix of files, more for the kernel;
+# rodata=full: without it arm64 has no memfd_secret()
 MACHINE = {
     "x86": ("qemu-system-x86_64", [], "", "console=ttyS0 no_timer_check tsc=reliable"),
-    "arm64": ("qemu-system-aarch64", ["-machine", "virt"], "-arm64", "console=ttyAMA0"),
+    "arm64": ("qemu-system-aarch64", ["-machine", "virt"], "-arm64", "console=ttyAMA0 rodata=full"),
 }
 VERDICT = re.compile(r"status (\d+) stdout (\d+) stderr (\d+) leaks (\d+)\n")
 STREAMS = ("stdout", "stderr")
