@@ -26,4 +26,5 @@ check-splats:
 
 ifneq ($(filter debug,$(CHECK_VARIANTS)),)
 CHECKS += kunit
+BESIDE += kunit
 endif
