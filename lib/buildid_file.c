@@ -219,7 +219,7 @@ static void build_id_io_work(struct work_struct *work)
 	kthread_associate_blkcg(NULL);
 	complete(&io->done);
 
-	/* The last reference, if the caller was killed; to close the file may take for ever as well. */
+	/* The last reference if the caller was killed; closing a file may take for ever, too. */
 	__fput_sync(io->file);
 	spin_lock(&build_id_io_lock);
 	list_del(&io->list);

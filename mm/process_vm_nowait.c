@@ -182,8 +182,8 @@ static int nowait_write_file_page(struct page *page, unsigned int offset, size_t
 }
 
 /*
- * No file system has to be told of a dirty anonymous page, so that its lock is not needed. RCU keeps
- * the address space of a swap cache that the page is in from swapoff().
+ * No file system has to be told of a dirty anonymous page, so that its lock is not needed. RCU
+ * keeps the address space of a swap cache that the page is in from swapoff().
  */
 static int nowait_write_anon_page(struct page *page, unsigned int offset, size_t len,
 				  struct iov_iter *iter)
