@@ -4,7 +4,6 @@
 
 # One minute of fuzzing of the parser, in user space
 CHECKS += buildid-fuzz
-BESIDE += buildid-fuzz
 check-buildid-fuzz:
 	$(MAKE) -C tools/testing/buildid fuzz SECONDS=60 SEED=1 OUTPUT=$(abspath build/6.1/buildid)
 

@@ -26,5 +26,4 @@ check-splats:
 
 ifneq ($(filter debug,$(CHECK_VARIANTS)),)
 CHECKS += kunit
-BESIDE += kunit
 endif
