@@ -10,6 +10,7 @@ commits     every commit of the series builds, with the configuration of the pla
 import glob
 import os
 import re
+import shutil
 import subprocess
 import sys
 
@@ -84,7 +85,9 @@ def commits():
     print("TAP version 13")
     print(f"1..{len(hashes)}", flush=True)
     where = os.path.join(BUILD, "commits", "src")
-    if not os.path.isdir(where):
+    # git that is killed while it adds a work tree may leave the files alone.
+    if not os.path.isdir(where) or not Repo(where).ref("HEAD"):
+        shutil.rmtree(where, ignore_errors=True)
         repo.run("worktree", "prune")
         repo.run("worktree", "add", "--quiet", "--force", "--detach", where, "refs/heads/base")
     lint = Lint("plain", os.path.join("commits", "out"), where)

@@ -30,7 +30,9 @@ APPLY = [sys.executable, os.path.join(ROOT, "tools", "series", "apply.py"), KDIR
 
 def pristine():
     """A full tree of the base, as a user would have it."""
-    if not os.path.isdir(KDIR):
+    # git that is killed while it adds a work tree may leave the files alone.
+    if not os.path.isdir(KDIR) or not Repo(KDIR).ref("HEAD"):
+        shutil.rmtree(KDIR, ignore_errors=True)
         REPO.run("worktree", "prune")
         REPO.run("worktree", "add", "--quiet", "--force", "--detach", KDIR, "refs/heads/base")
     work = Repo(KDIR)

@@ -4,6 +4,7 @@
 
 import os
 import re
+import shutil
 import sys
 
 import base
@@ -152,8 +153,10 @@ def make_base():
     with lock("tree"):
         state = base.ensure()
         repo = Repo(SRC)
-        if not os.path.isfile(os.path.join(SRC_BASE, "Makefile")):
+        # git that is killed while it adds a work tree may leave some of the files alone.
+        if not os.path.isdir(SRC_BASE) or not Repo(SRC_BASE).ref("HEAD"):
             need_space(BUILD, 1500)
+            shutil.rmtree(SRC_BASE, ignore_errors=True)
             repo.run("worktree", "prune")
             repo.run("worktree", "add", "--quiet", "--force", "--detach", SRC_BASE,
                      state["commit"])
