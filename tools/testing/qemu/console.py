@@ -71,9 +71,10 @@ def emulator_fault(text):
     """Did the emulator lose its way before the first program ran?
 
     With a thread for each processor, QEMU's translator may run an instruction as it was while
-    another processor patched it. The kernel patches jump labels when it finds its clock stable,
-    the last thing in a boot: the breakpoint that stood there for a moment is then nobody's, and
-    an idle processor dies of "int3", or of the fault of its handler, without a word.
+    another processor patched it. A kernel with jump labels patches one when it finds its clock
+    stable, the last thing in a boot: the breakpoint that stood there for a moment is then nobody's,
+    and an idle processor dies of "int3", or of the fault of its handler, without a word. Ours have
+    none (plain.config); --kernel may bring one that has.
     """
     every = [line for line in lines(text) if line.strip()]
     if not every or any(line.startswith("Run /init") for line in every):
