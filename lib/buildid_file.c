@@ -23,8 +23,10 @@
  * the read to the worker, which then drops the result. Only pages that are not cached take this
  * way.
  *
- * So reads of a file system that does not answer pile up. Each has at most a share of the workers:
- * who asks for more of it waits, killably, and those who ask for files elsewhere do not.
+ * So reads of a file system that does not answer pile up. For each file system, callers of one
+ * block cgroup, whose limits may hold reads back as well, have at most a share of the workers: who
+ * asks for more waits, killably. Others do not, unless so many shares are used up that no worker is
+ * left.
  */
 #include <linux/buildid.h>
 #include <linux/buildid_file.h>
@@ -60,7 +62,7 @@ static_assert(BUILD_ID_ELF_MAX == BUILD_ID_SIZE_MAX);
  */
 #define BUILD_ID_FILE_PAGES 2048
 
-/* Reads that workers may be in at a time, left ones of killed callers too: in all, of one fs */
+/* Reads that workers may be in at a time, left ones of killed callers too: in all, of a share */
 #define BUILD_ID_IO_MAX WQ_MAX_ACTIVE
 #define BUILD_ID_IO_SHARE 16
 
@@ -186,7 +188,7 @@ static void build_id_io_put(struct build_id_io *io)
 	kfree(io);
 }
 
-/* Queue the read if there is a worker to spare for its file system. */
+/* Queue the read if there is a worker to spare for its file system and cgroup. */
 static bool build_id_io_start(struct build_id_io *io)
 {
 	unsigned int all = 0, same = 0;
@@ -196,7 +198,7 @@ static bool build_id_io_start(struct build_id_io *io)
 	spin_lock(&build_id_io_lock);
 	list_for_each_entry(other, &build_id_io_running, list) {
 		all++;
-		same += other->sb == io->sb;
+		same += other->sb == io->sb && other->blkcg == io->blkcg;
 	}
 	start = all < BUILD_ID_IO_MAX && same < BUILD_ID_IO_SHARE;
 	if (start) {
