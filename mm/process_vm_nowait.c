@@ -131,7 +131,9 @@ static int nowait_get_pages(struct nowait_pages *np, unsigned long addr)
 
 /*
  * A page that the file system writes back was write-protected when it was cleaned. It is clean
- * now: to dirty it again, the file system would have to be asked, and may wait.
+ * now: to dirty it again, the file system would have to be asked, and may wait. Of a dirty one it
+ * was asked, if perhaps for another part of it (blocks that files share): no less than without the
+ * flag, where nobody looks.
  */
 static bool nowait_trylock_page(struct page *page)
 {
@@ -182,17 +184,16 @@ static int nowait_write_file_page(struct page *page, unsigned int offset, size_t
 }
 
 /*
- * No file system has to be told of a dirty anonymous page, so that its lock is not needed. RCU
- * keeps the address space of a swap cache that the page is in from swapoff().
+ * No file system has to be told of a dirty anonymous page, so that its lock is not needed. Without
+ * it the swap cache that the page is in may change, and go by swapoff(): set the flag, which is all
+ * that a swap-out looks at.
  */
 static int nowait_write_anon_page(struct page *page, unsigned int offset, size_t len,
 				  struct iov_iter *iter)
 {
 	size_t copied = copy_page_from_iter(page, offset, len, iter);
 
-	rcu_read_lock();
-	set_page_dirty(page);
-	rcu_read_unlock();
+	SetPageDirty(page);
 	return copied < len && iov_iter_count(iter) ? -EFAULT : 0;
 }
 
