@@ -10,6 +10,7 @@
 #include <sys/mman.h>
 #include <time.h>
 
+#include "cgroup.h"
 #include "elf_image.h"
 #include "fuse_server.h"
 #include "procmap_harness.h"
@@ -395,6 +396,30 @@ TEST_F_TIMEOUT(crowd, other_file_systems_do_not_notice, 120)
 	fuse_server_stop(&other);
 	EXPECT_EQ(SHA1_SIZE, procmap_child_wait(&asker.child));
 	EXPECT_EQ(SHARE, all_reads(&self->server));
+}
+
+/* The limits of a cgroup hold the reads of its processes back, and nobody else's. */
+TEST_F_TIMEOUT(crowd, callers_of_another_cgroup_have_a_share_of_their_own, 120)
+{
+	const char *lacking = cgroup_lacking("io");
+	struct cgroup cgroup;
+	struct asker asker;
+	unsigned int i = 0;
+
+	if (lacking)
+		SKIP(return, "%s: %s", _metadata->name, lacking);
+	ASSERT_TRUE(wait_for_reads(&self->server, SHARE));
+	while (reads(&self->server, i))
+		i++;
+	ASSERT_EQ(0, cgroup_make(&cgroup, "io"));
+	ASSERT_EQ(0, cgroup_enter(&cgroup, 0));
+	ASSERT_EQ(0, start_asker(&asker, self->maps, &self->file[i]));
+	ASSERT_EQ(0, cgroup_leave(&cgroup, 0));
+	EXPECT_TRUE(wait_for_reads(&self->server, SHARE + 1));
+	EXPECT_TRUE(reads(&self->server, i));
+	EXPECT_FALSE(ends(&asker, 0));
+	EXPECT_EQ(256 + SIGKILL, kill_asker(&asker));
+	EXPECT_EQ(0, cgroup_remove(&cgroup));
 }
 
 TEST_HARNESS_MAIN

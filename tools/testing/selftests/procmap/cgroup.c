@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: GPL-2.0
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+#include <linux/mount.h>
+
+#include "cgroup.h"
+
+/* The processes of a cgroup that were killed leave it a little later. */
+#define REMOVE_MS	5000
+
+static int mount_hierarchy(void)
+{
+	int fs = syscall(__NR_fsopen, "cgroup2", FSOPEN_CLOEXEC);
+	int dir = -1, err;
+
+	if (fs < 0)
+		return -errno;
+	if (!syscall(__NR_fsconfig, fs, FSCONFIG_CMD_CREATE, NULL, NULL, 0))
+		dir = syscall(__NR_fsmount, fs, FSMOUNT_CLOEXEC, 0);
+	err = errno;
+	close(fs);
+	return dir < 0 ? -err : dir;
+}
+
+static int write_at(int dir, const char *file, const char *text)
+{
+	int fd = openat(dir, file, O_WRONLY | O_CLOEXEC);
+	int ret;
+
+	if (fd < 0)
+		return -errno;
+	ret = write(fd, text, strlen(text)) < 0 ? -errno : 0;
+	close(fd);
+	return ret;
+}
+
+static int write_pid(int dir, pid_t pid)
+{
+	char text[16];
+
+	snprintf(text, sizeof(text), "%d", pid);
+	return write_at(dir, "cgroup.procs", text);
+}
+
+/**
+ * cgroup_make() - make a cgroup below the root
+ * @cgroup: gets the cgroup
+ * @controller: what controls it ("memory", "io")
+ *
+ * Return: 0; -EINVAL: the kernel does not have this controller, or no cgroups;
+ * or another -errno.
+ */
+int cgroup_make(struct cgroup *cgroup, const char *controller)
+{
+	char text[32];
+	int ret;
+
+	cgroup->root = mount_hierarchy();
+	if (cgroup->root < 0)
+		return cgroup->root == -ENODEV ? -EINVAL : cgroup->root;
+	snprintf(cgroup->name, sizeof(cgroup->name), "selftest.%d", getpid());
+	snprintf(text, sizeof(text), "+%s", controller);
+	ret = write_at(cgroup->root, "cgroup.subtree_control", text);
+	if (!ret && mkdirat(cgroup->root, cgroup->name, 0755))
+		ret = -errno;
+	cgroup->dir = ret ? -1 : openat(cgroup->root, cgroup->name, O_DIRECTORY | O_CLOEXEC);
+	if (!ret && cgroup->dir < 0)
+		ret = -errno;
+	if (ret)
+		close(cgroup->root);
+	return ret;
+}
+
+/**
+ * cgroup_remove() - remove it, when its processes have ended or left
+ * @cgroup: the cgroup
+ *
+ * Return: 0 or -errno.
+ */
+int cgroup_remove(struct cgroup *cgroup)
+{
+	int ms, ret = -EBUSY;
+
+	close(cgroup->dir);
+	for (ms = 0; ret == -EBUSY && ms < REMOVE_MS; ms += 10) {
+		ret = unlinkat(cgroup->root, cgroup->name, AT_REMOVEDIR) ? -errno : 0;
+		if (ret == -EBUSY)
+			usleep(10000);
+	}
+	close(cgroup->root);
+	return ret;
+}
+
+/**
+ * cgroup_lacking() - say why there can be no cgroup with this controller here
+ * @controller: as for cgroup_make()
+ *
+ * Return: what the kernel or the caller lacks; NULL if one can be made, or if
+ * that fails for a reason that is no excuse.
+ */
+const char *cgroup_lacking(const char *controller)
+{
+	struct cgroup cgroup;
+	int ret = cgroup_make(&cgroup, controller);
+
+	if (ret == -EPERM || ret == -EACCES)
+		return "a cgroup needs root";
+	if (ret == -EINVAL || ret == -ENOENT)
+		return "kernel without that cgroup controller (CONFIG_MEMCG, CONFIG_BLK_CGROUP)";
+	if (!ret)
+		cgroup_remove(&cgroup);
+	return NULL;
+}
+
+/**
+ * cgroup_enter() - bring a process into the cgroup
+ * @cgroup: the cgroup
+ * @pid: the process; 0: the caller
+ *
+ * Return: 0 or -errno.
+ */
+int cgroup_enter(const struct cgroup *cgroup, pid_t pid)
+{
+	return write_pid(cgroup->dir, pid);
+}
+
+/**
+ * cgroup_leave() - bring a process back into the root cgroup
+ * @cgroup: the cgroup
+ * @pid: the process; 0: the caller
+ *
+ * Return: 0 or -errno.
+ */
+int cgroup_leave(const struct cgroup *cgroup, pid_t pid)
+{
+	return write_pid(cgroup->root, pid);
+}
+
+/**
+ * cgroup_write() - set a value
+ * @cgroup: the cgroup
+ * @file: name of the file, such as "memory.max"
+ * @text: what to write
+ *
+ * Return: 0 or -errno.
+ */
+int cgroup_write(const struct cgroup *cgroup, const char *file, const char *text)
+{
+	return write_at(cgroup->dir, file, text);
+}
+
+/**
+ * cgroup_read() - get the text of a file
+ * @cgroup: the cgroup
+ * @file: name of the file
+ * @text: gets it, with a NUL behind it
+ * @size: of @text
+ *
+ * Return: number of bytes, or -errno.
+ */
+ssize_t cgroup_read(const struct cgroup *cgroup, const char *file, char *text, size_t size)
+{
+	int fd = openat(cgroup->dir, file, O_RDONLY | O_CLOEXEC);
+	ssize_t len;
+
+	if (fd < 0)
+		return -errno;
+	len = read(fd, text, size - 1);
+	if (len < 0)
+		len = -errno;
+	else
+		text[len] = '\0';
+	close(fd);
+	return len;
+}
+
+/**
+ * cgroup_count() - get a number
+ * @cgroup: the cgroup
+ * @file: name of the file
+ * @key: the word that stands before the number, in a file with a line for each;
+ *	NULL: the file has nothing else
+ *
+ * Return: the number, or -errno; -ENODATA: no such line.
+ */
+long cgroup_count(const struct cgroup *cgroup, const char *file, const char *key)
+{
+	char text[4096], *line, *rest;
+	ssize_t len = cgroup_read(cgroup, file, text, sizeof(text));
+
+	if (len < 0)
+		return len;
+	if (!key)
+		return strtol(text, NULL, 10);
+	for (line = strtok_r(text, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest))
+		if (!strncmp(line, key, strlen(key)) && line[strlen(key)] == ' ')
+			return strtol(line + strlen(key), NULL, 10);
+	return -ENODATA;
+}

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * A cgroup of the version 2 hierarchy with one controller, for a test. The
+ * hierarchy has no mount point here but only a descriptor. Needs root.
+ * Functions return 0 and -errno on failure, if their comment does not say more.
+ */
+#ifndef SELFTEST_PROCMAP_CGROUP_H
+#define SELFTEST_PROCMAP_CGROUP_H
+
+#include <sys/types.h>
+
+/**
+ * struct cgroup - one cgroup
+ * @name: of its directory
+ * @root: descriptor of the directory of the root cgroup
+ * @dir: descriptor of its own directory
+ */
+struct cgroup {
+	char name[32];
+	int root;
+	int dir;
+};
+
+int cgroup_make(struct cgroup *cgroup, const char *controller);
+int cgroup_remove(struct cgroup *cgroup);
+const char *cgroup_lacking(const char *controller);
+
+int cgroup_enter(const struct cgroup *cgroup, pid_t pid);
+int cgroup_leave(const struct cgroup *cgroup, pid_t pid);
+
+int cgroup_write(const struct cgroup *cgroup, const char *file, const char *text);
+ssize_t cgroup_read(const struct cgroup *cgroup, const char *file, char *text, size_t size);
+long cgroup_count(const struct cgroup *cgroup, const char *file, const char *key);
+
+#endif /* SELFTEST_PROCMAP_CGROUP_H */
