@@ -53,8 +53,7 @@ static int size_port = -1;
 static noreturn void power_off(void)
 {
 	sync();
-	reboot(RB_POWER_OFF);
-	/* Without ACPI the host's -no-reboot makes this the end, too */
+	/* The host's -no-reboot makes it the end; to power off would take ACPI */
 	reboot(RB_AUTOBOOT);
 	for (;;)
 		pause();

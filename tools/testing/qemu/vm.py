@@ -39,11 +39,12 @@ import terminal
 SPLAT, PANIC, HANG, BROKEN, INTERRUPTED = 120, 121, 122, 123, 130
 HERE = os.path.dirname(os.path.abspath(__file__))
 BUILD = os.path.join(os.path.dirname(os.path.dirname(os.path.dirname(HERE))), "build", "6.1")
+# Sockets, since the firmware's list for kernels without ACPI has one processor of each
 ACCEL = {
-    "multi": ["-accel", "tcg,thread=multi", "-smp", "2", "-cpu", "max"],
+    "multi": ["-accel", "tcg,thread=multi", "-smp", "2,sockets=2", "-cpu", "max"],
     "icount": ["-accel", "tcg,thread=single", "-icount", "shift=0,sleep=off", "-smp", "1",
                "-cpu", "max"],
-    "kvm": ["-accel", "kvm", "-smp", "2", "-cpu", "host"],
+    "kvm": ["-accel", "kvm", "-smp", "2,sockets=2", "-cpu", "host"],
 }
 # The time limit of a stuck processor is for a host that has other things to do, too.
 CMDLINE = ("panic=-1 oops=panic loglevel=7 printk.devkmsg=on random.trust_cpu=on "
