@@ -198,6 +198,46 @@ TEST(userfaultfd_registers_unregisters_and_closes)
 	ASSERT_EQ(0, writers_run(uffd_case));
 }
 
+/* A file whose pages have a letter each, from 'a'. */
+static int open_lettered(unsigned int pages)
+{
+	int fd = memfd_create("letters", MFD_CLOEXEC);
+	unsigned int i;
+
+	for (i = 0; i < pages; i++) {
+		const char letter = 'a' + i;
+
+		if (pwrite(fd, &letter, 1, writers_bytes(i)) != 1)
+			return -1;
+	}
+	return ftruncate(fd, writers_bytes(pages)) ? -1 : fd;
+}
+
+/*
+ * Behind two pages of the file comes the second of them again. Only were the end
+ * of the first VMA taken for its start, it would fit what is behind.
+ */
+static bool uffd_offset_case(struct procmap_child *t)
+{
+	int fd = open_uffd(), file = open_lettered(2);
+
+	return HOLDS(fd >= 0) && HOLDS(file >= 0) &&
+	       HOLDS(writers_map_file(8, 2, WRITERS_RW, file, 0)) &&
+	       HOLDS(writers_map_file(10, 1, WRITERS_RW, file, 1)) &&
+	       HOLDS(uffd_register(fd, 10, 1)) && writers_seen(t, 2) &&
+	       HOLDS(uffd_register(fd, 9, 1)) && writers_seen(t, 3) &&
+	       HOLDS(*writers_page(9) == 'b') &&
+	       HOLDS(uffd_register(fd, 8, 1)) && writers_seen(t, 2) &&
+	       HOLDS(uffd_unregister(fd, 10, 1)) && writers_seen(t, 2) &&
+	       HOLDS(uffd_unregister(fd, 9, 1)) && writers_seen(t, 3) &&
+	       HOLDS(*writers_page(9) == 'b');
+}
+
+TEST(userfaultfd_of_the_end_of_a_mapping_keeps_its_offset)
+{
+	ASSERT_EQ(0, writers_run(uffd_offset_case));
+}
+
 /* Without UFFD_FEATURE_EVENT_REMAP the moved area is not registered any more. */
 static bool uffd_mremap_case(struct procmap_child *t)
 {
