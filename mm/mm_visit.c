@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Visits: to look at an address space without being one of its users.
+ * <linux/mm_visit.h> has the rules and says why they hold.
+ */
+#include <linux/err.h>
+#include <linux/export.h>
+#include <linux/mm_visit.h>
+#include <linux/ptrace.h>
+#include <linux/sched.h>
+#include <linux/sched/mm.h>
+#include <linux/sched/signal.h>
+#include <linux/sched/task.h>
+
+/**
+ * mm_visit_get() - get the address space of a task for visits
+ * @task: the task
+ *
+ * Context: process context. Takes and drops task_lock() of @task.
+ * Return: the address space, to be released with mmdrop(); NULL if @task has
+ * none of its own: it has exited, or is a kernel thread.
+ */
+struct mm_struct *mm_visit_get(struct task_struct *task)
+{
+	struct mm_struct *mm;
+
+	/* A task that has its ->mm under task_lock() is a user of it. */
+	task_lock(task);
+	mm = task->flags & PF_KTHREAD ? NULL : task->mm;
+	if (mm)
+		mmgrab(mm);
+	task_unlock(task);
+	return mm;
+}
+
+/**
+ * mm_visit_access() - get the address space of a task for visits, if permitted
+ * @task: the task
+ * @mode: PTRACE_MODE_* of the access
+ *
+ * What mm_access() does, for a visitor.
+ *
+ * Context: process context. Waits, killably, for exec_update_lock of @task.
+ * Return: the address space, to be released with mmdrop(). -ESRCH: @task has
+ * none; -EACCES: the caller lacks permission; -EINTR: killed while waiting.
+ */
+struct mm_struct *mm_visit_access(struct task_struct *task, unsigned int mode)
+{
+	struct mm_struct *mm;
+	int err;
+
+	err = down_read_killable(&task->signal->exec_update_lock);
+	if (err)
+		return ERR_PTR(err);
+	mm = mm_visit_get(task);
+	if (!mm) {
+		mm = ERR_PTR(-ESRCH);
+	} else if (mm != current->mm && !ptrace_may_access(task, mode)) {
+		mmdrop(mm);
+		mm = ERR_PTR(-EACCES);
+	}
+	up_read(&task->signal->exec_update_lock);
+	return mm;
+}
+
+/**
+ * mm_visit_trylock() - visit an address space if its mmap_lock is free
+ * @mm: the address space, its mm_count held
+ *
+ * Context: any in which mmap_read_trylock() may be called.
+ * Return: true with mmap_lock held for reading, for mm_visit_unlock(). False
+ * with nothing held: somebody has the lock, or no user is left.
+ */
+bool mm_visit_trylock(struct mm_struct *mm)
+{
+	if (!mmap_read_trylock(mm))
+		return false;
+	if (likely(!mm_visit_over(mm)))
+		return true;
+	mmap_read_unlock(mm);
+	return false;
+}
+
+/**
+ * mm_visit_lock_killable() - visit an address space, wait for its mmap_lock
+ * @mm: the address space, its mm_count held
+ *
+ * Does not wait for the end of the address space: after mm_users is 0 nobody
+ * holds mmap_lock for writing while he waits for anything but other locks.
+ *
+ * Context: process context. Waits, killably, for mmap_lock.
+ * Return: 0 with mmap_lock held for reading, for mm_visit_unlock(). -ESRCH: no
+ * user is left; -EINTR: killed while waiting.
+ */
+int mm_visit_lock_killable(struct mm_struct *mm)
+{
+	if (mm_visit_over(mm))
+		return -ESRCH;
+	if (mmap_read_lock_killable(mm))
+		return -EINTR;
+	if (likely(!mm_visit_over(mm)))
+		return 0;
+	mmap_read_unlock(mm);
+	return -ESRCH;
+}
+
+/**
+ * mm_visit_end() - wait until all visitors have left
+ * @mm: the address space; the caller has just dropped the last of its mm_users
+ *
+ * A visitor who got mmap_lock first is waited for here. One who gets it later
+ * finds mm_users to be 0: it was before we took the lock, and he takes it after
+ * we released it.
+ *
+ * Context: process context. Waits for mmap_lock.
+ */
+void mm_visit_end(struct mm_struct *mm)
+{
+	mmap_write_lock(mm);
+	mmap_write_unlock(mm);
+}
