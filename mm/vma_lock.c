@@ -112,6 +112,7 @@ static struct lockdep_map vma_lock_map = STATIC_LOCKDEP_MAP_INIT("vma_lock", &vm
 void vma_lock_init_mm(struct mm_struct *mm)
 {
 	mm->vma_seq = get_random_long() & ~1UL;
+	seqcount_init(&mm->vma_changes.stores);
 }
 
 /* The word forbids new readers; wait for those that are there. */
@@ -148,10 +149,9 @@ static bool vma_lock_mark(struct vm_area_struct *vma, long flags)
 	} while (!atomic_long_try_cmpxchg(&vma->vm_lock, &old, new));
 	if (unlikely(new & VMA_LOCK_READERS))
 		vma_lock_wait_for_readers(vma);
-	if (!vma_lock_word_marked(old, vma->vm_mm->vma_seq)) {
+	if (!vma_lock_word_marked(old, vma->vm_mm->vma_seq))
 		vma_lock_check(vma, old);
-		vma_lock_forget(vma);
-	}
+	vma_lock_forget(vma);
 	return true;
 }
 
@@ -167,19 +167,63 @@ void __vma_start_write(struct vm_area_struct *vma)
 }
 
 /**
+ * vma_begin_removal() - VMAs of one range are about to leave the tree
+ * @mm: the address space
+ *
+ * To be followed by vma_start_remove() for each of them. Each such range in a
+ * write section is kept apart: what lies between them is none of the writer's.
+ *
+ * Context: mmap_lock of @mm held for writing.
+ */
+void vma_begin_removal(struct mm_struct *mm)
+{
+	struct vma_changes *changes = &mm->vma_changes;
+	struct vma_removal *range;
+
+	vma_begin_write_section(mm);
+	if (changes->nr_removed == VMA_REMOVALS)
+		return;
+	range = &changes->removed[changes->nr_removed];
+	WRITE_ONCE(range->start, ULONG_MAX);
+	WRITE_ONCE(range->end, 0);
+	WRITE_ONCE(range->flags, 0);
+	WRITE_ONCE(range->file, false);
+	/* The range before its number; pairs with vma_hole_outside(). */
+	smp_store_release(&changes->nr_removed, changes->nr_removed + 1);
+}
+
+/* Readers may look at any time, and find values between the old and the new ones. */
+static void vma_note_removal(const struct vm_area_struct *vma)
+{
+	struct vma_changes *changes = &vma->vm_mm->vma_changes;
+	struct vma_removal *range;
+
+	VM_WARN_ON_ONCE(!changes->nr_removed);
+	range = &changes->removed[changes->nr_removed - 1];
+	WRITE_ONCE(range->start, min(range->start, vma->vm_start));
+	WRITE_ONCE(range->end, max(range->end, vma->vm_end));
+	WRITE_ONCE(range->flags, range->flags | vma->vm_flags);
+	WRITE_ONCE(range->file, range->file || vma->vm_file);
+}
+
+/**
  * vma_start_remove() - mark a VMA that will be removed from its tree
  * @vma: the VMA
  *
  * As vma_start_write(), but the mark outlasts the release of mmap_lock: an old
- * pointer to the VMA will not get its lock.
+ * pointer to the VMA will not get its lock. Until the end of the write section
+ * the place of the VMA is no hole for a reader who might look for it.
  *
- * Context: mmap_lock of the address space held for writing. May sleep.
+ * Context: mmap_lock of the address space held for writing, vma_begin_removal()
+ * called. May sleep.
  */
 void vma_start_remove(struct vm_area_struct *vma)
 {
 	bool attached;
 
 	mmap_assert_write_locked(vma->vm_mm);
+	vma_note_removal(vma);
+	/* A full barrier between the note and the hole; pairs with vma_hole_counts(). */
 	attached = vma_lock_mark(vma, VMA_LOCK_DETACHED);
 	VM_WARN_ON_ONCE(!attached);
 }
@@ -199,12 +243,12 @@ void vma_cancel_remove(struct vm_area_struct *vma)
 }
 
 /**
- * vma_lock_release() - a VMA is about to be freed
+ * vma_lock_release() - a VMA is about to be closed or freed
  * @vma: the VMA, in no tree; or the address space has no users
  *
- * Returns when nobody holds the lock of @vma, and nobody will again. A reader
- * of another address space, who met @vma in the memory of a VMA that it was
- * looking for, can hold the lock for a moment even when no user is left.
+ * Returns when nobody holds the lock of @vma, and nobody will again: neither a
+ * reader of this address space, who needs no user of it, nor one of another,
+ * who met @vma in the memory of a VMA that it was looking for.
  *
  * Context: may sleep.
  */
@@ -363,7 +407,7 @@ static bool vma_tree_replaced(const struct maple_arange_64 *node)
 
 /*
  * Go down to the leaf and the slot for @addr. -ENOENT if the tree is empty;
- * -EAGAIN if a writer was met. An inner node must not have been replaced when
+ * -EAGAIN if a writer was met, or the end of the address space. An inner node must not have been replaced when
  * it was read: its slots can lead anywhere then, and a wrong maximum would make
  * the last slot of a leaf, which can hold metadata, look like a VMA.
  */
@@ -388,6 +432,8 @@ static __always_inline int vma_leaf_find(struct mm_struct *mm, unsigned long add
 			return -EAGAIN;
 	}
 
+	if (unlikely(vma_tree_type(entry) != maple_leaf_64))
+		return -EAGAIN;
 	leaf->node = &vma_tree_node(entry)->mr64;
 	leaf->end = vma_leaf_end(leaf->node, leaf->max);
 	leaf->slot = vma_tree_slot(leaf->node->pivot, leaf->end, addr);
@@ -505,13 +551,60 @@ static bool vma_walk_rejects(const struct vma_walk *walk, struct vm_area_struct 
 }
 
 /*
- * Look at one VMA or one hole beside writers. A VMA answers for itself; a hole
- * counts only when no writer was at work, since they make some in passing.
+ * Does the hole from walk->addr to @last lie outside of a range whose VMAs are
+ * out of the tree for now? Where only its end does not, cut that off. A range
+ * whose VMAs do not match is passed over as it was before the writer came.
+ */
+static bool vma_hole_outside(const struct vma_walk *walk, const struct vma_removal *range,
+			     unsigned long *last)
+{
+	unsigned long start = READ_ONCE(range->start);
+
+	if (READ_ONCE(range->end) <= walk->addr || start > *last)
+		return true;
+	if (!vma_walk_wants(walk, READ_ONCE(range->flags), READ_ONCE(range->file)))
+		return true;
+	if (start <= walk->addr)
+		return false;
+	*last = start - 1;
+	return true;
+}
+
+/*
+ * The tree had a hole from walk->addr to @last. Had the process? The tree was
+ * not stored to meanwhile, so that what was read is the tree of one instant.
+ * But a writer who replaces VMAs takes them out first. What he has taken out he
+ * has noted, and he is still the same: then a hole elsewhere is a hole.
+ */
+static bool vma_hole_counts(const struct vma_walk *walk, unsigned long seq, unsigned int stores,
+			    unsigned long *last)
+{
+	struct vma_changes *changes = &walk->mm->vma_changes;
+	unsigned int i, nr = 0;
+
+	/* Its barrier, the tree before all of this, pairs with vma_start_remove(), too. */
+	if ((stores & 1) || read_seqcount_retry(&changes->stores, stores) || *last < walk->addr)
+		return false;
+	/* Acquire: the number before the ranges; pairs with vma_begin_removal(). */
+	if (seq & 1)
+		nr = smp_load_acquire(&changes->nr_removed);
+	for (i = 0; i < nr; i++)
+		if (!vma_hole_outside(walk, &changes->removed[i], last))
+			return false;
+	/* The ranges before the sequence; pairs with vma_begin_write_section(). */
+	smp_rmb();
+	return READ_ONCE(walk->mm->vma_seq) == seq;
+}
+
+/*
+ * Look at one VMA or one hole beside writers. A VMA answers for itself, and the
+ * writer for holes. Costs a descent of the tree for each.
  *
  * Return: as vma_walk_quiet().
  */
 static noinline struct vm_area_struct *vma_walk_careful(struct vma_walk *walk, unsigned long seq)
 {
+	unsigned int stores = raw_read_seqcount(&walk->mm->vma_changes.stores);
 	struct vm_area_struct *vma = NULL;
 	struct vma_leaf leaf;
 	unsigned long last = ULONG_MAX;
@@ -524,7 +617,7 @@ static noinline struct vm_area_struct *vma_walk_careful(struct vma_walk *walk, u
 		last = leaf.slot < leaf.end ? READ_ONCE(leaf.node->pivot[leaf.slot]) : leaf.max;
 	}
 	if (!vma) {
-		if (vma_seq_changed(walk->mm, seq))
+		if (!vma_hole_counts(walk, seq, stores, &last))
 			return ERR_PTR(-EAGAIN);
 	} else if (!vma_walk_rejects(walk, vma, &last)) {
 		if (!vma_walk_lock(walk, vma))
@@ -544,12 +637,13 @@ static noinline struct vm_area_struct *vma_walk_careful(struct vma_walk *walk, u
  * Never sleeps; VMAs that do not match are not locked. A VMA that matched
  * during the whole call is not missed; one that never did is not returned.
  *
- * Context: any but NMI, with mm_users of @walk->mm held. Takes and leaves RCU;
- * does not need mmap_lock.
+ * Context: any but NMI, with mm_count of @walk->mm held. Takes and leaves RCU;
+ * does not need mmap_lock. Returns after at most one leaf of the tree when the
+ * scheduler wants the processor.
  * Return: the VMA, read-locked, to be released with vma_end_read(); NULL if
- * there is none; -EINPROGRESS when it is time to reschedule and call again;
- * -EAGAIN when the caller must look at @walk->addr under mmap_lock, because a
- * writer is at work there.
+ * there is none, or if the address space has no users; -EINPROGRESS when it is
+ * time to reschedule and call again; -EAGAIN when the caller must look at
+ * @walk->addr under mmap_lock, because a writer is at work there.
  */
 struct vm_area_struct *vma_walk_rcu(struct vma_walk *walk)
 {
@@ -566,6 +660,8 @@ struct vm_area_struct *vma_walk_rcu(struct vma_walk *walk)
 		else
 			vma = vma_walk_careful(walk, seq);
 		if (vma == ERR_PTR(-EINPROGRESS)) {
+			if (unlikely(need_resched()))
+				break;
 			tries = 0;
 			continue;
 		}
@@ -596,9 +692,10 @@ void vma_lock_count_fallback(void)
  * While the VMA is locked it can be neither changed nor freed. Keep it short: a
  * writer waits for it, with mmap_lock held.
  *
- * Context: any but NMI, with mm_users of @mm held. Does not need mmap_lock.
+ * Context: any but NMI, with mm_count of @mm held. Does not need mmap_lock.
  * Return: the first VMA with @address < vm_end, read-locked, to be released
- * with vma_end_read(); NULL if there is none; -EAGAIN when the caller must take
+ * with vma_end_read(); NULL if there is none, or if no user of @mm is left;
+ * -EAGAIN when the caller must take
  * mmap_lock and use find_vma() instead.
  */
 struct vm_area_struct *find_and_lock_vma_rcu(struct mm_struct *mm, unsigned long address)

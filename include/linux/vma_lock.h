@@ -13,6 +13,7 @@
 #include <linux/atomic.h>
 #include <linux/err.h>
 #include <linux/lockdep.h>
+#include <linux/maple_tree.h>
 #include <linux/mm_types.h>
 #include <linux/mmdebug.h>
 #include <linux/slab.h>
@@ -20,7 +21,7 @@
 
 /**
  * struct vma_walk - search for the first VMA that matches
- * @mm: address space, its mm_users held by the caller
+ * @mm: address space, its mm_count held by the caller
  * @addr: in: where the search begins; out: where it has to go on. What lies
  *	between the two has been looked at and does not match.
  * @flags: VM_* bits that the VMA must have
@@ -39,12 +40,11 @@ struct vma_walk {
  * vma_walk_wants() - does a VMA with these properties match?
  * @walk: the search
  * @flags: vm_flags of the VMA
- * @file: vm_file of the VMA, not dereferenced
+ * @file: has the VMA a file?
  *
  * Return: true if it matches; its place is not looked at.
  */
-static inline bool vma_walk_wants(const struct vma_walk *walk, unsigned long flags,
-				  const struct file *file)
+static inline bool vma_walk_wants(const struct vma_walk *walk, unsigned long flags, bool file)
 {
 	return !(walk->flags & ~flags) && (file || !walk->file_only);
 }
@@ -67,6 +67,7 @@ static inline bool vma_walk_wants(const struct vma_walk *walk, unsigned long fla
 void vma_lock_ctor(void *vma);
 void vma_lock_init_mm(struct mm_struct *mm);
 void __vma_start_write(struct vm_area_struct *vma);
+void vma_begin_removal(struct mm_struct *mm);
 void vma_start_remove(struct vm_area_struct *vma);
 void vma_cancel_remove(struct vm_area_struct *vma);
 void vma_lock_release(struct vm_area_struct *vma);
@@ -94,6 +95,8 @@ static inline void vma_begin_write_section(struct mm_struct *mm)
 	 */
 	smp_store_release(&mm->vma_seq, mm->vma_seq + 1);
 	smp_mb(); /* the second of the two above */
+	/* After the sequence: who finds none there must not take it for the last section's. */
+	WRITE_ONCE(mm->vma_changes.nr_removed, 0);
 }
 
 /**
@@ -118,13 +121,6 @@ static inline void vma_end_write_all(struct mm_struct *mm)
  *
  * Context: mmap_lock of the address space held for writing. May sleep.
  */
-static inline void vma_start_write(struct vm_area_struct *vma)
-{
-	lockdep_assert_held_write(&vma->vm_mm->mmap_lock);
-	if (atomic_long_read(&vma->vm_lock) != vma_lock_marked(vma->vm_mm))
-		__vma_start_write(vma);
-}
-
 /**
  * vma_assert_marked() - a writer must have marked this VMA
  * @vma: the VMA; one that was never in the cache (zero word) passes, tests make some
@@ -147,6 +143,42 @@ static inline void vma_lock_forget(struct vm_area_struct *vma)
 #else
 static inline void vma_lock_forget(struct vm_area_struct *vma) {}
 #endif
+
+/**
+ * vma_start_write() - mark a VMA before it is changed
+ * @vma: the VMA; when it is in no tree yet, nothing needs to be done
+ *
+ * Returns when no reader holds the lock of @vma; none gets it until mmap_lock
+ * is released or downgraded.
+ *
+ * Context: mmap_lock of the address space held for writing. May sleep.
+ */
+static inline void vma_start_write(struct vm_area_struct *vma)
+{
+	lockdep_assert_held_write(&vma->vm_mm->mmap_lock);
+	if (atomic_long_read(&vma->vm_lock) != vma_lock_marked(vma->vm_mm))
+		__vma_start_write(vma);
+	else	/* Where long is short, this may be a very old mark. */
+		vma_lock_forget(vma);
+}
+
+/**
+ * vma_tree_store() - store to the tree of VMAs
+ * @mas: the range, in the tree of an address space; memory is allocated already
+ * @vma: the VMA of that range, marked or attached; NULL for none
+ *
+ * A leaf is changed in steps. Meanwhile no reader believes in a hole.
+ *
+ * Context: mmap_lock of the address space held for writing.
+ */
+static inline void vma_tree_store(struct ma_state *mas, struct vm_area_struct *vma)
+{
+	struct mm_struct *mm = container_of(mas->tree, struct mm_struct, mm_mt);
+
+	raw_write_seqcount_begin(&mm->vma_changes.stores);
+	mas_store_prealloc(mas, vma);
+	raw_write_seqcount_end(&mm->vma_changes.stores);
+}
 
 /**
  * vma_mark_attached() - a VMA is about to be stored in its tree
@@ -205,6 +237,7 @@ static inline void vma_lock_copy(struct vm_area_struct *new, const struct vm_are
 static inline void vma_lock_init_mm(struct mm_struct *mm) {}
 static inline void vma_end_write_all(struct mm_struct *mm) {}
 static inline void vma_start_write(struct vm_area_struct *vma) {}
+static inline void vma_begin_removal(struct mm_struct *mm) {}
 static inline void vma_start_remove(struct vm_area_struct *vma) {}
 static inline void vma_cancel_remove(struct vm_area_struct *vma) {}
 static inline void vma_mark_attached(struct vm_area_struct *vma) {}
@@ -212,6 +245,11 @@ static inline void vma_assert_marked(struct vm_area_struct *vma) {}
 static inline void vma_lock_release(struct vm_area_struct *vma) {}
 static inline void vma_end_read(struct vm_area_struct *vma) {}
 static inline void vma_lock_count_fallback(void) {}
+
+static inline void vma_tree_store(struct ma_state *mas, struct vm_area_struct *vma)
+{
+	mas_store_prealloc(mas, vma);
+}
 
 static inline struct vm_area_struct *vma_walk_rcu(struct vma_walk *walk)
 {
