@@ -3,39 +3,41 @@
  * PROCMAP_QUERY: one VMA of an address space, as a struct.
  *
  * A query goes in steps, none of which holds a lock that the next one does not
- * need: fetch and check the arguments, pin the address space, find the VMA and
- * lock it, copy what it is, unlock; then name, build ID and copying out.
+ * need: fetch and check the arguments, find the VMA and lock it, copy what it
+ * is, unlock; then copy out.
+ *
+ * While the VMA is locked, its file stays open without a reference of ours. So
+ * the path is formatted then, and the build ID is read if its pages are cached.
+ * Only a build ID that has to be read from disk takes a reference, and gives it
+ * to the worker that reads: nobody else's file is ever closed here.
+ *
+ * The descriptor holds mm_count. A query is no user of the address space, and
+ * never has to tear it down; see <linux/mm_visit.h>.
  */
 #include <linux/buildid.h>
 #include <linux/buildid_file.h>
-#include <linux/file.h>
 #include <linux/fs.h>
 #include <linux/hugetlb.h>
-#include <linux/init.h>
-#include <linux/ktime.h>
+#include <linux/limits.h>
 #include <linux/mm.h>
+#include <linux/mm_visit.h>
 #include <linux/sched.h>
-#include <linux/sched/mm.h>
 #include <linux/sched/signal.h>
 #include <linux/seq_file.h>
-#include <linux/sizes.h>
 #include <linux/slab.h>
 #include <linux/uaccess.h>
 #include <linux/vma_lock.h>
-#include <linux/workqueue.h>
 #include "internal.h"
 
-/* Most paths are shorter; longer ones cost an allocation. */
+/* Most paths are shorter; longer ones cost an allocation and a second look. */
 #define PROCMAP_NAME_SHORT	256
-/* A path that does not fit this is reported as too long, whatever the buffer. */
-#define PROCMAP_NAME_MAX	SZ_1M
 
 /* VMAs that one hold of mmap_lock may look at; only where there is no better way. */
 #define PROCMAP_LOCKED_STEPS	(IS_ENABLED(CONFIG_PER_VMA_LOCK) ? 1 : 256)
-/* Before mmap_lock is waited for: so long, as most changes take less, look again at once, */
-#define PROCMAP_PATIENCE_NS	(50 * NSEC_PER_USEC)
-/* and so often after a jiffy. */
-#define PROCMAP_NAPS		(IS_ENABLED(CONFIG_PER_VMA_LOCK) ? 2 : 0)
+/* Rounds of looking again at once: longer than most changes of a VMA take, */
+#define PROCMAP_ROUNDS		16
+/* and the most jiffies between two looks after that. */
+#define PROCMAP_NAP_MAX		(HZ / 50 ?: 1)
 
 /* The properties of a VMA, in both directions. */
 static const struct {
@@ -59,32 +61,36 @@ static_assert(offsetofend(struct procmap_query, query_addr) == PROCMAP_QUERY_SIZ
 /**
  * struct procmap_search - a VMA that is looked for, then held
  * @walk: where and what for
- * @patience: when to stop looking again at once; 0 until mmap_lock was first tried
- * @naps: how often to sleep for a jiffy before mmap_lock is waited for
+ * @rounds: how often mmap_lock could not be had
+ * @nap: jiffies that the last sleep lasted
  * @mmap_locked: the VMA is held by mmap_lock, not by its own lock
  */
 struct procmap_search {
 	struct vma_walk walk;
-	u64 patience;
-	unsigned int naps;
+	unsigned int rounds;
+	long nap;
 	bool mmap_locked;
 };
 
 /**
  * struct procmap_extras - what takes more than copying fields
- * @file: file of the VMA, referenced; only if its path or build ID is wanted
+ * @file: file of the VMA, referenced; only if its build ID has to be read from disk
  * @name: the name, once known, or NULL
  * @name_len: bytes of the name written, with the NUL
- * @build_id_len: bytes of the build ID written
- * @long_name: memory for a name that does not fit @short_name, or NULL
- * @short_name: memory for other names
+ * @build_id_len: bytes of the build ID; 0 while it is not known
+ * @build_id: the build ID
+ * @name_room: bytes at @name_buf
+ * @name_buf: where a name is formatted: @short_name, or memory for a longer one
+ * @short_name: memory for most names
  */
 struct procmap_extras {
 	struct file *file;
 	const char *name;
 	u32 name_len;
 	u32 build_id_len;
-	char *long_name;
+	unsigned char build_id[BUILD_ID_SIZE_MAX];
+	size_t name_room;
+	char *name_buf;
 	char short_name[PROCMAP_NAME_SHORT];
 };
 
@@ -227,53 +233,49 @@ static void procmap_query_let_go(void)
 		preempt_enable();
 }
 
-/* Is there reason to look again before mmap_lock is waited for? Sleeps. */
-static bool procmap_query_be_patient(struct procmap_search *search)
+/*
+ * A writer has what is asked for. Whoever sleeps for mmap_lock is given it before
+ * he runs, and the process waits until he does: for the time of a slice, or for
+ * a tenth of a second where a quota of processor time is used up. So sleep
+ * without a claim, a little longer each time, and look again.
+ */
+static int procmap_query_nap(struct procmap_search *search)
 {
-	u64 now;
-
-	if (!search->naps)
-		return false;
-	now = ktime_get_ns();
-	if (!search->patience)
-		search->patience = now + PROCMAP_PATIENCE_NS;
-	if (now >= search->patience) {
-		search->naps--;
-		schedule_timeout_killable(1);
-	}
-	return true;
+	if (search->rounds++ < PROCMAP_ROUNDS)
+		return -EINPROGRESS;
+	search->nap = clamp_t(long, search->nap * 2, 1, PROCMAP_NAP_MAX);
+	schedule_timeout_killable(search->nap);
+	return -EINPROGRESS;
 }
 
 /*
- * Who sleeps for mmap_lock owns it before it runs, and the writer, who goes on
- * mapping and unmapping, waits until it does: the time of a slice where readers
- * share a processor. So look again for a while, and own the lock while running.
- * 0 with mmap_lock held; -EINPROGRESS to look again; -EINTR when killed.
+ * 0 with mmap_lock held, as a visitor; -EINPROGRESS to look again; -EINTR when
+ * killed; -ESRCH.
  */
 static int procmap_query_lock_mmap(struct procmap_search *search)
 {
 	struct mm_struct *mm = search->walk.mm;
+	int err;
 
 	procmap_query_hold();
-	if (mmap_read_trylock(mm)) {
-		vma_lock_count_fallback();
+	if (mm_visit_trylock(mm))
 		return 0;
-	}
 	procmap_query_let_go();
 
-	if (procmap_query_be_patient(search))
-		return -EINPROGRESS;
-	vma_lock_count_fallback();
-	if (mmap_read_lock_killable(mm))
-		return -EINTR;
-	procmap_query_hold();
-	return 0;
+	if (mm_visit_over(mm))
+		return -ESRCH;
+	if (IS_ENABLED(CONFIG_PER_VMA_LOCK))
+		return procmap_query_nap(search);
+	err = mm_visit_lock_killable(mm);
+	if (!err)
+		procmap_query_hold();
+	return err;
 }
 
 /*
  * Look on under mmap_lock, for a few steps at most: whoever waits to write
  * does not wait for a long walk. Returns as vma_walk_rcu(), with mmap_lock held
- * if it is a VMA; -EINTR when killed. Does not sleep with mmap_lock held.
+ * if it is a VMA; -EINTR when killed; -ESRCH. Does not sleep with mmap_lock held.
  */
 static struct vm_area_struct *procmap_query_find_locked(struct procmap_search *search)
 {
@@ -287,6 +289,7 @@ static struct vm_area_struct *procmap_query_find_locked(struct procmap_search *s
 	if (err)
 		return ERR_PTR(err);
 
+	vma_lock_count_fallback();
 	vma_iter_init(&vmi, walk->mm, walk->addr);
 	for_each_vma(vmi, vma) {
 		if (walk->covering && vma->vm_start > walk->addr) {
@@ -307,12 +310,15 @@ static struct vm_area_struct *procmap_query_find_locked(struct procmap_search *s
 			break;
 		}
 	}
-	mmap_read_unlock(walk->mm);
+	mm_visit_unlock(walk->mm);
 	procmap_query_let_go();
 	return vma;
 }
 
-/* The VMA, to be released with procmap_query_unlock(); NULL; -EINTR. */
+/*
+ * The VMA, to be released with procmap_query_unlock(). -ENOENT; -ESRCH, since
+ * where the last user has left nothing is found any more; -EINTR.
+ */
 static struct vm_area_struct *procmap_query_find(struct procmap_search *search)
 {
 	struct vm_area_struct *vma;
@@ -325,6 +331,8 @@ static struct vm_area_struct *procmap_query_find(struct procmap_search *search)
 		procmap_query_let_go();
 		if (unlikely(vma == ERR_PTR(-EAGAIN)))
 			vma = procmap_query_find_locked(search);
+		if (!vma)
+			return ERR_PTR(mm_visit_over(search->walk.mm) ? -ESRCH : -ENOENT);
 		if (likely(vma != ERR_PTR(-EINPROGRESS)))
 			return vma;
 		if (fatal_signal_pending(current))
@@ -336,10 +344,27 @@ static struct vm_area_struct *procmap_query_find(struct procmap_search *search)
 static void procmap_query_unlock(struct procmap_search *search, struct vm_area_struct *vma)
 {
 	if (search->mmap_locked)
-		mmap_read_unlock(search->walk.mm);
+		mm_visit_unlock(search->walk.mm);
 	else
 		vma_end_read(vma);
+	search->mmap_locked = false;
 	procmap_query_let_go();
+}
+
+/*
+ * The path of the file, as seen from the caller's root. The buffer is no larger
+ * than the caller's, so that a path that does not fit there does not fit here.
+ */
+static int procmap_query_path(const struct procmap_query *q, struct procmap_extras *extras,
+			      struct file *file)
+{
+	char *path = file_path(file, extras->name_buf,
+			       min_t(size_t, extras->name_room, q->vma_name_size));
+
+	if (IS_ERR(path))
+		return PTR_ERR(path);
+	extras->name = path;
+	return 0;
 }
 
 /*
@@ -351,42 +376,78 @@ static void procmap_query_copy_name(struct procmap_extras *extras, struct vm_are
 	const char *name = proc_vma_fixed_name(vma);
 
 	if (name)
-		strscpy(extras->short_name, name, sizeof(extras->short_name));
+		strscpy(extras->name_buf, name, extras->name_room);
 	else if (IS_ENABLED(CONFIG_ANON_VMA_NAME) && vma->anon_name)
-		snprintf(extras->short_name, sizeof(extras->short_name), "[anon:%s]",
-			 vma->anon_name->name);
+		snprintf(extras->name_buf, extras->name_room, "[anon:%s]", vma->anon_name->name);
 	else
 		return;
-	extras->name = extras->short_name;
+	extras->name = extras->name_buf;
 }
 
-/* Under the lock of the VMA: copy values, take references, nothing else. */
-static void procmap_query_snapshot(struct procmap_query *q, struct procmap_extras *extras,
-				   struct vm_area_struct *vma)
+/* What is not cached is read when the VMA is unlocked; who reads gets the reference. */
+static void procmap_query_build_id(struct procmap_extras *extras, struct file *file)
+{
+	unsigned int size;
+	int err = build_id_read_cached(file, extras->build_id, &size);
+
+	if (!err)
+		extras->build_id_len = size;
+	else if (err == -EAGAIN)
+		extras->file = get_file(file);
+}
+
+static int procmap_query_snapshot_file(struct procmap_query *q, struct procmap_extras *extras,
+				       struct vm_area_struct *vma)
 {
 	struct file *file = vma->vm_file;
+	const struct inode *inode = file_inode(file);
+	int err;
 
+	q->vma_offset = (u64)vma->vm_pgoff << PAGE_SHIFT;
+	q->inode = inode->i_ino;
+	q->dev_major = MAJOR(inode->i_sb->s_dev);
+	q->dev_minor = MINOR(inode->i_sb->s_dev);
+	if (q->vma_name_size) {
+		err = procmap_query_path(q, extras, file);
+		if (err)
+			return err;
+	}
+	if (q->build_id_size)
+		procmap_query_build_id(extras, file);
+	return 0;
+}
+
+/*
+ * Under the lock of the VMA: what is copied and formatted here neither sleeps nor
+ * allocates. -ENAMETOOLONG: the buffer is too small for the path.
+ */
+static int procmap_query_snapshot(struct procmap_query *q, struct procmap_extras *extras,
+				  struct vm_area_struct *vma)
+{
 	q->vma_start = vma->vm_start;
 	q->vma_end = vma->vm_end;
 	q->vma_flags = procmap_query_from_vm_flags(vma->vm_flags);
 	q->vma_page_size = vma_kernel_pagesize(vma);
-	if (file) {
-		const struct inode *inode = file_inode(file);
+	if (vma->vm_file)
+		return procmap_query_snapshot_file(q, extras, vma);
 
-		q->vma_offset = (u64)vma->vm_pgoff << PAGE_SHIFT;
-		q->inode = inode->i_ino;
-		q->dev_major = MAJOR(inode->i_sb->s_dev);
-		q->dev_minor = MINOR(inode->i_sb->s_dev);
-		if (q->vma_name_size || q->build_id_size)
-			extras->file = get_file(file);
-	} else {
-		q->vma_offset = 0;
-		q->inode = 0;
-		q->dev_major = 0;
-		q->dev_minor = 0;
-		if (q->vma_name_size)
-			procmap_query_copy_name(extras, vma);
-	}
+	q->vma_offset = 0;
+	q->inode = 0;
+	q->dev_major = 0;
+	q->dev_minor = 0;
+	if (q->vma_name_size)
+		procmap_query_copy_name(extras, vma);
+	return 0;
+}
+
+/* A larger buffer for the name. No path that a program can open is longer. */
+static int procmap_query_more_room(const struct procmap_query *q, struct procmap_extras *extras)
+{
+	if (extras->name_room == PATH_MAX || q->vma_name_size <= extras->name_room)
+		return -ENAMETOOLONG;
+	extras->name_buf = kmalloc(PATH_MAX, GFP_KERNEL_ACCOUNT);
+	extras->name_room = PATH_MAX;
+	return extras->name_buf ? 0 : -ENOMEM;
 }
 
 static int procmap_query_look_up(struct mm_struct *mm, struct procmap_query *q,
@@ -400,67 +461,34 @@ static int procmap_query_look_up(struct mm_struct *mm, struct procmap_query *q,
 			.file_only = q->query_flags & PROCMAP_QUERY_FILE_BACKED_VMA,
 			.covering = !(q->query_flags & PROCMAP_QUERY_COVERING_OR_NEXT_VMA),
 		},
-		.naps = PROCMAP_NAPS,
 	};
-	struct vm_area_struct *vma = NULL;
-	int err = 0;
+	struct vm_area_struct *vma;
+	int err;
 
-	if (!mm || !mmget_not_zero(mm))
+	if (!mm || mm_visit_over(mm))
 		return -ESRCH;
+	/* A kernel of 32 bits has no such address. */
+	if (q->query_addr > ULONG_MAX)
+		return -ENOENT;
 
-	/* An address of 64 bits is none where those of the kernel have 32. */
-	if (q->query_addr <= ULONG_MAX)
+	do {
 		vma = procmap_query_find(&search);
-	if (IS_ERR_OR_NULL(vma)) {
-		err = vma ? PTR_ERR(vma) : -ENOENT;
-	} else {
-		procmap_query_snapshot(q, extras, vma);
+		if (IS_ERR(vma))
+			return PTR_ERR(vma);
+		err = procmap_query_snapshot(q, extras, vma);
 		procmap_query_unlock(&search, vma);
-	}
-	/* Should the process have died meanwhile, its memory is not ours to free. */
-	mmput_async(mm);
-	return err;
-}
-
-/*
- * The path of the file, as seen from the caller's root. Each buffer is no
- * larger than the caller's, so that a path that does not fit there does not
- * fit here.
- */
-static int procmap_query_path(struct procmap_extras *extras, size_t size)
-{
-	size_t len = min_t(size_t, size, PROCMAP_NAME_SHORT);
-	char *buf = extras->short_name;
-	char *path;
-
-	size = min_t(size_t, size, PROCMAP_NAME_MAX);
-	for (;;) {
-		path = file_path(extras->file, buf, len);
-		if (path != ERR_PTR(-ENAMETOOLONG) || len == size)
+		if (unlikely(err == -ENAMETOOLONG))
+			err = procmap_query_more_room(q, extras);
+		else
 			break;
-		kvfree(extras->long_name);
-		len = min_t(size_t, size, len * 16);
-		buf = kvmalloc(len, GFP_KERNEL_ACCOUNT);
-		extras->long_name = buf;
-		if (!buf)
-			return -ENOMEM;
-	}
-	if (IS_ERR(path))
-		return PTR_ERR(path);
-	extras->name = path;
-	return 0;
+	} while (!err);
+	return err;
 }
 
 static int procmap_query_put_name(const struct procmap_query *q, struct procmap_extras *extras)
 {
 	size_t len;
-	int err;
 
-	if (extras->file) {
-		err = procmap_query_path(extras, q->vma_name_size);
-		if (err)
-			return err;
-	}
 	if (!extras->name)
 		return 0;
 	len = strlen(extras->name) + 1;
@@ -472,68 +500,39 @@ static int procmap_query_put_name(const struct procmap_query *q, struct procmap_
 	return 0;
 }
 
+/* The reference to the file goes to who reads it, whatever comes of it. */
+static int procmap_query_read_build_id(struct mm_struct *mm, struct procmap_extras *extras)
+{
+	unsigned int size;
+	int err = build_id_read_file(extras->file, mm, extras->build_id, &size);
+
+	if (!err)
+		extras->build_id_len = size;
+	return err == -EINTR || err == -ENOMEM ? err : 0;
+}
+
 static int procmap_query_put_build_id(const struct procmap_query *q, struct procmap_extras *extras)
 {
-	unsigned char build_id[BUILD_ID_SIZE_MAX];
-	unsigned int size;
-	int err;
-
-	if (!extras->file)
-		return 0;
-	err = build_id_read_file(extras->file, build_id, &size);
-	if (err)
-		return err == -EINTR || err == -ENOMEM ? err : 0;
-	if (size > q->build_id_size)
+	if (extras->build_id_len > q->build_id_size)
 		return -ENAMETOOLONG;
-	if (copy_to_user(u64_to_user_ptr(q->build_id_addr), build_id, size))
+	if (copy_to_user(u64_to_user_ptr(q->build_id_addr), extras->build_id, extras->build_id_len))
 		return -EFAULT;
-	extras->build_id_len = size;
 	return 0;
 }
 
-struct procmap_file_put {
-	struct work_struct work;
-	struct file *file;
-};
-
-static struct workqueue_struct *procmap_query_fput_wq;
-
-/* Not fput(), which in a worker puts the file in the one queue of all kernel threads. */
-static void procmap_query_fput_work(struct work_struct *work)
+/* Everything else before this, so that nothing of the target's is held over a page fault. */
+static int procmap_query_answer(struct mm_struct *mm, struct procmap_query *q,
+				struct procmap_extras *extras, struct procmap_query __user *uq)
 {
-	struct procmap_file_put *put = container_of(work, struct procmap_file_put, work);
+	int err = 0;
 
-	__fput_sync(put->file);
-	kfree(put);
-}
-
-static int __init procmap_query_init(void)
-{
-	procmap_query_fput_wq = alloc_workqueue("procmap_fput", WQ_UNBOUND, WQ_MAX_ACTIVE);
-	return procmap_query_fput_wq ? 0 : -ENOMEM;
-}
-subsys_initcall(procmap_query_init);
-
-/*
- * When the process has unmapped and closed the file meanwhile, the last
- * reference is ours. Closing can wait for the file system, which is not the
- * business of the caller, nor of those whose files other kernel threads close:
- * leave it to a worker of our own.
- */
-static void procmap_query_fput(struct file *file)
-{
-	struct procmap_file_put *put;
-
-	if (likely(atomic_long_add_unless(&file->f_count, -1, 1)))
-		return;
-	put = procmap_query_fput_wq ? kmalloc(sizeof(*put), GFP_KERNEL) : NULL;
-	if (!put) {
-		fput(file);
-		return;
-	}
-	put->file = file;
-	INIT_WORK(&put->work, procmap_query_fput_work);
-	queue_work(procmap_query_fput_wq, &put->work);
+	if (extras->file)
+		err = procmap_query_read_build_id(mm, extras);
+	if (!err && q->vma_name_size)
+		err = procmap_query_put_name(q, extras);
+	if (!err && extras->build_id_len)
+		err = procmap_query_put_build_id(q, extras);
+	return err ?: procmap_query_store(q, extras, uq);
 }
 
 static int procmap_query(struct mm_struct *mm, struct procmap_query __user *uq)
@@ -553,21 +552,13 @@ static int procmap_query(struct mm_struct *mm, struct procmap_query __user *uq)
 	extras.name = NULL;
 	extras.name_len = 0;
 	extras.build_id_len = 0;
-	extras.long_name = NULL;
+	extras.name_buf = extras.short_name;
+	extras.name_room = sizeof(extras.short_name);
 	err = procmap_query_look_up(mm, &q, &extras);
-	if (err)
-		return err;
-
-	if (q.vma_name_size)
-		err = procmap_query_put_name(&q, &extras);
-	if (!err && q.build_id_size)
-		err = procmap_query_put_build_id(&q, &extras);
 	if (!err)
-		err = procmap_query_store(&q, &extras, uq);
-
-	kvfree(extras.long_name);
-	if (extras.file)
-		procmap_query_fput(extras.file);
+		err = procmap_query_answer(mm, &q, &extras, uq);
+	if (unlikely(extras.name_buf != extras.short_name))
+		kfree(extras.name_buf);
 	return err;
 }
 

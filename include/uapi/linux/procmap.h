@@ -18,7 +18,8 @@
  *		knows, and not zero in what the kernel does not know
  * ENOENT	no VMA matches
  * ESRCH	the address space is gone (its processes exited or called exec)
- * ENAMETOOLONG	the name or the build ID does not fit its buffer
+ * ENAMETOOLONG	the name or the build ID does not fit its buffer, or the name has more
+ *		than PATH_MAX bytes
  * ENOMEM	no memory for the name, or to read the build ID
  * EINTR	killed while waiting
  * ENOTTY	this kernel has no PROCMAP_QUERY

@@ -514,35 +514,83 @@ TEST_F(deep, the_text_shows_the_whole_path)
 	procmap_text_free(&text);
 }
 
-TEST_F(deep, path_longer_than_path_max)
+/* Whatever the buffer, and with nothing written. */
+static void expect_too_long(struct __test_metadata *_metadata, const char *map)
 {
-	EXPECT_TRUE(has_name(self->map, self->path));
+	static const size_t sizes[] = { 1, 256, PATH_MAX, PROCMAP_NAME_ROOM };
+	struct procmap_call call;
+	int i, fd = procmap_open(0);
+
+	ASSERT_LE(0, fd);
+	for (i = 0; i < ARRAY_SIZE(sizes); i++) {
+		procmap_call_init(&call, (unsigned long)map, 0);
+		call.q.vma_name_size = sizes[i];
+		EXPECT_EQ(-ENAMETOOLONG, procmap_call(fd, &call));
+	}
+	close(fd);
 }
 
-TEST_F(deep, deleted_path_longer_than_path_max)
+TEST_F(deep, a_path_longer_than_path_max_is_too_long_for_every_buffer)
+{
+	expect_too_long(_metadata, self->map);
+}
+
+TEST_F(deep, a_deleted_path_longer_than_path_max_is_too_long_for_every_buffer)
 {
 	ASSERT_EQ(0, unlinkat(self->at[DEPTH], "file", 0));
-	strcat(self->path, " (deleted)");
-	EXPECT_TRUE(has_name(self->map, self->path));
+	expect_too_long(_metadata, self->map);
 }
 
-TEST_F(deep, buffer_exactly_fitting_and_one_short)
+/* Another file in these directories, so that its path has @len bytes without the NUL. */
+static char *map_path_of(FIXTURE_DATA(deep) * self, size_t len, char *path)
 {
-	size_t need = strlen(self->path) + 1;
+	size_t above = strlen(self->dir);
+	char name[NAME_MAX + 1] = "";
+	char *map;
+	int i, fd;
+
+	strcpy(path, self->dir);
+	for (i = 0; above + PART + 1 + NAME_MAX / 2 < len; i++) {
+		strcat(strcat(path, "/"), self->part);
+		above += PART + 1;
+	}
+	memset(name, 'f', len - above - 1);
+	strcat(strcat(path, "/"), name);
+	fd = openat(self->at[i], name, O_RDWR | O_CREAT, 0600);
+	if (fd < 0 || ftruncate(fd, sysconf(_SC_PAGESIZE)))
+		return MAP_FAILED;
+	map = mmap(NULL, 1, PROT_READ, MAP_SHARED, fd, 0);
+	close(fd);
+	unlinkat(self->at[i], name, 0);
+	return map;
+}
+
+/* A file that is deleted, but for which the longest path still fits, and one byte more. */
+TEST_F(deep, the_longest_path_fits_exactly_and_in_no_buffer_one_short)
+{
+	const size_t longest = PATH_MAX - 1 - strlen(" (deleted)");
+	char path[PATH_MAX + NAME_MAX];
+	char *map = map_path_of(self, longest, path);
 	struct procmap_call call;
 	int fd = procmap_open(0);
 
+	ASSERT_NE((long)MAP_FAILED, (long)map);
 	ASSERT_LE(0, fd);
-	procmap_call_init(&call, (unsigned long)self->map, 0);
-	call.q.vma_name_size = need;
-	EXPECT_EQ(0, procmap_call(fd, &call));
-	EXPECT_EQ(need, call.q.vma_name_size);
-	procmap_call_init(&call, (unsigned long)self->map, 0);
-	call.q.vma_name_size = need - 1;
-	EXPECT_EQ(-ENAMETOOLONG, procmap_call(fd, &call));
+	strcat(path, " (deleted)");
+	ASSERT_EQ(PATH_MAX - 1, strlen(path));
+	EXPECT_TRUE(has_name(map, path));
+	procmap_call_init(&call, (unsigned long)map, 0);
 	call.q.vma_name_size = PATH_MAX;
+	EXPECT_EQ(0, procmap_call(fd, &call));
+	EXPECT_EQ(PATH_MAX, call.q.vma_name_size);
+	procmap_call_init(&call, (unsigned long)map, 0);
+	call.q.vma_name_size = PATH_MAX - 1;
 	EXPECT_EQ(-ENAMETOOLONG, procmap_call(fd, &call));
 	close(fd);
+
+	map = map_path_of(self, longest + 1, path);
+	ASSERT_NE((long)MAP_FAILED, (long)map);
+	expect_too_long(_metadata, map);
 }
 
 TEST_HARNESS_MAIN
