@@ -31,10 +31,14 @@
 #define SERVER_VALID		1000000
 /* Node IDs: the root has 1. */
 #define SERVER_FIRST_NODE	2
+/* Requests that nobody waits for; more than that many AIO reads wait to be sent. */
+#define SERVER_BACKGROUND	12
+#define SERVER_BACKGROUND_AIO	1024
 
 /* What the test asks for; each is answered by a note. */
 enum {
 	COMMAND_STALL, COMMAND_RELEASE, COMMAND_FAIL, COMMAND_COUNT, COMMAND_LOCK, COMMAND_UNLOCK,
+	COMMAND_OPEN_FLAGS,
 };
 
 struct command {
@@ -44,6 +48,7 @@ struct command {
 	unsigned int times;
 	int error;
 	__u64 offset;
+	unsigned int open_flags;
 };
 
 /* What the server tells: that a command is in force, or that a request is held. */
@@ -70,6 +75,7 @@ struct rule {
 struct file {
 	char *data;
 	size_t size;
+	unsigned int open_flags;
 	struct rule rules[SERVER_OPCODES];
 };
 
@@ -127,12 +133,14 @@ static void do_init(struct server *s, const struct request *req)
 		.max_readahead = arg->max_readahead,
 		/* Changed times are kept, and sent when a mapping is closed. */
 		.flags = FUSE_WRITEBACK_CACHE | s->init_flags,
-		.max_background = 12,
+		.max_background = SERVER_BACKGROUND,
 		.congestion_threshold = 9,
 		.max_write = SERVER_MAX_WRITE,
 		.time_gran = 1,
 	};
 
+	if (s->init_flags & FUSE_ASYNC_DIO)
+		out.max_background = SERVER_BACKGROUND_AIO;
 	reply(s, &req->in, 0, &out, sizeof(out));
 }
 
@@ -161,7 +169,8 @@ static void do_attr(struct server *s, const struct request *req)
 
 static void do_open(struct server *s, const struct request *req)
 {
-	struct fuse_open_out out = { .open_flags = 0 };
+	const struct file *file = file_of_node(s, req->in.nodeid);
+	struct fuse_open_out out = { .open_flags = file ? file->open_flags : 0 };
 
 	reply(s, &req->in, 0, &out, sizeof(out));
 }
@@ -379,6 +388,9 @@ static void obey(struct server *s)
 	case COMMAND_UNLOCK:
 		stop_locker(s);
 		break;
+	case COMMAND_OPEN_FLAGS:
+		s->files[command.file].open_flags = command.open_flags;
+		break;
 	}
 	if (send(s->sock, &note, sizeof(note), MSG_NOSIGNAL) != sizeof(note))
 		_exit(1);
@@ -579,7 +591,8 @@ int fuse_server_start(struct fuse_server *server, const struct fuse_server_file 
  * @server: as for fuse_server_start()
  * @files: as for fuse_server_start()
  * @nr: as for fuse_server_start()
- * @init_flags: FUSE_ASYNC_READ: the kernel does not wait for what it reads ahead
+ * @init_flags: FUSE_ASYNC_READ: the kernel does not wait for what it reads ahead;
+ *	FUSE_ASYNC_DIO: io_submit() does not wait for files opened with O_DIRECT
  *
  * Return: as fuse_server_start().
  */
@@ -782,6 +795,23 @@ pid_t fuse_server_lock(struct fuse_server *server, unsigned int file, __u64 offs
 int fuse_server_unlock(struct fuse_server *server)
 {
 	struct command command = { .what = COMMAND_UNLOCK };
+
+	return order(server, &command);
+}
+
+/**
+ * fuse_server_open_flags() - what the server answers to whoever opens a file
+ * @server: the server
+ * @file: number of the file
+ * @open_flags: FOPEN_*, from now on
+ *
+ * Return: 0 or -errno.
+ */
+int fuse_server_open_flags(struct fuse_server *server, unsigned int file, unsigned int open_flags)
+{
+	struct command command = {
+		.what = COMMAND_OPEN_FLAGS, .file = file, .open_flags = open_flags,
+	};
 
 	return order(server, &command);
 }

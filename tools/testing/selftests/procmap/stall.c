@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Who is stuck, and what came in time: see stall.h. */
+#include <fcntl.h>
+#include <poll.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "stall.h"
+
+#define DEV_FUSE	"/dev/fuse"
+
+/* Found waiting so many times in a row: it waits for good. */
+#define STUCK_LOOKS	20
+#define LOOK_US		10000
+
+/**
+ * stall_comes() - has a child ended, or sent something, within this time?
+ * @child: the child
+ * @timeout_ms: the time
+ *
+ * Return: true if it has.
+ */
+bool stall_comes(const struct procmap_child *child, int timeout_ms)
+{
+	struct pollfd fd = { .fd = child->sock, .events = POLLIN };
+
+	return poll(&fd, 1, timeout_ms) == 1;
+}
+
+/**
+ * stall_state_of() - the state of a thread, as the third word of its stat says
+ * @pid: the process
+ * @tid: the thread
+ *
+ * Return: the letter; 0: it is gone.
+ */
+char stall_state_of(pid_t pid, pid_t tid)
+{
+	char path[64], line[256], *paren;
+	FILE *file;
+
+	snprintf(path, sizeof(path), "/proc/%d/task/%d/stat", pid, tid);
+	file = fopen(path, "r");
+	if (!file)
+		return 0;
+	paren = fgets(line, sizeof(line), file) ? strrchr(line, ')') : NULL;
+	fclose(file);
+	return paren ? paren[2] : 0;
+}
+
+/**
+ * stall_gets_stuck() - wait until a thread waits in the kernel for good
+ * @pid: the process
+ * @tid: the thread
+ *
+ * Return: true once it does; false if it has not within SOON_MS.
+ */
+bool stall_gets_stuck(pid_t pid, pid_t tid)
+{
+	int waited, stuck = 0;
+
+	for (waited = 0; waited < SOON_MS * 1000 && stuck < STUCK_LOOKS; waited += LOOK_US) {
+		stuck = stall_state_of(pid, tid) == 'D' ? stuck + 1 : 0;
+		usleep(LOOK_US);
+	}
+	return stuck == STUCK_LOOKS;
+}
+
+/**
+ * stall_dies() - wait until a process that was killed is a zombie
+ * @pid: a child of the caller, not waited for yet
+ *
+ * Return: true once it is; false if it waits in the kernel for good, or lives on for SOON_MS.
+ */
+bool stall_dies(pid_t pid)
+{
+	int waited, stuck = 0;
+
+	for (waited = 0; waited < SOON_MS && stuck < STUCK_LOOKS; waited++) {
+		char state = stall_state_of(pid, pid);
+
+		if (state == 'Z')
+			return true;
+		stuck = state == 'D' ? stuck + 1 : 0;
+		usleep(1000);
+	}
+	return false;
+}
+
+/**
+ * stall_count() - a number of /proc/vmstat
+ * @name: its name
+ *
+ * Return: the number; -1: this kernel does not count that.
+ */
+long stall_count(const char *name)
+{
+	FILE *file = fopen("/proc/vmstat", "r");
+	char line[128], key[64];
+	long count, found = -1;
+
+	while (file && fgets(line, sizeof(line), file)) {
+		if (sscanf(line, "%63s %ld", key, &count) == 2 && !strcmp(key, name)) {
+			found = count;
+			break;
+		}
+	}
+	if (file)
+		fclose(file);
+	return found;
+}
+
+/**
+ * stall_now_ns() - what time it is
+ *
+ * Return: nanoseconds since some moment.
+ */
+__u64 stall_now_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return now.tv_sec * 1000000000ULL + now.tv_nsec;
+}
+
+/**
+ * stall_scaled() - how much of an amount of work to do here
+ * @nr: the amount, which is done in full on a kernel without detectors
+ *
+ * Return: @nr; on a kernel that is slower, as VM_TIMEOUT_SCALE says, less by the square of that:
+ * its limits of time are longer by the factor itself, and so are the waits.
+ */
+unsigned int stall_scaled(unsigned int nr)
+{
+	const char *text = getenv("VM_TIMEOUT_SCALE");
+	unsigned int scale = text ? atoi(text) : 1;
+
+	return scale > 1 ? nr / (scale * scale) + 1 : nr;
+}
+
+/*
+ * Make /dev/fuse what udev makes of it, for this process and its children alone: a device with
+ * the same number, that everybody may open, in its place.
+ */
+static int open_fuse_to_all(void)
+{
+	char dir[] = "/tmp/stall.XXXXXX", path[sizeof(dir) + 8];
+	struct stat st;
+	int ret = 0;
+
+	if (stat(DEV_FUSE, &st) || !mkdtemp(dir))
+		return -errno;
+	snprintf(path, sizeof(path), "%s/fuse", dir);
+	if (unshare(CLONE_NEWNS) || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) ||
+	    mknod(path, S_IFCHR | 0666, st.st_rdev) || chmod(path, 0666) ||
+	    mount(path, DEV_FUSE, NULL, MS_BIND, NULL))
+		ret = -errno;
+	unlink(path);
+	rmdir(dir);
+	return ret;
+}
+
+/**
+ * stall_drop_root() - become an ordinary user who may mount FUSE in a user namespace
+ *
+ * Who is not root stays who he is. Children can be looked at as before.
+ *
+ * Return: 0 or -errno.
+ */
+int stall_drop_root(void)
+{
+	int ret;
+
+	if (geteuid())
+		return 0;
+	ret = open_fuse_to_all();
+	if (!ret)
+		ret = procmap_drop_root();
+	/* Who changes user is for root alone to look at, children included, unless it says so. */
+	return ret || !prctl(PR_SET_DUMPABLE, 1) ? ret : -errno;
+}
+
+/**
+ * stall_ask() - a query for everything but the build ID, which is read from the file
+ * @maps: descriptor of a maps file
+ * @addr: address to ask for
+ * @flags: PROCMAP_QUERY_* bits
+ * @call: gets the answer
+ *
+ * Return: as procmap_call().
+ */
+int stall_ask(int maps, __u64 addr, __u64 flags, struct procmap_call *call)
+{
+	procmap_call_init(call, addr, flags);
+	call->q.build_id_size = 0;
+	call->q.build_id_addr = 0;
+	return procmap_call(maps, call);
+}

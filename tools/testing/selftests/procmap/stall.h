@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * What the tests of calls that must not wait share: who is stuck, what came in
+ * time, and an ordinary user who may mount FUSE.
+ */
+#ifndef SELFTEST_PROCMAP_STALL_H
+#define SELFTEST_PROCMAP_STALL_H
+
+#include <stdbool.h>
+#include <sys/types.h>
+#include <linux/types.h>
+
+#include "procmap_util.h"
+
+/* What must come, comes within this; what must not is waited for that long. */
+#define SOON_MS		15000
+#define NEVER_MS	1000
+
+bool stall_comes(const struct procmap_child *child, int timeout_ms);
+char stall_state_of(pid_t pid, pid_t tid);
+bool stall_gets_stuck(pid_t pid, pid_t tid);
+bool stall_dies(pid_t pid);
+long stall_count(const char *name);
+__u64 stall_now_ns(void);
+int stall_ask(int maps, __u64 addr, __u64 flags, struct procmap_call *call);
+unsigned int stall_scaled(unsigned int nr);
+int stall_drop_root(void);
+
+#endif /* SELFTEST_PROCMAP_STALL_H */
