@@ -4,27 +4,21 @@
  * that does not answer stops a page fault, or an unmapping, half-way.
  */
 #include <fcntl.h>
-#include <poll.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
-#include <linux/userfaultfd.h>
 
 #include "fuse_server.h"
 #include "procmap_harness.h"
-
-/* What must come, comes within this; what must not is waited for that long. */
-#define SOON_MS		15000
-#define NEVER_MS	1000
+#include "stall.h"
 
 #define PAGES		8
 #define NR_HOGS		4
-#define TEARDOWN_TRIES	20
+#define TEARDOWN_TRIES	4
 
 static const struct fuse_server_file server_files[] = {
 	{ .size = PAGES * 65536 },
@@ -97,56 +91,6 @@ static void stall_teardown(struct stall *stall)
 		fuse_server_stop(&stall->server);
 }
 
-/* Has the child ended, or sent something, within this time? */
-static bool comes(const struct procmap_child *child, int timeout_ms)
-{
-	struct pollfd fd = { .fd = child->sock, .events = POLLIN };
-
-	return poll(&fd, 1, timeout_ms) == 1;
-}
-
-/* The state of a thread, as the third word of its stat says; 0: it is gone. */
-static char state_of(pid_t pid, pid_t tid)
-{
-	char path[64], line[256], *paren;
-	FILE *file;
-
-	snprintf(path, sizeof(path), "/proc/%d/task/%d/stat", pid, tid);
-	file = fopen(path, "r");
-	if (!file)
-		return 0;
-	paren = fgets(line, sizeof(line), file) ? strrchr(line, ')') : NULL;
-	fclose(file);
-	return paren ? paren[2] : 0;
-}
-
-/* Waits in the kernel for good: found so many times in a row. */
-static bool gets_stuck(pid_t pid, pid_t tid)
-{
-	int waited, stuck = 0;
-
-	for (waited = 0; waited < SOON_MS && stuck < 20; waited += 10) {
-		stuck = state_of(pid, tid) == 'D' ? stuck + 1 : 0;
-		usleep(10000);
-	}
-	return stuck == 20;
-}
-
-/* How often a query took mmap_lock; -1 in a kernel without per-VMA locks, where each does. */
-static long fallbacks(void)
-{
-	FILE *file = fopen("/proc/vmstat", "r");
-	long count = -1;
-	char line[128];
-
-	while (file && fgets(line, sizeof(line), file))
-		if (sscanf(line, "vma_lock_mmap %ld", &count) == 1)
-			break;
-	if (file)
-		fclose(file);
-	return count;
-}
-
 static bool map_files(struct target *target)
 {
 	size_t size = PAGES * sysconf(_SC_PAGESIZE);
@@ -208,15 +152,6 @@ static int reads_text(struct procmap_child *child, void *arg)
 	return HOLDS(!procmap_text_read(helper->maps, &text)) ? 0 : 1;
 }
 
-/* No build ID: that is read from the file, which is what cannot be done. */
-static int ask_without_id(int maps, unsigned long addr, struct procmap_call *call)
-{
-	procmap_call_init(call, addr, 0);
-	call->q.build_id_size = 0;
-	call->q.build_id_addr = 0;
-	return procmap_call(maps, call);
-}
-
 /* All VMAs of the text, but for those from @addr to @end. */
 static int queries_all(struct procmap_child *child, void *arg)
 {
@@ -230,7 +165,7 @@ static int queries_all(struct procmap_child *child, void *arg)
 		if (vma->end > (unsigned long)helper->addr &&
 		    vma->start < (unsigned long)helper->end)
 			continue;
-		if (!HOLDS(!ask_without_id(helper->maps, vma->start, &call)) ||
+		if (!HOLDS(!stall_ask(helper->maps, vma->start, 0, &call)) ||
 		    !HOLDS(!procmap_differs(vma, &call)))
 			return 1;
 	}
@@ -243,7 +178,7 @@ static int queries_one(struct procmap_child *child, void *arg)
 	const struct helper *helper = arg;
 	struct procmap_call call;
 
-	return HOLDS(!ask_without_id(helper->maps, (unsigned long)helper->addr, &call)) &&
+	return HOLDS(!stall_ask(helper->maps, (unsigned long)helper->addr, 0, &call)) &&
 	       HOLDS(call.q.vma_start == (unsigned long)helper->addr) &&
 	       HOLDS(call.q.vma_end == (unsigned long)helper->end) &&
 	       HOLDS(strstr(call.name, "file0")) ? 0 : 1;
@@ -335,7 +270,7 @@ TEST_F_TIMEOUT(fault, queries_pass_a_stalled_fault_and_a_queued_writer, 120)
 	struct procmap_text text;
 	__u64 tid;
 
-	if (fallbacks() < 0)
+	if (stall_count("vma_lock_mmap") < 0)
 		SKIP(return, "%s: kernel without per-VMA locks", _metadata->name);
 	ASSERT_EQ(0, start_target(stall, faults));
 	ASSERT_EQ(0, procmap_recv(&stall->child, &tid));
@@ -350,20 +285,20 @@ TEST_F_TIMEOUT(fault, queries_pass_a_stalled_fault_and_a_queued_writer, 120)
 	ASSERT_EQ(0, procmap_send(&stall->child, 0));
 	ASSERT_EQ(0, fuse_server_wait_held(&stall->server, 0, FUSE_READ, SOON_MS, NULL));
 	ASSERT_EQ(1, write(stall->target.go[1], "", 1));
-	ASSERT_TRUE(gets_stuck(stall->child.pid, tid));
+	ASSERT_TRUE(stall_gets_stuck(stall->child.pid, tid));
 
 	/* The text has to wait behind the writer; queries must not. */
 	ASSERT_EQ(0, procmap_child_start(&reader.child, reads_text, &reader));
 	ASSERT_EQ(0, procmap_child_start(&query.child, queries_all, &query));
-	ASSERT_TRUE(comes(&query.child, SOON_MS));
+	ASSERT_TRUE(stall_comes(&query.child, SOON_MS));
 	EXPECT_EQ(0, procmap_child_wait(&query.child));
-	EXPECT_FALSE(comes(&reader.child, NEVER_MS));
-	EXPECT_EQ('D', state_of(stall->child.pid, tid));
+	EXPECT_FALSE(stall_comes(&reader.child, NEVER_MS));
+	EXPECT_EQ('D', stall_state_of(stall->child.pid, tid));
 
 	ASSERT_EQ(0, fuse_server_release(&stall->server, 0, FUSE_READ));
-	ASSERT_TRUE(comes(&reader.child, SOON_MS));
+	ASSERT_TRUE(stall_comes(&reader.child, SOON_MS));
 	EXPECT_EQ(0, procmap_child_wait(&reader.child));
-	ASSERT_TRUE(comes(&stall->child, SOON_MS));
+	ASSERT_TRUE(stall_comes(&stall->child, SOON_MS));
 	EXPECT_EQ(0, procmap_child_wait(&stall->child));
 }
 
@@ -432,7 +367,7 @@ TEST_F_TIMEOUT(unmap, queries_pass_a_stalled_writer_or_wait_killably, 120)
 	struct stall *stall = &self->stall;
 	struct helper killed, waiting, others;
 	struct procmap_text text;
-	long before = fallbacks();
+	long before = stall_count("vma_lock_mmap");
 
 	if (before < 0)
 		SKIP(return, "%s: kernel without per-VMA locks", _metadata->name);
@@ -444,24 +379,24 @@ TEST_F_TIMEOUT(unmap, queries_pass_a_stalled_writer_or_wait_killably, 120)
 
 	/* VMAs that the writer has nothing to do with. */
 	ASSERT_EQ(0, procmap_child_start(&others.child, queries_all, &others));
-	ASSERT_TRUE(comes(&others.child, SOON_MS));
+	ASSERT_TRUE(stall_comes(&others.child, SOON_MS));
 	EXPECT_EQ(0, procmap_child_wait(&others.child));
 
 	/* One that it has marked. */
 	ASSERT_EQ(0, procmap_child_start(&waiting.child, queries_one, &waiting));
 	ASSERT_EQ(0, procmap_child_start(&killed.child, queries_one, &killed));
-	ASSERT_TRUE(gets_stuck(killed.child.pid, killed.child.pid));
-	ASSERT_TRUE(gets_stuck(waiting.child.pid, waiting.child.pid));
-	EXPECT_LE(before + 2, fallbacks());
+	ASSERT_TRUE(stall_gets_stuck(killed.child.pid, killed.child.pid));
+	ASSERT_TRUE(stall_gets_stuck(waiting.child.pid, waiting.child.pid));
+	EXPECT_LE(before + 2, stall_count("vma_lock_mmap"));
 	ASSERT_EQ(0, kill(killed.child.pid, SIGKILL));
-	ASSERT_TRUE(comes(&killed.child, SOON_MS));
+	ASSERT_TRUE(stall_comes(&killed.child, SOON_MS));
 	EXPECT_EQ(256 + SIGKILL, procmap_child_wait(&killed.child));
-	EXPECT_FALSE(comes(&waiting.child, NEVER_MS));
+	EXPECT_FALSE(stall_comes(&waiting.child, NEVER_MS));
 
 	ASSERT_EQ(0, fuse_server_release(&stall->server, 0, FUSE_SETATTR));
-	ASSERT_TRUE(comes(&waiting.child, SOON_MS));
+	ASSERT_TRUE(stall_comes(&waiting.child, SOON_MS));
 	EXPECT_EQ(0, procmap_child_wait(&waiting.child));
-	ASSERT_TRUE(comes(&stall->child, SOON_MS));
+	ASSERT_TRUE(stall_comes(&stall->child, SOON_MS));
 	EXPECT_EQ(0, procmap_child_wait(&stall->child));
 }
 
@@ -482,38 +417,29 @@ static int spins(struct procmap_child *child, void *arg)
 		;
 }
 
-/* A query that has got its lock, but gets no processor: it will be the last user. */
+/*
+ * A query that has got its lock, but gets no processor: it comes back when the
+ * target has no user left. What it finds may be from before that.
+ */
 static int queries_slowly(struct procmap_child *child, void *arg)
 {
+	const struct helper *helper = arg;
 	struct sched_param param = { 0 };
+	struct procmap_call call;
+	int ret;
 
 	if (!HOLDS(pin()) || !HOLDS(!sched_setscheduler(0, SCHED_IDLE, &param)))
 		return 1;
-	return queries_one(child, arg);
+	ret = stall_ask(helper->maps, (unsigned long)helper->addr, 0, &call);
+	if (ret == -ESRCH)
+		return 0;
+	return HOLDS(!ret) && HOLDS(call.q.vma_start == (unsigned long)helper->addr) ? 0 : 1;
 }
 
 /*
- * Who closes the mapping of file 1? A kernel thread is unknown in the user
- * namespace of an ordinary user's mount: it sends no times, only that the file is
- * not used any more, which is not waited for; that counts as 0.
- */
-static int closes_file_1(struct stall *stall, pid_t *pid)
-{
-	int waited, ret = -ETIMEDOUT;
-
-	*pid = 0;
-	for (waited = 0; waited < SOON_MS && ret; waited += 50) {
-		ret = fuse_server_wait_held(&stall->server, 1, FUSE_SETATTR, 50, pid);
-		if (ret)
-			ret = fuse_server_wait_held(&stall->server, 1, FUSE_RELEASE, 0, NULL);
-	}
-	return ret;
-}
-
-/*
- * The target dies while a query waits for its mmap_lock. Returns who tore its
- * address space down, or -errno: whoever it is has to wait for the server, while
- * the query has to come back.
+ * The target dies while a query waits for its mmap_lock. Returns who closes its
+ * mapping of file 1, or -errno: whoever it is has to wait for the server, while the
+ * query has to come back.
  */
 static pid_t torn_down_by(struct stall *stall, struct helper *half)
 {
@@ -527,172 +453,48 @@ static pid_t torn_down_by(struct stall *stall, struct helper *half)
 			return ret;
 	}
 	ret = fuse_server_stall(&stall->server, 1, FUSE_SETATTR);
-	if (!ret)
-		ret = fuse_server_stall(&stall->server, 1, FUSE_RELEASE);
 	if (!ret && kill(stall->child.pid, SIGKILL))
 		ret = -errno;
 	if (!ret)
 		ret = fuse_server_release(&stall->server, 0, FUSE_SETATTR);
 	if (!ret)
-		comes(&stall->child, NEVER_MS);
+		stall_comes(&stall->child, NEVER_MS);
 	for (i = 0; i < NR_HOGS; i++)
 		procmap_child_kill(&hogs[i]);
 	if (!ret)
-		ret = closes_file_1(stall, &pid);
-	if (!ret && !comes(&half->child, SOON_MS))
+		ret = fuse_server_wait_held(&stall->server, 1, FUSE_SETATTR, SOON_MS, &pid);
+	if (!ret && !stall_comes(&half->child, SOON_MS))
 		ret = -ETIMEDOUT;
 	return ret ? ret : pid;
 }
 
-TEST_F_TIMEOUT(unmap, a_query_never_tears_an_address_space_down, 240)
+/* Nobody is a user of an address space because of a query: who dies does its own work. */
+TEST_F_TIMEOUT(unmap, a_process_tears_its_address_space_down_itself, 120)
 {
 	struct stall *stall = &self->stall;
 	struct helper *half = &self->half;
-	pid_t pid, target;
+	struct procmap_call call;
 	int tries;
 
 	for (tries = 0; tries < TEARDOWN_TRIES; tries++) {
 		if (tries)
 			ASSERT_EQ(0, stall_setup(stall));
 		ASSERT_EQ(0, stop_writer(stall, half, NULL));
-		target = stall->child.pid;
 		ASSERT_EQ(0, procmap_child_start(&half->child, queries_slowly, half));
-		ASSERT_TRUE(gets_stuck(half->child.pid, half->child.pid));
-		pid = torn_down_by(stall, half);
-		ASSERT_LE(0, pid);
-		ASSERT_NE(half->child.pid, pid);
+		ASSERT_TRUE(stall_gets_stuck(half->child.pid, half->child.pid));
+		ASSERT_EQ(stall->child.pid, torn_down_by(stall, half));
 		ASSERT_EQ(0, procmap_child_wait(&half->child));
+		/* It waits for the server; who asks now does not. */
+		EXPECT_EQ('D', stall_state_of(stall->child.pid, stall->child.pid));
+		EXPECT_EQ(-ESRCH, stall_ask(stall->maps, (unsigned long)half->addr, 0, &call));
+		EXPECT_EQ(-ESRCH, stall_ask(stall->maps, 0, PROCMAP_QUERY_COVERING_OR_NEXT_VMA,
+					    &call));
 		ASSERT_EQ(0, fuse_server_release(&stall->server, 1, FUSE_SETATTR));
 		ASSERT_EQ(256 + SIGKILL, procmap_child_wait(&stall->child));
 		close(stall->maps);
 		fuse_server_stop(&stall->server);
 		stall->server_runs = false;
-		if (pid != target)
-			break;
 	}
-	/* The query was the last user, and a kernel thread did the work. */
-	EXPECT_GT(TEARDOWN_TRIES, tries);
-}
-
-/* What a query of one's own mapping writes its name to: a page that never comes. */
-struct endless {
-	int maps;
-	int uffd;
-	char *mapping;
-	char *page;
-};
-
-static int endless_page(struct endless *endless)
-{
-	size_t size = sysconf(_SC_PAGESIZE);
-	struct uffdio_api api = { .api = UFFD_API };
-	struct uffdio_register area = { .mode = UFFDIO_REGISTER_MODE_MISSING };
-
-	endless->uffd = syscall(__NR_userfaultfd, O_CLOEXEC | O_NONBLOCK);
-	endless->page = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
-			     0);
-	if (endless->uffd < 0 || endless->page == MAP_FAILED)
-		return -errno;
-	area.range.start = (unsigned long)endless->page;
-	area.range.len = size;
-	return ioctl(endless->uffd, UFFDIO_API, &api) ||
-	       ioctl(endless->uffd, UFFDIO_REGISTER, &area) ? -errno : 0;
-}
-
-static void *queries_endlessly(void *arg)
-{
-	const struct endless *endless = arg;
-	struct procmap_call call;
-
-	procmap_call_init(&call, (unsigned long)endless->mapping, 0);
-	call.q.vma_name_addr = (unsigned long)endless->page;
-	procmap_call(endless->maps, &call);
-	return NULL;
-}
-
-/* Its mapping is gone, and the file closed, but for a query that has not come to its end. */
-static int has_the_last_use_of_a_file(struct procmap_child *child, void *arg)
-{
-	struct fuse_server *server = arg;
-	struct endless endless = { .maps = procmap_open(0) };
-	struct pollfd fault = { .events = POLLIN };
-	int fd = fuse_server_open(server, 0, O_RDWR);
-	pthread_t thread;
-
-	if (!HOLDS(endless.maps >= 0) || !HOLDS(fd >= 0) || !HOLDS(!endless_page(&endless)))
-		return 1;
-	endless.mapping = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-	if (!HOLDS(endless.mapping != MAP_FAILED) || !HOLDS(!close(fd)))
-		return 1;
-	if (!HOLDS(!pthread_create(&thread, NULL, queries_endlessly, &endless)))
-		return 1;
-	fault.fd = endless.uffd;
-	if (!HOLDS(poll(&fault, 1, SOON_MS) == 1) || !HOLDS(!munmap(endless.mapping, 4096)) ||
-	    !HOLDS(!procmap_send(child, 0)))
-		return 1;
-	for (;;)
-		pause();
-}
-
-FIXTURE(last_use) {
-	struct fuse_server stalled;
-	struct fuse_server healthy;
-};
-
-FIXTURE_SETUP(last_use)
-{
-	ASSERT_EQ(0, fuse_server_start(&self->stalled, server_files, 1));
-	ASSERT_EQ(0, fuse_server_start(&self->healthy, server_files, 1));
-}
-
-FIXTURE_TEARDOWN(last_use)
-{
-	fuse_server_stop(&self->stalled);
-	fuse_server_stop(&self->healthy);
-}
-
-/* How often the file was closed, once that has come or cannot come any more. */
-static int closed(struct fuse_server *server, int timeout_ms)
-{
-	int waited, nr = 0;
-
-	for (waited = 0; waited < timeout_ms && !nr; waited += 10) {
-		usleep(10000);
-		nr = fuse_server_count(server, 0, FUSE_RELEASE);
-	}
-	return nr;
-}
-
-/*
- * Each query is killed, so that somebody else closes its file; before that the
- * server is told when the file was changed. No process may inherit @fd: it would
- * have to tell the server, too, as soon as it ends.
- */
-TEST_F_TIMEOUT(last_use, a_file_that_cannot_be_closed_holds_up_no_other, 120)
-{
-	struct procmap_child stalled, healthy;
-	int fd;
-
-	ASSERT_EQ(0, procmap_child_start(&stalled, has_the_last_use_of_a_file, &self->stalled));
-	ASSERT_EQ(0, procmap_sync(&stalled));
-	ASSERT_EQ(0, procmap_child_start(&healthy, has_the_last_use_of_a_file, &self->healthy));
-	ASSERT_EQ(0, procmap_sync(&healthy));
-
-	fd = fuse_server_open(&self->stalled, 0, O_RDWR);
-	ASSERT_LE(0, fd);
-	ASSERT_EQ(0, fuse_server_stall(&self->stalled, 0, FUSE_SETATTR));
-	ASSERT_EQ(1, pwrite(fd, "", 1, 0));
-	EXPECT_EQ(256 + SIGKILL, procmap_child_kill(&stalled));
-	EXPECT_EQ(0, fuse_server_wait_held(&self->stalled, 0, FUSE_SETATTR, SOON_MS, NULL));
-	EXPECT_EQ(0, closed(&self->stalled, NEVER_MS));
-
-	EXPECT_EQ(256 + SIGKILL, procmap_child_kill(&healthy));
-	EXPECT_EQ(1, closed(&self->healthy, SOON_MS));
-	EXPECT_EQ(0, fuse_server_count(&self->stalled, 0, FUSE_RELEASE));
-
-	EXPECT_EQ(0, fuse_server_release(&self->stalled, 0, FUSE_SETATTR));
-	EXPECT_EQ(1, closed(&self->stalled, SOON_MS));
-	EXPECT_EQ(0, close(fd));
 }
 
 TEST_HARNESS_MAIN
