@@ -1,0 +1,406 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Tests of the search for VMAs under RCU, on an address space that is made for
+ * them: find_and_lock_vma_rcu() and vma_walk_rcu() beside writers.
+ */
+#include <kunit/test.h>
+#include <linux/completion.h>
+#include <linux/err.h>
+#include <linux/file.h>
+#include <linux/fs.h>
+#include <linux/jiffies.h>
+#include <linux/kthread.h>
+#include <linux/mm.h>
+#include <linux/mman.h>
+#include <linux/sched/mm.h>
+#include <linux/sched/signal.h>
+#include <linux/shmem_fs.h>
+#include <linux/vma_lock.h>
+
+/*
+ * What is mapped, in pages from BASE. There is a hole of one page behind each
+ * VMA, and far more behind the last.
+ */
+#define BASE		0x10000000UL
+#define NR_VMAS		40
+#define STRIDE		4UL
+#define LENGTH		3UL
+/* This one is a mapping of a file, all others are anonymous */
+#define FILE_VMA	30
+
+/* What must come, comes within this; what must not is waited for that long. */
+#define SOON		(10 * HZ)
+#define NEVER		(HZ / 5)
+
+static unsigned long start_of(unsigned int nr)
+{
+	return BASE + nr * STRIDE * PAGE_SIZE;
+}
+
+static unsigned long end_of(unsigned int nr)
+{
+	return start_of(nr) + LENGTH * PAGE_SIZE;
+}
+
+static bool map_one(struct file *file, unsigned int nr, unsigned long prot)
+{
+	unsigned long flags = MAP_PRIVATE | MAP_FIXED | (file ? 0 : MAP_ANONYMOUS);
+
+	return vm_mmap(file, start_of(nr), LENGTH * PAGE_SIZE, prot, flags, 0) == start_of(nr);
+}
+
+static bool map_all(void)
+{
+	struct file *file = shmem_kernel_file_setup("vma_lock_kunit", LENGTH * PAGE_SIZE, 0);
+	bool good = !IS_ERR(file);
+	unsigned int i;
+
+	for (i = 0; good && i < NR_VMAS; i++)
+		good = map_one(i == FILE_VMA ? file : NULL, i, PROT_READ | PROT_WRITE);
+	if (!IS_ERR(file))
+		fput(file);
+	return good;
+}
+
+/*
+ * The test, which has no address space itself, uses this one until vma_lock_test_exit().
+ * That must be reached: no assertion here, after which the thread would just end.
+ */
+static int vma_lock_test_init(struct kunit *test)
+{
+	struct mm_struct *mm = mm_alloc();
+	struct rlimit stack = { .rlim_cur = _STK_LIM, .rlim_max = RLIM_INFINITY };
+
+	if (!mm)
+		return -ENOMEM;
+	arch_pick_mmap_layout(mm, &stack);
+	kthread_use_mm(mm);
+	test->priv = mm;
+	return map_all() ? 0 : -ENOMEM;
+}
+
+static void vma_lock_test_exit(struct kunit *test)
+{
+	struct mm_struct *mm = test->priv;
+
+	if (!mm)
+		return;
+	kthread_unuse_mm(mm);
+	mmput(mm);
+}
+
+/* The VMA with this number is found from @addr, or none where it is NR_VMAS. */
+static void expect_vma(struct kunit *test, unsigned long addr, unsigned int nr)
+{
+	struct vm_area_struct *vma = find_and_lock_vma_rcu(test->priv, addr);
+
+	if (nr == NR_VMAS) {
+		KUNIT_EXPECT_PTR_EQ(test, vma, NULL);
+		if (!IS_ERR_OR_NULL(vma))
+			vma_end_read(vma);
+		return;
+	}
+	KUNIT_EXPECT_NOT_ERR_OR_NULL(test, vma);
+	if (IS_ERR_OR_NULL(vma))
+		return;
+	KUNIT_EXPECT_EQ(test, start_of(nr), vma->vm_start);
+	KUNIT_EXPECT_EQ(test, end_of(nr), vma->vm_end);
+	KUNIT_EXPECT_PTR_EQ(test, vma->vm_mm, (struct mm_struct *)test->priv);
+	vma_end_read(vma);
+}
+
+/* The caller has to take mmap_lock. */
+static void expect_again(struct kunit *test, unsigned long addr)
+{
+	struct vm_area_struct *vma = find_and_lock_vma_rcu(test->priv, addr);
+
+	KUNIT_EXPECT_EQ(test, PTR_ERR(vma), (long)-EAGAIN);
+	if (!IS_ERR_OR_NULL(vma))
+		vma_end_read(vma);
+}
+
+/* As vma_walk_rcu(), to its end; where a VMA begins, or 0 for none, or -EAGAIN. */
+static long walk(struct vma_walk *walk)
+{
+	struct vm_area_struct *vma;
+	unsigned long start;
+
+	do {
+		vma = vma_walk_rcu(walk);
+	} while (vma == ERR_PTR(-EINPROGRESS));
+	if (IS_ERR_OR_NULL(vma))
+		return PTR_ERR(vma);
+	start = vma->vm_start;
+	vma_end_read(vma);
+	return start;
+}
+
+static long walk_covering(struct kunit *test, unsigned long addr)
+{
+	struct vma_walk covering = { .mm = test->priv, .addr = addr, .covering = true };
+
+	return walk(&covering);
+}
+
+static long walk_files(struct kunit *test, unsigned long addr)
+{
+	struct vma_walk files = { .mm = test->priv, .addr = addr, .file_only = true };
+
+	return walk(&files);
+}
+
+static long walk_flags(struct kunit *test, unsigned long addr, unsigned long flags)
+{
+	struct vma_walk some = { .mm = test->priv, .addr = addr, .flags = flags };
+
+	return walk(&some);
+}
+
+/* The VMA itself at its first and its last byte, and from the byte before it. */
+static void find_covering_and_next(struct kunit *test)
+{
+	unsigned int i;
+
+	for (i = 0; i < NR_VMAS; i++) {
+		expect_vma(test, start_of(i), i);
+		expect_vma(test, end_of(i) - 1, i);
+		expect_vma(test, start_of(i) - 1, i);
+		expect_vma(test, end_of(i), i + 1);
+	}
+	expect_vma(test, 0, 0);
+	expect_vma(test, ULONG_MAX, NR_VMAS);
+}
+
+static void find_nothing_in_an_empty_space(struct kunit *test)
+{
+	KUNIT_EXPECT_EQ(test, 0, vm_munmap(start_of(0), start_of(NR_VMAS) - start_of(0)));
+	expect_vma(test, 0, NR_VMAS);
+	expect_vma(test, start_of(3), NR_VMAS);
+	KUNIT_EXPECT_TRUE(test, map_one(NULL, 5, PROT_READ));
+	expect_vma(test, 0, 5);
+	expect_vma(test, end_of(5), NR_VMAS);
+}
+
+static void walk_only_what_covers(struct kunit *test)
+{
+	KUNIT_EXPECT_EQ(test, (long)start_of(7), walk_covering(test, start_of(7)));
+	KUNIT_EXPECT_EQ(test, (long)start_of(7), walk_covering(test, end_of(7) - 1));
+	KUNIT_EXPECT_EQ(test, 0L, walk_covering(test, end_of(7)));
+	KUNIT_EXPECT_EQ(test, 0L, walk_covering(test, start_of(7) - 1));
+	KUNIT_EXPECT_EQ(test, 0L, walk_covering(test, 0));
+	KUNIT_EXPECT_EQ(test, 0L, walk_covering(test, end_of(NR_VMAS - 1)));
+}
+
+static void walk_with_filters(struct kunit *test)
+{
+	KUNIT_EXPECT_EQ(test, (long)start_of(FILE_VMA), walk_files(test, 0));
+	KUNIT_EXPECT_EQ(test, 0L, walk_files(test, end_of(FILE_VMA)));
+	KUNIT_EXPECT_EQ(test, (long)start_of(0), walk_flags(test, 0, VM_READ | VM_WRITE));
+	KUNIT_EXPECT_EQ(test, 0L, walk_flags(test, 0, VM_EXEC));
+	KUNIT_EXPECT_TRUE(test, map_one(NULL, 20, PROT_READ | PROT_EXEC));
+	KUNIT_EXPECT_EQ(test, (long)start_of(20), walk_flags(test, 0, VM_EXEC));
+	KUNIT_EXPECT_EQ(test, (long)start_of(21), walk_flags(test, start_of(20), VM_WRITE));
+	KUNIT_EXPECT_EQ(test, 0L, walk_flags(test, 0, VM_EXEC | VM_WRITE));
+}
+
+/* Who has marked the VMA keeps it from others, until the lock is released. */
+static void marked_vma_is_not_locked(struct kunit *test)
+{
+	struct mm_struct *mm = test->priv;
+	struct vm_area_struct *vma;
+
+	mmap_write_lock(mm);
+	vma = find_vma(mm, start_of(10));
+	vma_start_write(vma);
+	expect_again(test, start_of(10));
+	expect_again(test, end_of(10) - 1);
+	KUNIT_EXPECT_EQ(test, (long)-EAGAIN, walk_covering(test, start_of(10)));
+	expect_vma(test, start_of(9), 9);
+	expect_vma(test, start_of(11), 11);
+	expect_vma(test, start_of(0), 0);
+	expect_vma(test, start_of(NR_VMAS - 1), NR_VMAS - 1);
+	mmap_write_unlock(mm);
+	expect_vma(test, start_of(10), 10);
+}
+
+/* The same, and the marks end as well when the lock becomes one for reading. */
+static void marks_end_with_a_downgrade(struct kunit *test)
+{
+	struct mm_struct *mm = test->priv;
+
+	mmap_write_lock(mm);
+	vma_start_write(find_vma(mm, start_of(10)));
+	mmap_write_downgrade(mm);
+	expect_vma(test, start_of(10), 10);
+	mmap_read_unlock(mm);
+}
+
+/* A writer at work elsewhere says nothing about a hole; nor about what comes behind it. */
+static void holes_are_believed_beside_a_writer(struct kunit *test)
+{
+	struct mm_struct *mm = test->priv;
+
+	mmap_write_lock(mm);
+	vma_start_write(find_vma(mm, start_of(10)));
+	KUNIT_EXPECT_EQ(test, 0L, walk_covering(test, end_of(20)));
+	KUNIT_EXPECT_EQ(test, 0L, walk_covering(test, 0));
+	KUNIT_EXPECT_EQ(test, 0L, walk_covering(test, end_of(9)));
+	KUNIT_EXPECT_EQ(test, 0L, walk_covering(test, end_of(10)));
+	KUNIT_EXPECT_EQ(test, 0L, walk_covering(test, ULONG_MAX));
+	expect_vma(test, end_of(20), 21);
+	expect_vma(test, end_of(10), 11);
+	expect_vma(test, end_of(NR_VMAS - 1), NR_VMAS);
+	KUNIT_EXPECT_EQ(test, (long)start_of(FILE_VMA), walk_files(test, end_of(10)));
+	KUNIT_EXPECT_EQ(test, 0L, walk_files(test, end_of(FILE_VMA)));
+	mmap_write_unlock(mm);
+}
+
+/* What a section has removed may come back before its end. All else is as it was. */
+static void removed_range_is_not_believed(struct kunit *test)
+{
+	struct mm_struct *mm = test->priv;
+	LIST_HEAD(uf);
+
+	mmap_write_lock(mm);
+	KUNIT_EXPECT_EQ(test, 0, do_munmap(mm, start_of(10), LENGTH * PAGE_SIZE, &uf));
+	expect_again(test, start_of(10));
+	expect_again(test, end_of(10) - 1);
+	expect_again(test, end_of(9));
+	KUNIT_EXPECT_EQ(test, (long)-EAGAIN, walk_covering(test, start_of(10)));
+	KUNIT_EXPECT_EQ(test, (long)-EAGAIN, walk_flags(test, end_of(9), VM_READ));
+	expect_vma(test, start_of(9), 9);
+	expect_vma(test, start_of(11), 11);
+	mmap_write_unlock(mm);
+	expect_vma(test, start_of(10), 11);
+	KUNIT_EXPECT_EQ(test, 0L, walk_covering(test, start_of(10)));
+}
+
+/* It held nothing that the filter lets pass, and holes elsewhere are holes. */
+static void removed_range_is_passed_by_filters(struct kunit *test)
+{
+	struct mm_struct *mm = test->priv;
+	LIST_HEAD(uf);
+
+	mmap_write_lock(mm);
+	KUNIT_EXPECT_EQ(test, 0, do_munmap(mm, start_of(10), LENGTH * PAGE_SIZE, &uf));
+	KUNIT_EXPECT_EQ(test, (long)start_of(FILE_VMA), walk_files(test, 0));
+	KUNIT_EXPECT_EQ(test, (long)start_of(FILE_VMA), walk_files(test, start_of(10)));
+	KUNIT_EXPECT_EQ(test, 0L, walk_flags(test, 0, VM_EXEC));
+	KUNIT_EXPECT_EQ(test, 0L, walk_covering(test, end_of(20)));
+	expect_vma(test, end_of(20), 21);
+	mmap_write_unlock(mm);
+}
+
+/* Two ranges far from each other, and what lies between them. */
+static void two_removed_ranges_hide_nothing_else(struct kunit *test)
+{
+	struct mm_struct *mm = test->priv;
+	LIST_HEAD(uf);
+
+	mmap_write_lock(mm);
+	KUNIT_EXPECT_EQ(test, 0, do_munmap(mm, start_of(4), LENGTH * PAGE_SIZE, &uf));
+	KUNIT_EXPECT_EQ(test, 0, do_munmap(mm, start_of(35), LENGTH * PAGE_SIZE, &uf));
+	expect_again(test, start_of(4));
+	expect_again(test, start_of(35));
+	expect_vma(test, start_of(20), 20);
+	expect_vma(test, end_of(20), 21);
+	KUNIT_EXPECT_EQ(test, 0L, walk_covering(test, end_of(20)));
+	KUNIT_EXPECT_EQ(test, (long)start_of(FILE_VMA), walk_files(test, 0));
+	mmap_write_unlock(mm);
+}
+
+/* A VMA that as many readers hold as can be counted, but for those that fit. */
+static void readers_are_limited(struct kunit *test)
+{
+	struct mm_struct *mm = test->priv;
+	struct vm_area_struct *vma;
+	long word;
+
+	mmap_read_lock(mm);
+	vma = find_vma(mm, start_of(10));
+	word = atomic_long_read(&vma->vm_lock);
+	KUNIT_EXPECT_EQ(test, 0L, word & VMA_LOCK_READERS);
+	atomic_long_add(VMA_LOCK_READERS - VMA_LOCK_READER, &vma->vm_lock);
+	expect_vma(test, start_of(10), 10);
+	atomic_long_add(VMA_LOCK_READER, &vma->vm_lock);
+	expect_again(test, start_of(10));
+	expect_vma(test, start_of(9), 9);
+	atomic_long_sub(VMA_LOCK_READERS, &vma->vm_lock);
+	KUNIT_EXPECT_EQ(test, word, atomic_long_read(&vma->vm_lock));
+	mmap_read_unlock(mm);
+	expect_vma(test, start_of(10), 10);
+}
+
+/* A thread that unmaps a VMA */
+struct unmapper {
+	struct mm_struct *mm;
+	struct completion done;
+	int ret;
+};
+
+static int unmap_thread(void *arg)
+{
+	struct unmapper *unmapper = arg;
+
+	kthread_use_mm(unmapper->mm);
+	unmapper->ret = vm_munmap(start_of(10), LENGTH * PAGE_SIZE);
+	kthread_unuse_mm(unmapper->mm);
+	complete(&unmapper->done);
+	return 0;
+}
+
+/* The writer waits for the reader, who sees no change; a later reader waits for the writer. */
+static void writer_waits_for_reader(struct kunit *test)
+{
+	struct unmapper unmapper = { .mm = test->priv };
+	struct vm_area_struct *vma = find_and_lock_vma_rcu(unmapper.mm, start_of(10));
+	struct task_struct *thread;
+
+	KUNIT_EXPECT_NOT_ERR_OR_NULL(test, vma);
+	if (IS_ERR_OR_NULL(vma))
+		return;
+	init_completion(&unmapper.done);
+	thread = kthread_run(unmap_thread, &unmapper, "vma_lock_kunit");
+	if (IS_ERR(thread)) {
+		vma_end_read(vma);
+		KUNIT_FAIL(test, "no thread: %ld", PTR_ERR(thread));
+		return;
+	}
+	KUNIT_EXPECT_EQ(test, 0UL, wait_for_completion_timeout(&unmapper.done, NEVER));
+	KUNIT_EXPECT_EQ(test, start_of(10), vma->vm_start);
+	KUNIT_EXPECT_EQ(test, end_of(10), vma->vm_end);
+	expect_again(test, start_of(10));
+	vma_end_read(vma);
+	/* It uses what is on our stack: there is no going on without it. */
+	if (!wait_for_completion_timeout(&unmapper.done, SOON)) {
+		KUNIT_FAIL(test, "the writer is not woken");
+		wait_for_completion(&unmapper.done);
+	}
+	KUNIT_EXPECT_EQ(test, 0, unmapper.ret);
+	expect_vma(test, start_of(10), 11);
+	KUNIT_EXPECT_EQ(test, 0L, walk_covering(test, start_of(10)));
+}
+
+static struct kunit_case vma_lock_test_cases[] = {
+	KUNIT_CASE(find_covering_and_next),
+	KUNIT_CASE(find_nothing_in_an_empty_space),
+	KUNIT_CASE(walk_only_what_covers),
+	KUNIT_CASE(walk_with_filters),
+	KUNIT_CASE(marked_vma_is_not_locked),
+	KUNIT_CASE(marks_end_with_a_downgrade),
+	KUNIT_CASE(holes_are_believed_beside_a_writer),
+	KUNIT_CASE(removed_range_is_not_believed),
+	KUNIT_CASE(removed_range_is_passed_by_filters),
+	KUNIT_CASE(two_removed_ranges_hide_nothing_else),
+	KUNIT_CASE(readers_are_limited),
+	KUNIT_CASE(writer_waits_for_reader),
+	{}
+};
+
+static struct kunit_suite vma_lock_test_suite = {
+	.name = "vma_lock",
+	.init = vma_lock_test_init,
+	.exit = vma_lock_test_exit,
+	.test_cases = vma_lock_test_cases,
+};
+kunit_test_suite(vma_lock_test_suite);
