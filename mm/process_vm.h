@@ -6,7 +6,9 @@
 #define _MM_PROCESS_VM_H
 
 #include <linux/err.h>
+#include <linux/kconfig.h>
 #include <linux/mm_types.h>
+#include <linux/preempt.h>
 #include <linux/ptrace.h>
 #include <linux/sched/mm.h>
 #include <linux/sched/task.h>
@@ -60,16 +62,42 @@ static inline struct mm_struct *process_vm_mm(struct task_struct *task, unsigned
  * @mm: the address space
  * @flags: the same flags
  *
- * With PROCESS_VM_NOWAIT the last user does not tear the address space down by itself.
+ * With PROCESS_VM_NOWAIT it was never used, only visited (see <linux/mm_visit.h>): its end is not
+ * the caller's business.
  *
  * Context: Process context; does not sleep with PROCESS_VM_NOWAIT.
  */
 static inline void process_vm_put_mm(struct mm_struct *mm, unsigned long flags)
 {
 	if (unlikely(flags & PROCESS_VM_NOWAIT))
-		mmput_async(mm);
+		mmdrop(mm);
 	else
 		mmput(mm);
+}
+
+/**
+ * process_vm_hold - before a lock of the target is tried
+ *
+ * The target would wait for as long as the caller is off the processor with the lock held, and a
+ * CPU quota may keep it off for long. PREEMPT_RT has spinlocks that sleep.
+ *
+ * Context: Process context. Nothing may sleep until process_vm_let_go(), but with PREEMPT_RT.
+ */
+static inline void process_vm_hold(void)
+{
+	if (!IS_ENABLED(CONFIG_PREEMPT_RT))
+		preempt_disable();
+}
+
+/**
+ * process_vm_let_go - when that lock has been released
+ *
+ * Context: After process_vm_hold().
+ */
+static inline void process_vm_let_go(void)
+{
+	if (!IS_ENABLED(CONFIG_PREEMPT_RT))
+		preempt_enable();
 }
 
 #endif /* _MM_PROCESS_VM_H */

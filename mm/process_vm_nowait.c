@@ -6,15 +6,24 @@
  * waited for. mmap_lock is only tried, and dropped before anything is copied, since the caller's
  * own buffers may fault. A page of a file is written to with its lock held, which is also only
  * tried: to mark the page dirty later would mean to wait for the lock then.
+ *
+ * The caller may be hostile, too, or just have a small share of the processor: the target's end
+ * does not wait for it, since it never uses the address space, only visits it; and it keeps the
+ * processor for as long as it holds mmap_lock.
  */
 #include <linux/backing-dev.h>
 #include <linux/hugetlb.h>
+#include <linux/init.h>
+#include <linux/memcontrol.h>
 #include <linux/minmax.h>
 #include <linux/mm.h>
-#include <linux/mmap_lock.h>
+#include <linux/mm_visit.h>
 #include <linux/mmu_context.h>
 #include <linux/pagemap.h>
+#include <linux/sched/mm.h>
+#include <linux/sched/signal.h>
 #include <linux/secretmem.h>
+#include <linux/workqueue.h>
 
 #include "process_vm.h"
 #include "resident.h"
@@ -25,8 +34,25 @@
  */
 #define NOWAIT_FAULTS	4
 
+/* How often a page is looked for that comes and goes between the page table and elsewhere. */
+#define NOWAIT_LOOKS	4
+
 /* How often the caller's buffer, just faulted in, is gone when it is copied from. */
 #define NOWAIT_COPIES	16
+
+/*
+ * One worker, and never a second: a write may need a fault for each page, which is nothing but work
+ * for the processor. Whoever asks for many of them gets one processor's time for it.
+ */
+static struct workqueue_struct *nowait_wq;
+
+/* A fault that a worker handles. */
+struct nowait_fault {
+	struct work_struct work;
+	struct mm_struct *mm;
+	unsigned long addr;
+	int err;
+};
 
 /* The pages of one turn, and how they are held. */
 struct nowait_pages {
@@ -47,27 +73,79 @@ static bool nowait_vma_permits(struct vm_area_struct *vma, bool write)
 	return arch_vma_access_permitted(vma, write, false, true);
 }
 
-static int nowait_fault(struct mm_struct *mm, unsigned long addr, bool write)
+static int nowait_fault_visiting(struct mm_struct *mm, unsigned long addr)
 {
 	struct vm_area_struct *vma;
 	vm_fault_t ret;
 
 	addr = untagged_addr(addr);
 	vma = vma_lookup(mm, addr);
-	if (!vma || !nowait_vma_permits(vma, write))
+	if (!vma || !nowait_vma_permits(vma, true))
 		return -EFAULT;
 
-	ret = resident_fault(vma, addr, FAULT_FLAG_REMOTE | (write ? FAULT_FLAG_WRITE : 0));
+	ret = resident_fault(vma, addr);
 	return ret & (VM_FAULT_ERROR | VM_FAULT_RETRY) ? -EFAULT : 0;
 }
 
-static void nowait_release(struct nowait_pages *np, unsigned long from, unsigned long count)
+/* Why was there no visit? */
+static int nowait_no_visit(struct mm_struct *mm)
 {
-	if (np->pinned) {
-		unpin_user_pages(np->pages + from, count - from);
+	return mm_visit_over(mm) ? -ESRCH : -EAGAIN;
+}
+
+/* What the fault allocates is the target's for good: the target is charged. */
+static void nowait_fault_fn(struct work_struct *work)
+{
+	struct nowait_fault *fault = container_of(work, struct nowait_fault, work);
+	struct mem_cgroup *memcg, *old;
+
+	if (!mm_visit_trylock(fault->mm)) {
+		fault->err = nowait_no_visit(fault->mm);
 		return;
 	}
-	while (count > from)
+	memcg = get_mem_cgroup_from_mm(fault->mm);
+	old = set_active_memcg(memcg);
+	fault->err = nowait_fault_visiting(fault->mm, fault->addr);
+	set_active_memcg(old);
+	mem_cgroup_put(memcg);
+	mm_visit_unlock(fault->mm);
+}
+
+/*
+ * A fault may be preempted, which is why the caller does not handle it: with mmap_lock held it might
+ * get no processor for long, by its quota. The worker has none. The caller waits for faults that
+ * others asked for before, each at most once, and none of these waits for anything.
+ */
+static int nowait_fault(struct mm_struct *mm, unsigned long addr)
+{
+	struct nowait_fault fault = { .mm = mm, .addr = addr };
+
+	if (!nowait_wq)
+		return -EFAULT;
+	INIT_WORK_ONSTACK(&fault.work, nowait_fault_fn);
+	queue_work(nowait_wq, &fault.work);
+	flush_work(&fault.work);
+	destroy_work_on_stack(&fault.work);
+	return fault.err;
+}
+
+/* A worker of its own, made now: the queue does not wait for memory to make another. */
+static int __init nowait_init(void)
+{
+	nowait_wq = alloc_ordered_workqueue("process_vm", WQ_HIGHPRI | WQ_MEM_RECLAIM);
+	return nowait_wq ? 0 : -ENOMEM;
+}
+subsys_initcall(nowait_init);
+
+static void nowait_release(struct nowait_pages *np)
+{
+	unsigned long count = np->count;
+
+	if (np->pinned) {
+		unpin_user_pages(np->pages, count);
+		return;
+	}
+	while (count)
 		put_page(np->pages[--count]);
 }
 
@@ -80,53 +158,85 @@ static long nowait_pin(struct nowait_pages *np, unsigned long addr)
 }
 
 /*
- * A page that is read from needs a reference, but no pin. With FOLL_PIN, a page that is shared with
- * a child would be copied first, to stay the target's; its bytes are the same now. The reference
- * keeps the child from writing to it: it copies the page. But hugetlb looks at the mappings alone
- * for that. There the pin is needed, and is not had while the page is shared.
+ * From the page table, else from where a fault would find it. NUMA balancing may have taken the
+ * right to access the page for a moment: FOLL_FORCE looks at it all the same.
  */
-static long nowait_get(struct nowait_pages *np, unsigned long addr)
+static struct page *nowait_find(struct vm_area_struct *vma, unsigned long addr)
 {
-	long found, plain = 0;
+	struct page *page = ERR_PTR(-EAGAIN);
+	int looks = NOWAIT_LOOKS;
 
-	np->pinned = false;
-	found = get_user_pages_remote(np->mm, addr, np->count, FOLL_NOFAULT, np->pages, NULL, NULL);
-	while (plain < found && !(PageHuge(np->pages[plain]) && PageAnon(np->pages[plain])))
-		plain++;
-	if (plain >= found)
-		return found;
-
-	nowait_release(np, plain, found);
-	return plain ? plain : nowait_pin(np, addr);
-}
-
-static long nowait_follow(struct nowait_pages *np, unsigned long addr)
-{
-	return np->write ? nowait_pin(np, addr) : nowait_get(np, addr);
+	while (page == ERR_PTR(-EAGAIN) && looks--) {
+		page = follow_page(vma, addr, FOLL_GET | FOLL_FORCE);
+		if (!page)
+			page = resident_page(vma, addr);
+	}
+	return IS_ERR(page) ? NULL : page;
 }
 
 /*
- * Get pages from addr on that are resident, at least one: the next that is missing is for the next
- * turn. After a fault that failed it is looked up once more, somebody else may have mapped it.
+ * A page that is read from needs a reference, but no pin. With FOLL_PIN, a page that is shared with
+ * a child would be copied first, to stay the target's; its bytes are the same now. The reference
+ * keeps the child from writing to it: it copies the page. But hugetlb looks at the mappings alone
+ * for that. There the pin is needed, and is not had while the page is shared. It also does for
+ * [vsyscall], which is no VMA.
  */
+static long nowait_get(struct nowait_pages *np, unsigned long addr)
+{
+	struct vm_area_struct *vma = NULL;
+	unsigned long found;
+
+	np->pinned = false;
+	addr = untagged_addr(addr);
+	for (found = 0; found < np->count; found++, addr += PAGE_SIZE) {
+		if (!vma || addr >= vma->vm_end) {
+			vma = vma_lookup(np->mm, addr);
+			if (!vma || is_vm_hugetlb_page(vma))
+				return found ? found : nowait_pin(np, addr);
+			if (!nowait_vma_permits(vma, false))
+				break;
+		}
+		np->pages[found] = nowait_find(vma, addr);
+		if (!np->pages[found])
+			break;
+	}
+	return found;
+}
+
+/*
+ * Look pages up from addr on, at least one: the next that is missing is for the next turn. All that
+ * is done here is looking, as in an interrupt, and max_pages bounds it.
+ */
+static int nowait_look(struct nowait_pages *np, unsigned long addr)
+{
+	long found;
+
+	process_vm_hold();
+	if (!mm_visit_trylock(np->mm)) {
+		process_vm_let_go();
+		return nowait_no_visit(np->mm);
+	}
+	found = np->write ? nowait_pin(np, addr) : nowait_get(np, addr);
+	mm_visit_unlock(np->mm);
+	process_vm_let_go();
+
+	if (found <= 0)
+		return -EFAULT;
+	np->count = found;
+	return 0;
+}
+
+/* After a fault that failed it is looked up once more, somebody else may have mapped it. */
 static int nowait_get_pages(struct nowait_pages *np, unsigned long addr)
 {
 	int faults = NOWAIT_FAULTS;
-	long found;
-	int err = 0;
+	int fault = 0, err = nowait_look(np, addr);
 
-	if (!mmap_read_trylock(np->mm))
-		return -EAGAIN;
-
-	found = nowait_follow(np, addr);
-	while (found <= 0 && !err && faults--) {
-		err = nowait_fault(np->mm, addr, np->write);
-		found = nowait_follow(np, addr);
+	while (err == -EFAULT && np->write && !fault && faults--) {
+		fault = nowait_fault(np->mm, addr);
+		err = nowait_look(np, addr);
 	}
-	mmap_read_unlock(np->mm);
-
-	np->count = found;
-	return found > 0 ? 0 : -EFAULT;
+	return err == -EFAULT && fault ? fault : err;
 }
 
 /*
@@ -236,7 +346,7 @@ static int nowait_copy(struct nowait_pages *np, unsigned int offset, size_t len,
  * process_vm_rw_nowait - transfer what needs no waiting
  * @remote: one range of the target's memory
  * @iter: the caller's buffers, advanced by what was transferred
- * @mm: the target's address space
+ * @mm: the target's address space, its mm_count held
  * @pages: room for @max_pages pages
  * @max_pages: how many pages are looked up at a time
  * @vm_write: 0: from @remote to @iter, 1: from @iter to @remote
@@ -244,7 +354,8 @@ static int nowait_copy(struct nowait_pages *np, unsigned int offset, size_t len,
  * Context: Process context. Tries mmap_lock of @mm and drops it. Page faults of the caller's own
  * buffers are handled as always.
  * Return: 0: all of @remote, or as much as @iter takes. -EAGAIN: mmap_lock cannot be had right now.
- * -EFAULT: the next byte is not accessible, on either side, or would mean to wait.
+ * -EFAULT: the next byte is not accessible, on either side, or would mean to wait. -ESRCH: nobody
+ * uses the address space any more. -EINTR: the caller has been killed.
  */
 int process_vm_rw_nowait(const struct iovec *remote, struct iov_iter *iter, struct mm_struct *mm,
 			 struct page **pages, unsigned int max_pages, int vm_write)
@@ -258,6 +369,9 @@ int process_vm_rw_nowait(const struct iovec *remote, struct iov_iter *iter, stru
 		unsigned int offset = offset_in_page(addr);
 		size_t chunk;
 
+		if (fatal_signal_pending(current))
+			return -EINTR;
+		cond_resched();
 		np.count = min_t(unsigned long, (len - 1 + offset) / PAGE_SIZE + 1, max_pages);
 		err = nowait_get_pages(&np, addr - offset);
 		if (err)
@@ -265,7 +379,7 @@ int process_vm_rw_nowait(const struct iovec *remote, struct iov_iter *iter, stru
 
 		chunk = min_t(size_t, len, np.count * PAGE_SIZE - offset);
 		err = nowait_copy(&np, offset, chunk, iter);
-		nowait_release(&np, 0, np.count);
+		nowait_release(&np);
 		addr += chunk;
 		len -= chunk;
 	}

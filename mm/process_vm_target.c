@@ -3,6 +3,7 @@
  * Whose memory process_vm_readv(2) and process_vm_writev(2) access, by their flags.
  */
 #include <linux/err.h>
+#include <linux/mm_visit.h>
 #include <linux/pid.h>
 #include <linux/ptrace.h>
 #include <linux/sched/mm.h>
@@ -26,15 +27,6 @@ struct task_struct *process_vm_pidfd_task(int pidfd)
 	return pidfd_get_task(pidfd, &file_flags);
 }
 
-static int process_vm_lock_exec(struct task_struct *task, unsigned long flags)
-{
-	struct rw_semaphore *lock = &task->signal->exec_update_lock;
-
-	if (flags & PROCESS_VM_NOWAIT)
-		return down_read_trylock(lock) ? 0 : -EAGAIN;
-	return down_read_killable(lock);
-}
-
 /*
  * A pidfd stands for the process: where the leader has exited, another thread has the memory.
  * Returns the thread, too, referenced, if there is an address space.
@@ -42,13 +34,13 @@ static int process_vm_lock_exec(struct task_struct *task, unsigned long flags)
 static struct mm_struct *process_vm_thread_mm(struct task_struct *task, unsigned long flags,
 					      struct task_struct **thread)
 {
-	struct mm_struct *mm = get_task_mm(task);
+	struct mm_struct *mm = mm_visit_get(task);
 	struct task_struct *t = task;
 
 	rcu_read_lock();
 	if (!mm && (flags & PROCESS_VM_PIDFD)) {
 		for_each_thread(task, t) {
-			mm = get_task_mm(t);
+			mm = mm_visit_get(t);
 			if (mm)
 				break;
 		}
@@ -67,8 +59,12 @@ static unsigned int process_vm_ptrace_mode(unsigned long flags)
 	return PTRACE_MODE_ATTACH_REALCREDS;
 }
 
-/* Rights and memory are those of one thread, and exec changes neither: exec_update_lock is held. */
-static struct mm_struct *process_vm_get_mm(struct task_struct *task, unsigned long flags)
+/*
+ * Rights and memory are those of one thread, and exec changes neither: exec_update_lock is held.
+ * mm_count is enough to ask: a caller who is refused must not hold the address space back, nor
+ * be the one who tears it down.
+ */
+static struct mm_struct *process_vm_visit_mm(struct task_struct *task, unsigned long flags)
 {
 	struct task_struct *thread;
 	struct mm_struct *mm;
@@ -78,10 +74,48 @@ static struct mm_struct *process_vm_get_mm(struct task_struct *task, unsigned lo
 		return ERR_PTR(-ESRCH);
 
 	if (mm != current->mm && !ptrace_may_access(thread, process_vm_ptrace_mode(flags))) {
-		process_vm_put_mm(mm, flags);
+		mmdrop(mm);
 		mm = ERR_PTR(-EACCES);
 	}
 	put_task_struct(thread);
+	return mm;
+}
+
+/* As mm_access() has it: for who sleeps with mmap_lock held, and so needs mm_users. */
+static struct mm_struct *process_vm_use_mm(struct mm_struct *visited)
+{
+	struct mm_struct *mm = mmget_not_zero(visited) ? visited : ERR_PTR(-ESRCH);
+
+	mmdrop(visited);
+	return mm;
+}
+
+static struct mm_struct *process_vm_access_waiting(struct task_struct *task, unsigned long flags)
+{
+	struct mm_struct *mm;
+	int err;
+
+	err = down_read_killable(&task->signal->exec_update_lock);
+	if (err)
+		return ERR_PTR(err);
+	mm = process_vm_visit_mm(task, flags);
+	if (!IS_ERR(mm))
+		mm = process_vm_use_mm(mm);
+	up_read(&task->signal->exec_update_lock);
+	return mm;
+}
+
+/* ptrace_may_access() decides under a spinlock, and so may be called without preemption. */
+static struct mm_struct *process_vm_access_nowait(struct task_struct *task, unsigned long flags)
+{
+	struct mm_struct *mm = ERR_PTR(-EAGAIN);
+
+	process_vm_hold();
+	if (down_read_trylock(&task->signal->exec_update_lock)) {
+		mm = process_vm_visit_mm(task, flags);
+		up_read(&task->signal->exec_update_lock);
+	}
+	process_vm_let_go();
 	return mm;
 }
 
@@ -90,7 +124,8 @@ static struct mm_struct *process_vm_get_mm(struct task_struct *task, unsigned lo
  * @task: the task; with PROCESS_VM_PIDFD, any task of the process
  * @flags: PROCESS_VM_* flags
  *
- * What mm_access() does, for a process, or without waiting.
+ * What mm_access() does, for a process, or without waiting. With PROCESS_VM_NOWAIT mm_users is not
+ * held, only mm_count: the address space can be visited (see <linux/mm_visit.h>).
  *
  * Context: Process context. Takes exec_update_lock and task_lock() of the task and drops them;
  * waits for the former only without PROCESS_VM_NOWAIT.
@@ -100,13 +135,7 @@ static struct mm_struct *process_vm_get_mm(struct task_struct *task, unsigned lo
  */
 struct mm_struct *process_vm_access_mm(struct task_struct *task, unsigned long flags)
 {
-	struct mm_struct *mm;
-	int err;
-
-	err = process_vm_lock_exec(task, flags);
-	if (err)
-		return ERR_PTR(err);
-	mm = process_vm_get_mm(task, flags);
-	up_read(&task->signal->exec_update_lock);
-	return mm;
+	if (flags & PROCESS_VM_NOWAIT)
+		return process_vm_access_nowait(task, flags);
+	return process_vm_access_waiting(task, flags);
 }

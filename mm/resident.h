@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Page faults that are resolved from memory, or not at all: see resident.c.
+ * What of an address space is in memory, and page faults that are resolved from
+ * it or not at all: see resident.c.
  */
 #ifndef _MM_RESIDENT_H
 #define _MM_RESIDENT_H
@@ -10,7 +11,8 @@
 #include <linux/swapops.h>
 
 #ifdef CONFIG_CROSS_MEMORY_ATTACH
-vm_fault_t resident_fault(struct vm_area_struct *vma, unsigned long address, unsigned int flags);
+struct page *resident_page(struct vm_area_struct *vma, unsigned long address);
+vm_fault_t resident_fault(struct vm_area_struct *vma, unsigned long address);
 vm_fault_t resident_file_fault(struct vm_fault *vmf);
 #else
 static inline vm_fault_t resident_file_fault(struct vm_fault *vmf)
