@@ -2,7 +2,8 @@
 /*
  * Memory that the other process has to be charged for, in a memory cgroup that
  * has no more: with PROCESS_VM_NOWAIT nothing is reclaimed for it, and nobody
- * killed.
+ * killed. And what the caller's own cgroups do: it is charged for nothing of the
+ * other process, whose locks it does not keep while it has no processor.
  */
 #include <string.h>
 #include <sys/mman.h>
@@ -15,6 +16,14 @@
 #define NR_PAGES	2048
 #define MAX_AHEAD	1024
 #define BYTE		'c'
+
+/* Pages that would each need a page table of their own. */
+#define APART		(2UL << 20)
+#define NR_APART	4000
+/* What a caller may have beyond that at the start: less than the page tables of NR_APART pages. */
+#define ROOM		(8UL << 20)
+#define NR_WRITTEN	1000
+#define MAX_CHARGED	(1UL << 20)
 
 static void __attribute__((constructor)) cgroup_require(void)
 {
@@ -130,6 +139,241 @@ TEST_F_TIMEOUT(memcg, NOWAIT_is_not_slowed_down_above_the_high_limit, 240)
 	EXPECT_EQ(1, ret);
 	EXPECT_GT(PVM_SOON_MS * 1000000ULL, ns);
 	EXPECT_LT(0, cgroup_count(&self->cgroup, "memory.events", "high"));
+}
+
+/* In memory that both sides share. */
+struct shared {
+	pid_t target;
+	char *addr;
+	bool write;
+	bool stop;
+	unsigned long calls;
+	long ret;
+};
+
+static struct shared *share(void)
+{
+	struct shared *shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE,
+				     MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+
+	return shared == MAP_FAILED ? NULL : shared;
+}
+
+static char *map_apart(void)
+{
+	char *addr = mmap(NULL, NR_APART * APART, PROT_READ | PROT_WRITE,
+			  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+	return addr == MAP_FAILED ? NULL : addr;
+}
+
+static int has_space(struct procmap_child *child, void *arg)
+{
+	char *addr = map_apart();
+
+	if (!HOLDS(addr) || !HOLDS(!procmap_send(child, (unsigned long)addr)))
+		return 1;
+	for (;;)
+		pause();
+}
+
+/* Reads, or writes, 8 bytes of each piece. */
+static int follows_hints(struct procmap_child *child, void *arg)
+{
+	struct shared *shared = arg;
+	unsigned long i, nr = shared->write ? NR_WRITTEN : NR_APART;
+
+	if (!HOLDS(!procmap_sync(child)))
+		return 1;
+	for (i = 0; i < nr; i++) {
+		__u64 value = 0;
+
+		shared->ret = pvm_copy(shared->write, shared->target, shared->addr + i * APART,
+				       &value, sizeof(value), PROCESS_VM_NOWAIT);
+		if (!HOLDS(shared->ret == sizeof(value)) || !HOLDS(!value))
+			return 1;
+		shared->calls++;
+	}
+	if (!HOLDS(!procmap_send(child, 0)))
+		return 1;
+	return HOLDS(!procmap_sync(child)) ? 0 : 1;
+}
+
+FIXTURE(caller) {
+	struct cgroup cgroup;
+	struct procmap_child caller;
+	struct procmap_child target;
+	struct shared *shared;
+};
+
+FIXTURE_VARIANT(caller) {
+	bool write;
+};
+
+FIXTURE_VARIANT_ADD(caller, reads) {
+	.write = false,
+};
+
+FIXTURE_VARIANT_ADD(caller, writes) {
+	.write = true,
+};
+
+FIXTURE_SETUP(caller)
+{
+	__u64 addr;
+
+	self->shared = share();
+	ASSERT_NE(NULL, self->shared);
+	ASSERT_EQ(0, procmap_child_start(&self->target, has_space, NULL));
+	ASSERT_EQ(0, procmap_recv(&self->target, &addr));
+	self->shared->addr = (char *)(unsigned long)addr;
+	self->shared->target = self->target.pid;
+	self->shared->write = variant->write;
+	ASSERT_EQ(0, cgroup_make(&self->cgroup, "memory"));
+	ASSERT_EQ(0, procmap_child_start(&self->caller, follows_hints, self->shared));
+	ASSERT_EQ(0, cgroup_enter(&self->cgroup, self->caller.pid));
+}
+
+FIXTURE_TEARDOWN(caller)
+{
+	EXPECT_EQ(256 + SIGKILL, procmap_child_kill(&self->target));
+	EXPECT_EQ(0, cgroup_remove(&self->cgroup));
+}
+
+TEST_F_TIMEOUT(caller, pays_nothing_for_what_the_target_keeps, 240)
+{
+	char limit[32];
+	long before, after;
+
+	ASSERT_EQ(0, procmap_send(&self->caller, 0));
+	before = cgroup_count(&self->cgroup, "memory.current", NULL);
+	ASSERT_LE(0, before);
+	snprintf(limit, sizeof(limit), "%lu", before + ROOM);
+	ASSERT_EQ(0, cgroup_write(&self->cgroup, "memory.max", limit));
+	EXPECT_EQ(0, procmap_sync(&self->caller));
+	EXPECT_EQ(variant->write ? NR_WRITTEN : NR_APART, self->shared->calls);
+	after = cgroup_count(&self->cgroup, "memory.current", NULL);
+	TH_LOG("%lu calls: %ld kB charged", self->shared->calls, (after - before) / 1024);
+	EXPECT_GT(MAX_CHARGED, after - before);
+	EXPECT_EQ(0, cgroup_count(&self->cgroup, "memory.events", "oom_kill"));
+	procmap_send(&self->caller, 0);
+	EXPECT_EQ(0, procmap_child_wait(&self->caller));
+}
+
+/* A quota of 5 ms in 100 ms; who is out of it is off the processor for most of the 100 ms. */
+#define QUOTA		"5000 100000"
+#define WINDOW_NS	2000000000ULL
+#define NR_WINDOWS	4
+#define MAX_STALL_NS	30000000ULL
+#define RANGE		(1UL << 20)
+
+/* All the time, in calls that take long. */
+static int copies_always(struct procmap_child *child, void *arg)
+{
+	struct shared *shared = arg;
+	static char buffer[RANGE];
+
+	while (!__atomic_load_n(&shared->stop, __ATOMIC_ACQUIRE)) {
+		long ret = pvm_copy(shared->write, shared->target, shared->addr, buffer, RANGE,
+				    PROCESS_VM_NOWAIT);
+
+		if (!HOLDS(ret > 0 || ret == -EAGAIN))
+			return 1;
+		__atomic_add_fetch(&shared->calls, 1, __ATOMIC_RELAXED);
+	}
+	return 0;
+}
+
+/* The longest time that it takes to map and unmap a page. */
+static __u64 worst_mmap(struct shared *shared)
+{
+	__u64 start = pvm_now(), now = start, worst = 0;
+	unsigned int i = 0;
+
+	while (now - start < WINDOW_NS) {
+		__u64 before = pvm_now();
+		void *page = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
+				  -1, 0);
+
+		if (!HOLDS(page != MAP_FAILED) || !HOLDS(!munmap(page, 4096)))
+			return ~0ULL;
+		now = pvm_now();
+		if (now - before > worst)
+			worst = now - before;
+		/* What is written to has to be brought in again. */
+		if (shared->write && !(i++ % 64))
+			madvise(shared->addr, RANGE, MADV_DONTNEED);
+	}
+	return worst;
+}
+
+FIXTURE(quota) {
+	struct cgroup cgroup;
+	struct procmap_child caller;
+	struct shared *shared;
+	const char *lacking;
+};
+
+FIXTURE_VARIANT(quota) {
+	bool write;
+};
+
+FIXTURE_VARIANT_ADD(quota, reads) {
+	.write = false,
+};
+
+FIXTURE_VARIANT_ADD(quota, writes) {
+	.write = true,
+};
+
+FIXTURE_SETUP(quota)
+{
+	self->lacking = cgroup_lacking("cpu");
+	if (self->lacking)
+		return;
+	self->shared = share();
+	ASSERT_NE(NULL, self->shared);
+	self->shared->target = getpid();
+	self->shared->write = variant->write;
+	self->shared->addr = mmap(NULL, RANGE, PROT_READ | PROT_WRITE,
+				  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	ASSERT_NE(MAP_FAILED, self->shared->addr);
+	memset(self->shared->addr, BYTE, RANGE);
+	ASSERT_EQ(0, cgroup_make(&self->cgroup, "cpu"));
+	ASSERT_EQ(0, cgroup_write(&self->cgroup, "cpu.max", QUOTA));
+}
+
+FIXTURE_TEARDOWN(quota)
+{
+	if (!self->lacking)
+		EXPECT_EQ(0, cgroup_remove(&self->cgroup));
+}
+
+/*
+ * The host of a virtual machine may stop a processor for longer than that, but
+ * not in every window; a caller that is stopped with the lock held does it in each.
+ */
+TEST_F_TIMEOUT(quota, of_the_caller_does_not_stop_the_target, 240)
+{
+	__u64 alone, worst = ~0ULL;
+	int i;
+
+	if (self->lacking)
+		SKIP(return, "%s", self->lacking);
+	alone = worst_mmap(self->shared);
+	ASSERT_EQ(0, procmap_child_start(&self->caller, copies_always, self->shared));
+	ASSERT_EQ(0, cgroup_enter(&self->cgroup, self->caller.pid));
+	for (i = 0; i < NR_WINDOWS && worst > MAX_STALL_NS; i++) {
+		worst = worst_mmap(self->shared);
+		TH_LOG("%lu calls, stopped %ld times; mmap and munmap take %llu us at most, alone %llu",
+		       self->shared->calls, cgroup_count(&self->cgroup, "cpu.stat", "nr_throttled"),
+		       worst / 1000, alone / 1000);
+	}
+	EXPECT_GT(MAX_STALL_NS, worst);
+	EXPECT_LT(5, cgroup_count(&self->cgroup, "cpu.stat", "nr_throttled"));
+	EXPECT_LT(0, self->shared->calls);
+	__atomic_store_n(&self->shared->stop, true, __ATOMIC_RELEASE);
+	EXPECT_EQ(0, procmap_child_wait(&self->caller));
 }
 
 TEST_HARNESS_MAIN

@@ -19,6 +19,8 @@
 #define NR_HUGEPAGES	"/proc/sys/vm/nr_hugepages"
 #define KSM_RUN	"/sys/kernel/mm/ksm/run"
 #define HUGE	(2UL << 20)
+/* So much has room in 32 bits. */
+#define NR_APART	500
 #define VSYSCALL	0xffffffffff600000ULL
 #define BYTE	'b'
 #define NEW	'n'
@@ -672,7 +674,6 @@ FIXTURE_VARIANT_ADD(memory, secret) {
 FIXTURE_VARIANT_ADD(memory, shared_hole) {
 	.kind = {
 		.make = make_shared_hole,
-		.nowait_read = -EFAULT,
 		.nowait_write = -EFAULT,
 	},
 };
@@ -851,6 +852,87 @@ TEST_F(memory, NOWAIT_reads_any_part_of_it)
 			EXPECT_TRUE(pvm_all(t->data + size, PROCMAP_POISON, PVM_ROOM - size));
 		}
 	}
+}
+
+/* What others see of a page of the target: is it in its page tables? */
+static bool maps(pid_t pid, const char *addr)
+{
+	off_t at = (unsigned long)addr / page_size() * sizeof(__u64);
+	char path[64];
+	__u64 entry = 0;
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%d/pagemap", pid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (!HOLDS(fd >= 0) || !HOLDS(pread(fd, &entry, sizeof(entry), at) == sizeof(entry)))
+		return false;
+	close(fd);
+	return entry & PVM_PAGE_PRESENT;
+}
+
+/* To read is to look: nothing is mapped that was not. */
+TEST_F(memory, NOWAIT_maps_nothing_to_read_it)
+{
+	const struct kind *kind = &variant->kind;
+	bool before[PVM_ROOM / 4096];
+	struct tested *t = &self->t;
+	size_t at;
+
+	if (!t->runs)
+		SKIP(return, "%s: %s", _metadata->name, kind->lacks());
+	for (at = 0; at < t->size; at += page_size())
+		before[at / page_size()] = maps(t->child.pid, t->addr + at);
+	EXPECT_EQ(kind->nowait_read ? kind->nowait_read : t->size,
+		  copy(t, false, 0, t->size, PROCESS_VM_NOWAIT));
+	for (at = 0; at < t->size; at += page_size())
+		EXPECT_EQ(before[at / page_size()], maps(t->child.pid, t->addr + at));
+}
+
+static long page_tables_kb(pid_t pid)
+{
+	char path[64], line[128];
+	long kb = -1;
+	FILE *file;
+
+	snprintf(path, sizeof(path), "/proc/%d/status", pid);
+	file = fopen(path, "re");
+	while (file && kb < 0 && fgets(line, sizeof(line), file))
+		if (sscanf(line, "VmPTE: %ld kB", &kb) != 1)
+			kb = -1;
+	if (file)
+		fclose(file);
+	return kb;
+}
+
+/* Nobody has touched it, and each page is in a part that would need a page table of its own. */
+static bool make_far_apart(struct memory *memory)
+{
+	memory->size = NR_APART * HUGE;
+	memory->addr = mmap(NULL, memory->size, PROT_READ | PROT_WRITE,
+			    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	return HOLDS(memory->addr != MAP_FAILED);
+}
+
+TEST(NOWAIT_needs_no_page_tables_to_read)
+{
+	struct tested t = { .runs = false };
+	__u64 addr, size, byte;
+	long before;
+	size_t i;
+
+	ASSERT_EQ(0, procmap_child_start(&t.child, has_memory, make_far_apart));
+	ASSERT_EQ(0, procmap_recv(&t.child, &addr));
+	ASSERT_EQ(0, procmap_recv(&t.child, &size));
+	before = page_tables_kb(t.child.pid);
+	EXPECT_LT(0, before);
+	for (i = 0; i < NR_APART; i++) {
+		byte = PROCMAP_POISON;
+		ASSERT_EQ(sizeof(byte), pvm_copy(false, t.child.pid, (char *)(long)addr + i * HUGE,
+						 &byte, sizeof(byte), PROCESS_VM_NOWAIT));
+		ASSERT_EQ(0, byte);
+	}
+	EXPECT_EQ(before, page_tables_kb(t.child.pid));
+	procmap_child_kill(&t.child);
 }
 
 /* [vsyscall] is no memory of the process; whatever this kernel makes of it. */

@@ -283,7 +283,7 @@ const struct victim_kind victim_locked_unmapped = {
 	.start = start_locked,
 	.release = release_locked,
 	.mode = CACHES_IT,
-	.nowait = { -EFAULT, -EFAULT },
+	.nowait = { 1, -EFAULT },
 	.waits = { true, true },
 	.prefix = true,
 };
@@ -293,7 +293,7 @@ const struct victim_kind victim_locked_private = {
 	.start = start_locked,
 	.release = release_locked,
 	.mode = CACHES_IT_PRIVATELY,
-	.nowait = { -EFAULT, -EFAULT },
+	.nowait = { 1, -EFAULT },
 	.waits = { true, true },
 	.prefix = true,
 };

@@ -1,0 +1,431 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Who is the last to have an address space has to tear it down, and that may
+ * never end: a process has IO under way that is never answered, and is killed
+ * while a caller copies from it into memory that is late. With PROCESS_VM_NOWAIT
+ * the caller is never the last, so that each process ends by itself, and hundreds
+ * of such ends do not stop the end of others.
+ */
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <linux/aio_abi.h>
+
+#include "../procmap/fuse_server.h"
+#include "pvm_harness.h"
+
+/* Twice what a work queue runs at once. */
+#define NR_ENDS		1040
+#define BATCH		80
+#define NR_BATCHES	(NR_ENDS / BATCH)
+#define NR_INNOCENT	8
+#define INNOCENT	(16UL << 20)
+#define NR_REFUSED	24
+#define BYTE		'e'
+
+/* In memory that all share. */
+struct shared {
+	unsigned int ready;
+	pid_t target;
+	bool stop;
+	unsigned long refused;
+};
+
+/* A process, and one that copies from it into a page that is late. */
+struct pair {
+	pid_t target;
+	pid_t caller;
+};
+
+static struct pair pairs[NR_ENDS];
+static struct pair innocent[NR_INNOCENT];
+static char remote[16] = "eeeeeeeeeeeeeee";
+
+FIXTURE(last) {
+	struct fuse_server io;
+	struct fuse_server late;
+	struct shared *shared;
+	unsigned int nr;
+	int file;
+	char *pages;
+	bool serves_io, serves_late;
+	const char *lacking;
+};
+
+static char *late_page(FIXTURE_DATA(last) * self, unsigned int nr)
+{
+	return self->pages + nr * sysconf(_SC_PAGESIZE);
+}
+
+static int start_late(FIXTURE_DATA(last) * self)
+{
+	size_t size = (NR_BATCHES + 1) * sysconf(_SC_PAGESIZE);
+	struct fuse_server_file file = { .size = size };
+	int fd, ret = fuse_server_start(&self->late, &file, 1);
+
+	if (ret)
+		return ret;
+	self->serves_late = true;
+	fd = fuse_server_open(&self->late, 0, O_RDWR);
+	if (fd < 0)
+		return fd;
+	self->pages = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE, fd, 0);
+	close(fd);
+	if (self->pages == MAP_FAILED || madvise(self->pages, size, MADV_RANDOM))
+		return -errno;
+	return 0;
+}
+
+/* Reads that are not answered, and do not keep the one waiting who asks for them. */
+static int start_io(FIXTURE_DATA(last) * self)
+{
+	struct fuse_server_file file = { .size = sysconf(_SC_PAGESIZE) };
+	int ret = fuse_server_start_flags(&self->io, &file, 1, FUSE_ASYNC_DIO);
+
+	if (ret)
+		return ret;
+	self->serves_io = true;
+	self->file = fuse_server_open(&self->io, 0, O_RDONLY | O_DIRECT);
+	if (self->file < 0)
+		return self->file;
+	return fuse_server_stall(&self->io, 0, FUSE_READ);
+}
+
+FIXTURE_SETUP(last)
+{
+	self->lacking = fuse_server_lacking();
+	if (self->lacking)
+		return;
+	memset(pairs, 0, sizeof(pairs));
+	memset(innocent, 0, sizeof(innocent));
+	self->shared = mmap(NULL, sizeof(*self->shared), PROT_READ | PROT_WRITE,
+			    MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	ASSERT_NE(MAP_FAILED, self->shared);
+	ASSERT_EQ(0, start_late(self));
+	ASSERT_EQ(0, start_io(self));
+}
+
+static void end_pair(const struct pair *pair)
+{
+	if (pair->target > 0)
+		kill(pair->target, SIGKILL);
+	if (pair->caller > 0)
+		kill(pair->caller, SIGKILL);
+}
+
+/* Without the servers nobody has to be waited for. */
+FIXTURE_TEARDOWN(last)
+{
+	unsigned int i;
+
+	for (i = 0; i < NR_ENDS; i++)
+		end_pair(&pairs[i]);
+	for (i = 0; i < NR_INNOCENT; i++)
+		end_pair(&innocent[i]);
+	if (self->serves_io)
+		fuse_server_stop(&self->io);
+	if (self->serves_late)
+		fuse_server_stop(&self->late);
+	while (waitpid(-1, NULL, 0) > 0)
+		;
+}
+
+static pid_t spawn(void)
+{
+	pid_t parent = getpid(), pid = fork();
+
+	if (!pid && (prctl(PR_SET_PDEATHSIG, SIGKILL) || getppid() != parent))
+		_exit(1);
+	return pid;
+}
+
+static void tell_and_wait(struct shared *shared)
+{
+	__atomic_add_fetch(&shared->ready, 1, __ATOMIC_RELEASE);
+	for (;;)
+		pause();
+}
+
+static void has_io(FIXTURE_DATA(last) * self)
+{
+	size_t page = sysconf(_SC_PAGESIZE);
+	struct iocb iocb = {
+		.aio_lio_opcode = IOCB_CMD_PREAD,
+		.aio_fildes = self->file,
+		.aio_nbytes = page,
+	};
+	struct iocb *list = &iocb;
+	aio_context_t context = 0;
+	void *buffer = mmap(NULL, page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	iocb.aio_buf = (unsigned long)buffer;
+	if (!HOLDS(buffer != MAP_FAILED) || !HOLDS(!syscall(__NR_io_setup, 1, &context)) ||
+	    !HOLDS(syscall(__NR_io_submit, context, 1, &list) == 1))
+		_exit(1);
+	tell_and_wait(self->shared);
+}
+
+static void has_memory(FIXTURE_DATA(last) * self)
+{
+	char *memory = mmap(NULL, INNOCENT, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
+			    -1, 0);
+
+	if (!HOLDS(memory != MAP_FAILED))
+		_exit(1);
+	memset(memory, BYTE, INNOCENT);
+	tell_and_wait(self->shared);
+}
+
+static void copies(FIXTURE_DATA(last) * self, pid_t target, unsigned int page)
+{
+	char *local = late_page(self, page);
+
+	_exit(HOLDS(pvm_copy(false, target, remote, local, sizeof(remote),
+			     PROCESS_VM_NOWAIT) == sizeof(remote)) ? 0 : 1);
+}
+
+static bool becomes(const unsigned int *count, unsigned int value, int ms)
+{
+	for (; ms > 0 && __atomic_load_n(count, __ATOMIC_ACQUIRE) != value; ms -= 10)
+		usleep(10000);
+	return __atomic_load_n(count, __ATOMIC_ACQUIRE) == value;
+}
+
+static bool is_in_state(pid_t pid, char state)
+{
+	int waited;
+
+	for (waited = 0; waited < 4 * PVM_SOON_MS; waited += 10) {
+		if (pvm_thread_state(pid, pid) == state)
+			return true;
+		usleep(10000);
+	}
+	return false;
+}
+
+static bool start_targets(FIXTURE_DATA(last) * self, struct pair *list, unsigned int nr,
+			  void (*fn)(FIXTURE_DATA(last) * self))
+{
+	unsigned int i;
+
+	self->shared->ready = 0;
+	for (i = 0; i < nr; i++) {
+		list[i].target = spawn();
+		if (!list[i].target)
+			fn(self);
+		if (!HOLDS(list[i].target > 0))
+			return false;
+	}
+	return HOLDS(becomes(&self->shared->ready, nr, 4 * PVM_SOON_MS));
+}
+
+static bool start_callers(FIXTURE_DATA(last) * self, struct pair *list, unsigned int nr,
+			  unsigned int page)
+{
+	unsigned int i;
+
+	for (i = 0; i < nr; i++) {
+		list[i].caller = spawn();
+		if (!list[i].caller)
+			copies(self, list[i].target, page);
+		if (!HOLDS(list[i].caller > 0))
+			return false;
+	}
+	for (i = 0; i < nr; i++)
+		if (!HOLDS(is_in_state(list[i].caller, 'D')))
+			return false;
+	return true;
+}
+
+static bool end_callers(struct pair *list, unsigned int nr)
+{
+	unsigned int i;
+	int status;
+
+	for (i = 0; i < nr; i++) {
+		if (!HOLDS(waitpid(list[i].caller, &status, 0) == list[i].caller) ||
+		    !HOLDS(!status))
+			return false;
+		list[i].caller = 0;
+	}
+	return true;
+}
+
+/* The targets are killed while the callers copy; the page comes only then. */
+static bool kill_while_copying(FIXTURE_DATA(last) * self, struct pair *list, unsigned int nr,
+			       unsigned int page, char state)
+{
+	unsigned int i;
+
+	if (!HOLDS(!fuse_server_stall(&self->late, 0, FUSE_READ)) ||
+	    !start_callers(self, list, nr, page))
+		return false;
+	for (i = 0; i < nr; i++)
+		kill(list[i].target, SIGKILL);
+	for (i = 0; i < nr; i++)
+		if (!HOLDS(is_in_state(list[i].target, state)))
+			return false;
+	return HOLDS(!fuse_server_release(&self->late, 0, FUSE_READ)) && end_callers(list, nr);
+}
+
+/* As many ends that cannot come as no work queue has workers for. */
+static bool fill(FIXTURE_DATA(last) * self, char state)
+{
+	unsigned int i;
+
+	for (i = 0; i < NR_BATCHES; i++)
+		if (!start_targets(self, pairs + i * BATCH, BATCH, has_io) ||
+		    !kill_while_copying(self, pairs + i * BATCH, BATCH, i, state))
+			return false;
+	return true;
+}
+
+static long available_kb(void)
+{
+	char line[128];
+	FILE *file = fopen("/proc/meminfo", "re");
+	long kb = -1;
+
+	while (file && kb < 0 && fgets(line, sizeof(line), file))
+		if (sscanf(line, "MemAvailable: %ld kB", &kb) != 1)
+			kb = -1;
+	if (file)
+		fclose(file);
+	return kb;
+}
+
+/* What is still missing when there was time enough to free it. */
+static long missing_kb(long before)
+{
+	long kb = 0;
+	int waited;
+
+	for (waited = 0; waited < PVM_SOON_MS; waited += 100) {
+		kb = before - available_kb();
+		if (kb < (long)(INNOCENT >> 10))
+			break;
+		usleep(100000);
+	}
+	return kb;
+}
+
+static void reap(struct pair *list, unsigned int nr)
+{
+	for (; nr; nr--, list++) {
+		waitpid(list->target, NULL, 0);
+		list->target = 0;
+	}
+}
+
+TEST_F_TIMEOUT(last, each_process_ends_by_itself, 600)
+{
+	if (self->lacking)
+		SKIP(return, "%s", self->lacking);
+	ASSERT_TRUE(fill(self, 'D'));
+	/* Now the answers come, and all end. */
+	ASSERT_EQ(0, fuse_server_release(&self->io, 0, FUSE_READ));
+	reap(pairs, NR_ENDS);
+}
+
+/*
+ * Beside those: processes that have nothing to wait for. Where a caller can be
+ * the last (state Z), it is asked for all the same what becomes of their memory.
+ */
+TEST_F_TIMEOUT(last, memory_of_others_is_freed_beside_ends_that_cannot_come, 600)
+{
+	char state = getenv("PROCESS_VM_CALLER_IS_LAST") ? 'Z' : 'D';
+	long before, missing;
+
+	if (self->lacking)
+		SKIP(return, "%s", self->lacking);
+	ASSERT_TRUE(fill(self, state));
+	before = available_kb();
+	ASSERT_TRUE(start_targets(self, innocent, NR_INNOCENT, has_memory));
+	ASSERT_TRUE(kill_while_copying(self, innocent, NR_INNOCENT, NR_BATCHES, 'Z'));
+	reap(innocent, NR_INNOCENT);
+	missing = missing_kb(before);
+	TH_LOG("%d ends that cannot come; of %ld kB of others, %ld are not freed", NR_ENDS,
+	       NR_INNOCENT * (long)(INNOCENT >> 10), missing);
+	EXPECT_GT(INNOCENT >> 10, missing);
+}
+
+static void *is_refused(void *arg)
+{
+	struct shared *shared = arg;
+	char byte;
+
+	while (!__atomic_load_n(&shared->stop, __ATOMIC_RELAXED)) {
+		pid_t pid = __atomic_load_n(&shared->target, __ATOMIC_ACQUIRE);
+
+		if (pid && pvm_copy(false, pid, remote, &byte, 1, PROCESS_VM_NOWAIT) == -EPERM)
+			__atomic_add_fetch(&shared->refused, 1, __ATOMIC_RELAXED);
+	}
+	return NULL;
+}
+
+/* Two threads of somebody who may not even ask. */
+static pid_t start_refused(struct shared *shared)
+{
+	pid_t pid = spawn();
+	pthread_t thread;
+
+	if (pid)
+		return pid;
+	if (!HOLDS(!procmap_drop_root()) ||
+	    !HOLDS(!pthread_create(&thread, NULL, is_refused, shared)))
+		_exit(1);
+	is_refused(shared);
+	pthread_join(thread, NULL);
+	_exit(0);
+}
+
+static bool end_while_asked_for(FIXTURE_DATA(last) * self)
+{
+	struct shared *shared = self->shared;
+	unsigned long refused;
+
+	if (!start_targets(self, innocent, 1, has_memory))
+		return false;
+	refused = __atomic_load_n(&shared->refused, __ATOMIC_RELAXED);
+	__atomic_store_n(&shared->target, innocent[0].target, __ATOMIC_RELEASE);
+	while (__atomic_load_n(&shared->refused, __ATOMIC_RELAXED) < refused + 10)
+		usleep(1000);
+	kill(innocent[0].target, SIGKILL);
+	reap(innocent, 1);
+	return true;
+}
+
+TEST_F_TIMEOUT(last, a_caller_who_is_refused_holds_nothing, 600)
+{
+	char state = getenv("PROCESS_VM_CALLER_IS_LAST") ? 'Z' : 'D';
+	struct shared *shared = self->shared;
+	long before, missing;
+	int i, status = 1;
+	pid_t caller;
+
+	if (self->lacking)
+		SKIP(return, "%s", self->lacking);
+	if (geteuid())
+		SKIP(return, "to be refused, one of two users needs root");
+	ASSERT_TRUE(fill(self, state));
+	caller = start_refused(shared);
+	ASSERT_LT(0, caller);
+	before = available_kb();
+	for (i = 0; i < NR_REFUSED; i++)
+		ASSERT_TRUE(end_while_asked_for(self));
+	missing = missing_kb(before);
+	__atomic_store_n(&shared->stop, true, __ATOMIC_RELAXED);
+	EXPECT_EQ(caller, waitpid(caller, &status, 0));
+	EXPECT_EQ(0, status);
+	TH_LOG("%lu calls refused; of %ld kB of others, %ld are not freed", shared->refused,
+	       NR_REFUSED * (long)(INNOCENT >> 10), missing);
+	EXPECT_GT(INNOCENT >> 10, missing);
+}
+
+TEST_HARNESS_MAIN
