@@ -12,17 +12,21 @@
  * processor for as long as it holds mmap_lock.
  */
 #include <linux/backing-dev.h>
+#include <linux/completion.h>
 #include <linux/hugetlb.h>
 #include <linux/init.h>
+#include <linux/list.h>
 #include <linux/memcontrol.h>
 #include <linux/minmax.h>
 #include <linux/mm.h>
 #include <linux/mm_visit.h>
 #include <linux/mmu_context.h>
+#include <linux/outer_user.h>
 #include <linux/pagemap.h>
 #include <linux/sched/mm.h>
 #include <linux/sched/signal.h>
 #include <linux/secretmem.h>
+#include <linux/spinlock.h>
 #include <linux/workqueue.h>
 
 #include "process_vm.h"
@@ -40,19 +44,29 @@
 /* How often the caller's buffer, just faulted in, is gone when it is copied from. */
 #define NOWAIT_COPIES	16
 
-/*
- * One worker, and never a second: a write may need a fault for each page, which is nothing but work
- * for the processor. Whoever asks for many of them gets one processor's time for it.
+/**
+ * struct nowait_fault - a fault that the worker handles
+ * @users: in nowait_users, if this is the oldest fault of its user
+ * @same: the ring of all faults of that user, in the order in which they came
+ * @user: who waits for it
+ * @done: it has been handled
+ * @mm: the address space, its mm_count held
+ * @addr: where
+ * @err: what came of it
  */
-static struct workqueue_struct *nowait_wq;
-
-/* A fault that a worker handles. */
 struct nowait_fault {
-	struct work_struct work;
+	struct list_head users;
+	struct list_head same;
+	struct outer_user user;
+	struct completion done;
 	struct mm_struct *mm;
 	unsigned long addr;
 	int err;
 };
+
+/* Of each user who waits, the oldest fault; and the lock that protects this list and all rings. */
+static LIST_HEAD(nowait_users);
+static DEFINE_SPINLOCK(nowait_lock);
 
 /* The pages of one turn, and how they are held. */
 struct nowait_pages {
@@ -94,42 +108,98 @@ static int nowait_no_visit(struct mm_struct *mm)
 }
 
 /* What the fault allocates is the target's for good: the target is charged. */
-static void nowait_fault_fn(struct work_struct *work)
+static int nowait_fault_handle(const struct nowait_fault *fault)
 {
-	struct nowait_fault *fault = container_of(work, struct nowait_fault, work);
 	struct mem_cgroup *memcg, *old;
+	int err;
 
-	if (!mm_visit_trylock(fault->mm)) {
-		fault->err = nowait_no_visit(fault->mm);
-		return;
-	}
+	if (!mm_visit_trylock(fault->mm))
+		return nowait_no_visit(fault->mm);
 	memcg = get_mem_cgroup_from_mm(fault->mm);
 	old = set_active_memcg(memcg);
-	fault->err = nowait_fault_visiting(fault->mm, fault->addr);
+	err = nowait_fault_visiting(fault->mm, fault->addr);
 	set_active_memcg(old);
 	mem_cgroup_put(memcg);
 	mm_visit_unlock(fault->mm);
+	return err;
+}
+
+static void nowait_fault_add(struct nowait_fault *fault)
+{
+	struct nowait_fault *oldest;
+
+	spin_lock(&nowait_lock);
+	list_for_each_entry(oldest, &nowait_users, users) {
+		if (outer_user_eq(&oldest->user, &fault->user)) {
+			list_add_tail(&fault->same, &oldest->same);
+			goto unlock;
+		}
+	}
+	list_add_tail(&fault->users, &nowait_users);
+unlock:
+	spin_unlock(&nowait_lock);
+}
+
+/* Users take turns: the next fault of this one comes when all others had theirs. */
+static struct nowait_fault *nowait_fault_next(void)
+{
+	struct nowait_fault *fault;
+
+	spin_lock(&nowait_lock);
+	fault = list_first_entry_or_null(&nowait_users, struct nowait_fault, users);
+	if (fault) {
+		list_del(&fault->users);
+		if (!list_empty(&fault->same))
+			list_add_tail(&list_next_entry(fault, same)->users, &nowait_users);
+		list_del(&fault->same);
+	}
+	spin_unlock(&nowait_lock);
+	return fault;
+}
+
+static void nowait_work_fn(struct work_struct *work)
+{
+	struct nowait_fault *fault;
+
+	while ((fault = nowait_fault_next())) {
+		fault->err = nowait_fault_handle(fault);
+		complete(&fault->done);
+		cond_resched();
+	}
 }
 
 /*
- * A fault may be preempted, which is why the caller does not handle it: with mmap_lock held it might
- * get no processor for long, by its quota. The worker has none. The caller waits for faults that
- * others asked for before, each at most once, and none of these waits for anything.
+ * One worker for all faults, and never a second: they are nothing but work for the processor, and
+ * whoever asks for many gets one processor's time for it.
+ */
+static struct workqueue_struct *nowait_wq;
+static DECLARE_WORK(nowait_work, nowait_work_fn);
+
+/*
+ * A fault may be preempted. That is why the caller does not handle it: with mmap_lock held it might
+ * get no processor for long, by its quota. The worker has none. The caller waits for one fault of
+ * each other user, and for those that its own user asked for before. None of these waits for
+ * anything but the processor.
  */
 static int nowait_fault(struct mm_struct *mm, unsigned long addr)
 {
-	struct nowait_fault fault = { .mm = mm, .addr = addr };
+	struct nowait_fault fault = {
+		.same = LIST_HEAD_INIT(fault.same),
+		.user = outer_user(current_cred()),
+		.done = COMPLETION_INITIALIZER_ONSTACK(fault.done),
+		.mm = mm,
+		.addr = addr,
+	};
 
 	if (!nowait_wq)
 		return -EFAULT;
-	INIT_WORK_ONSTACK(&fault.work, nowait_fault_fn);
-	queue_work(nowait_wq, &fault.work);
-	flush_work(&fault.work);
-	destroy_work_on_stack(&fault.work);
+	nowait_fault_add(&fault);
+	queue_work(nowait_wq, &nowait_work);
+	wait_for_completion(&fault.done);
 	return fault.err;
 }
 
-/* A worker of its own, made now: the queue does not wait for memory to make another. */
+/* WQ_MEM_RECLAIM: never wait for the memory that a new worker takes. */
 static int __init nowait_init(void)
 {
 	nowait_wq = alloc_ordered_workqueue("process_vm", WQ_HIGHPRI | WQ_MEM_RECLAIM);
