@@ -2,7 +2,7 @@
 /*
  * A reader that rarely runs walks over VMAs with holes between them, beside a
  * writer that is at work in quite another place: it must not pay more than who
- * reads the text, nor go to mmap_lock for the holes.
+ * reads the text, nor go to mmap_lock for the holes, but for one a pass at most.
  */
 #include <fcntl.h>
 #include <sched.h>
@@ -17,8 +17,6 @@
 /* What the writer changes all the time; the pages are there. */
 #define UNRELATED	(16UL << 20)
 #define MIN_VMAS	100
-/* Of so many holes one may have had to be looked at under mmap_lock. */
-#define MMAP_SHARE	100
 /* All share a processor: who is woken there by the reader runs in its place. */
 #define CPU		0
 /* For all passes of the reader */
@@ -223,7 +221,7 @@ TEST_F_TIMEOUT(beside, a_walk_over_holes_is_not_slower_than_the_text, 280)
 		figures->passes, scene->nr, figures->text_ns / 1000, figures->query_ns / 1000,
 		figures->mmap);
 	EXPECT_GE(figures->text_ns, figures->query_ns);
-	EXPECT_GE(scene->passes * scene->nr / MMAP_SHARE, figures->mmap);
+	EXPECT_GE(scene->passes, figures->mmap);
 }
 
 TEST_HARNESS_MAIN

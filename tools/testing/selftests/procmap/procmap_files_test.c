@@ -142,12 +142,13 @@ static unsigned int stuck_threads(void)
 	return nr;
 }
 
-static bool all_get_stuck(unsigned int nr)
+/* All but the first, who waits for the server, wait for the page that it has locked. */
+static bool others_get_stuck(unsigned int nr)
 {
 	unsigned int looks;
 
 	for (looks = 0; looks < LOOKS; looks++) {
-		if (stuck_threads() >= nr)
+		if (stuck_threads() + 1 >= nr)
 			return true;
 		usleep(100000);
 	}
@@ -166,7 +167,8 @@ static int attacks(struct procmap_child *child, void *arg)
 	for (i = 0; i < attack->nr; i++)
 		if (!HOLDS(start_query(attack, i)))
 			return 1;
-	if (!HOLDS(all_get_stuck(attack->nr)) ||
+	if (!HOLDS(others_get_stuck(attack->nr)) || !HOLDS(!procmap_send(child, 0)) ||
+	    !HOLDS(!procmap_sync(child)) ||
 	    !HOLDS(!munmap(attack->mapping, attack->nr * sysconf(_SC_PAGESIZE))) ||
 	    !HOLDS(!procmap_send(child, 0)))
 		return 1;
@@ -236,14 +238,22 @@ struct asking {
 	char *spot;
 };
 
+/* Most of the time in the kernel: nothing is checked but what the call returns. */
 static void *asks_for_names(void *arg)
 {
 	const struct asking *asking = arg;
-	struct procmap_call call;
+	char name[64];
 	int ret;
 
 	do {
-		ret = stall_ask(asking->maps, (unsigned long)asking->spot, 0, &call);
+		struct procmap_query q = {
+			.size = sizeof(q),
+			.query_addr = (unsigned long)asking->spot,
+			.vma_name_addr = (unsigned long)name,
+			.vma_name_size = sizeof(name),
+		};
+
+		ret = procmap_ioctl(asking->maps, &q);
 	} while (!ret || ret == -ENOENT);
 	return HOLDS(ret == -ESRCH) ? arg : NULL;
 }
@@ -307,12 +317,25 @@ static int closed(struct fuse_server *server, unsigned int file)
 	return nr;
 }
 
+/* Returns when all files have been unmapped and closed, and no query has returned. */
+static int start_attack(struct procmap_child *attacker, struct attack *attack)
+{
+	int ret = procmap_child_start(attacker, attacks, attack);
+
+	if (!ret)
+		ret = procmap_sync(attacker);
+	if (!ret)
+		ret = fuse_server_wait_held(attack->names, NAME_FILE, FUSE_READ, SOON_MS, NULL);
+	if (!ret)
+		ret = procmap_send(attacker, 0);
+	return ret ? ret : procmap_sync(attacker);
+}
+
 TEST_F_TIMEOUT(files, a_file_is_closed_while_its_name_cannot_be_written, 120)
 {
 	struct attack attack = { .server = &self->server, .names = &self->names, .nr = 1 };
 
-	ASSERT_EQ(0, procmap_child_start(&self->attacker, attacks, &attack));
-	ASSERT_EQ(0, procmap_sync(&self->attacker));
+	ASSERT_EQ(0, start_attack(&self->attacker, &attack));
 	EXPECT_EQ(1, closed(&self->server, 0));
 	EXPECT_EQ(0, fuse_server_release(&self->names, NAME_FILE, FUSE_READ));
 	EXPECT_EQ(256 + SIGKILL, procmap_child_kill(&self->attacker));
@@ -320,9 +343,9 @@ TEST_F_TIMEOUT(files, a_file_is_closed_while_its_name_cannot_be_written, 120)
 }
 
 /*
- * From now on whoever closes one of the files waits, and for ever: the server is to
- * be told when they were changed. No process may inherit @fds: it would have to
- * tell the server, too, as soon as it ends.
+ * From now on whoever closes one of the files waits, and for ever: there is a page
+ * to be written back. No process may inherit @fds: it would wait, too, as soon as it
+ * ends.
  */
 static int let_nobody_close(struct fuse_server *server, int *fds)
 {
@@ -333,7 +356,7 @@ static int let_nobody_close(struct fuse_server *server, int *fds)
 		fds[i] = fuse_server_open(server, i, O_RDWR);
 		if (fds[i] < 0)
 			return fds[i];
-		ret = fuse_server_stall(server, i, FUSE_SETATTR);
+		ret = fuse_server_stall(server, i, FUSE_WRITE);
 		if (ret)
 			return ret;
 		if (pwrite(fds[i], "", 1, 0) != 1)
@@ -347,10 +370,8 @@ static int attack_with(struct fuse_server *server, struct fuse_server *names, un
 		       struct procmap_child *attacker, int *fds)
 {
 	struct attack attack = { .server = server, .names = names, .nr = nr };
-	int ret = procmap_child_start(attacker, attacks, &attack);
+	int ret = start_attack(attacker, &attack);
 
-	if (!ret)
-		ret = procmap_sync(attacker);
 	if (!ret)
 		ret = let_nobody_close(server, fds);
 	if (!ret)
@@ -358,6 +379,17 @@ static int attack_with(struct fuse_server *server, struct fuse_server *names, un
 	/* The names have been written, the queries come to their ends. */
 	usleep(NEVER_MS * 1000);
 	return ret;
+}
+
+/* How many are being written back, because somebody closes them. */
+static int being_closed(struct fuse_server *server)
+{
+	unsigned int i;
+	int nr = 0;
+
+	for (i = 0; i < NR_FILES; i++)
+		nr += fuse_server_count(server, i, FUSE_WRITE);
+	return nr;
 }
 
 static void closed_files_are_unlocked(struct __test_metadata *_metadata,
@@ -372,15 +404,17 @@ static void closed_files_are_unlocked(struct __test_metadata *_metadata,
 	asking.maps = procmap_open(child.pid);
 	ASSERT_LE(0, asking.maps);
 	ASSERT_EQ(0, procmap_child_start(&asker, asks_until_the_end, &asking));
-	if (nr)
+	if (nr) {
 		ASSERT_EQ(0, attack_with(server, names, nr, &attacker, fds));
+		EXPECT_EQ(0, being_closed(server));
+	}
 	ASSERT_EQ(0, procmap_send(&child, 0));
 	EXPECT_EQ(0, procmap_child_wait(&child));
 	EXPECT_EQ(0, procmap_child_wait(&asker));
 	if (!nr)
 		return;
 	for (i = 0; i < NR_FILES; i++)
-		EXPECT_EQ(0, fuse_server_release(server, i, FUSE_SETATTR));
+		EXPECT_EQ(0, fuse_server_release(server, i, FUSE_WRITE));
 	for (i = 0; i < NR_FILES; i++)
 		close(fds[i]);
 	EXPECT_EQ(256 + SIGKILL, procmap_child_kill(&attacker));
