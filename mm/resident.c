@@ -321,6 +321,19 @@ static struct page *resident_pte_page(struct vm_area_struct *vma, unsigned long 
 	return non_swap_entry(entry) ? NULL : resident_swap_page(entry);
 }
 
+static struct page *resident_table_page(struct vm_area_struct *vma, unsigned long address,
+					pmd_t *pmd)
+{
+	spinlock_t *ptl = pte_lockptr(vma->vm_mm, pmd);
+	pte_t *pte = pte_offset_map(pmd, address);
+	struct page *page;
+
+	spin_lock(ptl);
+	page = resident_pte_page(vma, address, *pte);
+	pte_unmap_unlock(pte, ptl);
+	return page;
+}
+
 /**
  * resident_page - find the page that a read fault would map, and map nothing
  * @vma: VMA that covers @address; its flags and the caller's rights were checked
@@ -334,25 +347,18 @@ static struct page *resident_pte_page(struct vm_area_struct *vma, unsigned long 
  */
 struct page *resident_page(struct vm_area_struct *vma, unsigned long address)
 {
-	struct page *page;
-	spinlock_t *ptl;
 	pmd_t *pmd;
-	pte_t *pte;
 
 	if (!resident_vma(vma))
 		return NULL;
 
 	pmd = mm_find_pmd(vma->vm_mm, address);
 	if (!pmd || pmd_none(pmd_read_atomic(pmd))) {
-		/* Without the lock: pairs with the barrier of the exchange that empties a huge pmd */
+		/* No lock: pairs with the full barrier of who exchanges a huge pmd for nothing */
 		smp_rmb();
 		return resident_absent_page(vma, address);
 	}
 	if (pmd_trans_unstable(pmd))
 		return ERR_PTR(-EAGAIN);
-
-	pte = pte_offset_map_lock(vma->vm_mm, pmd, address, &ptl);
-	page = resident_pte_page(vma, address, *pte);
-	pte_unmap_unlock(pte, ptl);
-	return page;
+	return resident_table_page(vma, address, pmd);
 }

@@ -23,7 +23,7 @@
 /* What a caller may have beyond that at the start: less than the page tables of NR_APART pages. */
 #define ROOM		(8UL << 20)
 #define NR_WRITTEN	1000
-#define MAX_CHARGED	(1UL << 20)
+#define MAX_CHARGED	0x100000L
 
 static void __attribute__((constructor)) cgroup_require(void)
 {
@@ -265,7 +265,7 @@ TEST_F_TIMEOUT(caller, pays_nothing_for_what_the_target_keeps, 240)
 #define WINDOW_NS	2000000000ULL
 #define NR_WINDOWS	4
 #define MAX_STALL_NS	30000000ULL
-#define RANGE		(1UL << 20)
+#define RANGE		0x100000UL
 
 /* All the time, in calls that take long. */
 static int copies_always(struct procmap_child *child, void *arg)
@@ -365,7 +365,7 @@ TEST_F_TIMEOUT(quota, of_the_caller_does_not_stop_the_target, 240)
 	ASSERT_EQ(0, cgroup_enter(&self->cgroup, self->caller.pid));
 	for (i = 0; i < NR_WINDOWS && worst > MAX_STALL_NS; i++) {
 		worst = worst_mmap(self->shared);
-		TH_LOG("%lu calls, stopped %ld times; mmap and munmap take %llu us at most, alone %llu",
+		TH_LOG("%lu calls, stopped %ld times; mmap and munmap: %llu us at most, alone %llu",
 		       self->shared->calls, cgroup_count(&self->cgroup, "cpu.stat", "nr_throttled"),
 		       worst / 1000, alone / 1000);
 	}

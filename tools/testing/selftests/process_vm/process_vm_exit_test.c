@@ -81,14 +81,17 @@ static int reads_for_long(struct procmap_child *child, void *arg)
 		.local = local, .nr_local = NR_PIECES, .remote = remote, .nr_remote = NR_PIECES,
 	};
 	char *buffer = reader->shared->buffer;
+	long ret;
 	int i;
 
 	for (i = 0; i < NR_PIECES; i++) {
 		local[i] = (struct iovec) { buffer, PIECE };
 		remote[i] = (struct iovec) { reader->victim->addr, PIECE };
 	}
-	reader->shared->ret = pvm_call(&call);
-	return HOLDS(reader->shared->ret < (long)PIECE || pvm_all(buffer, VICTIM_BYTE, PIECE)) ? 0 : 1;
+	ret = pvm_call(&call);
+	reader->shared->ret = ret;
+	return HOLDS(ret > 0) &&
+	       HOLDS(pvm_all(buffer, VICTIM_BYTE, ret < PIECE ? ret : PIECE)) ? 0 : 1;
 }
 
 FIXTURE(last) {

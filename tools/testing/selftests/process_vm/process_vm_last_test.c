@@ -9,6 +9,7 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -20,14 +21,23 @@
 #include "../procmap/fuse_server.h"
 #include "pvm_harness.h"
 
-/* Twice what a work queue runs at once. */
-#define NR_ENDS		1040
-#define BATCH		80
-#define NR_BATCHES	(NR_ENDS / BATCH)
+/*
+ * More than a work queue runs at once, and twice that where it takes no longer than
+ * FILL_NS: a debug kernel reports who waits for two minutes.
+ */
+/* A server has as many reads under way as do_init() of it allows: each batch has its own server. */
+#define BATCH		12
+#define MIN_BATCHES	44
+#define NR_BATCHES	88
+#define NR_ENDS		(NR_BATCHES * BATCH)
+#define FILL_NS		30000000000ULL
 #define NR_INNOCENT	8
 #define INNOCENT	(16UL << 20)
 #define NR_REFUSED	24
 #define BYTE		'e'
+#define NR_FLOOD	16
+#define NR_FLOOD_CALLS	50
+#define MAX_FLOOD_NS	2000000000ULL
 
 /* In memory that all share. */
 struct shared {
@@ -48,13 +58,14 @@ static struct pair innocent[NR_INNOCENT];
 static char remote[16] = "eeeeeeeeeeeeeee";
 
 FIXTURE(last) {
-	struct fuse_server io;
+	struct fuse_server io[NR_BATCHES];
+	unsigned int nr_io;
 	struct fuse_server late;
 	struct shared *shared;
 	unsigned int nr;
 	int file;
 	char *pages;
-	bool serves_io, serves_late;
+	bool serves_late;
 	const char *lacking;
 };
 
@@ -82,19 +93,20 @@ static int start_late(FIXTURE_DATA(last) * self)
 	return 0;
 }
 
-/* Reads that are not answered, and do not keep the one waiting who asks for them. */
+/* One more server whose reads are not answered, and do not keep the one waiting who asks for them. */
 static int start_io(FIXTURE_DATA(last) * self)
 {
 	struct fuse_server_file file = { .size = sysconf(_SC_PAGESIZE) };
-	int ret = fuse_server_start_flags(&self->io, &file, 1, FUSE_ASYNC_DIO);
+	struct fuse_server *io = &self->io[self->nr_io];
+	int ret = fuse_server_start_flags(io, &file, 1, FUSE_ASYNC_DIO);
 
 	if (ret)
 		return ret;
-	self->serves_io = true;
-	self->file = fuse_server_open(&self->io, 0, O_RDONLY | O_DIRECT);
+	self->nr_io++;
+	self->file = fuse_server_open(io, 0, O_RDONLY | O_DIRECT);
 	if (self->file < 0)
 		return self->file;
-	return fuse_server_stall(&self->io, 0, FUSE_READ);
+	return fuse_server_stall(io, 0, FUSE_READ);
 }
 
 FIXTURE_SETUP(last)
@@ -108,7 +120,6 @@ FIXTURE_SETUP(last)
 			    MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	ASSERT_NE(MAP_FAILED, self->shared);
 	ASSERT_EQ(0, start_late(self));
-	ASSERT_EQ(0, start_io(self));
 }
 
 static void end_pair(const struct pair *pair)
@@ -128,8 +139,8 @@ FIXTURE_TEARDOWN(last)
 		end_pair(&pairs[i]);
 	for (i = 0; i < NR_INNOCENT; i++)
 		end_pair(&innocent[i]);
-	if (self->serves_io)
-		fuse_server_stop(&self->io);
+	for (i = 0; i < self->nr_io; i++)
+		fuse_server_stop(&self->io[i]);
 	if (self->serves_late)
 		fuse_server_stop(&self->late);
 	while (waitpid(-1, NULL, 0) > 0)
@@ -209,6 +220,20 @@ static bool is_in_state(pid_t pid, char state)
 	return false;
 }
 
+/* In the copy: whoever asks the server for the page sleeps otherwise than who waits for the same. */
+static bool gets_stuck(pid_t pid)
+{
+	int waited, stuck = 0;
+
+	for (waited = 0; waited < 4 * PVM_SOON_MS && stuck < 5; waited += 10) {
+		char state = pvm_thread_state(pid, pid);
+
+		stuck = state == 'D' || state == 'S' ? stuck + 1 : 0;
+		usleep(10000);
+	}
+	return stuck == 5;
+}
+
 static bool start_targets(FIXTURE_DATA(last) * self, struct pair *list, unsigned int nr,
 			  void (*fn)(FIXTURE_DATA(last) * self))
 {
@@ -237,8 +262,10 @@ static bool start_callers(FIXTURE_DATA(last) * self, struct pair *list, unsigned
 		if (!HOLDS(list[i].caller > 0))
 			return false;
 	}
+	if (!HOLDS(!fuse_server_wait_held(&self->late, 0, FUSE_READ, 4 * PVM_SOON_MS, NULL)))
+		return false;
 	for (i = 0; i < nr; i++)
-		if (!HOLDS(is_in_state(list[i].caller, 'D')))
+		if (!HOLDS(gets_stuck(list[i].caller)))
 			return false;
 	return true;
 }
@@ -274,15 +301,26 @@ static bool kill_while_copying(FIXTURE_DATA(last) * self, struct pair *list, uns
 	return HOLDS(!fuse_server_release(&self->late, 0, FUSE_READ)) && end_callers(list, nr);
 }
 
+/* Targets with IO under way; the file is theirs alone. */
+static bool start_batch(FIXTURE_DATA(last) * self, struct pair *list)
+{
+	bool started = HOLDS(!start_io(self)) && start_targets(self, list, BATCH, has_io);
+
+	close(self->file);
+	return started;
+}
+
 /* As many ends that cannot come as no work queue has workers for. */
 static bool fill(FIXTURE_DATA(last) * self, char state)
 {
+	__u64 end = pvm_now() + FILL_NS;
 	unsigned int i;
 
-	for (i = 0; i < NR_BATCHES; i++)
-		if (!start_targets(self, pairs + i * BATCH, BATCH, has_io) ||
+	for (i = 0; i < NR_BATCHES && (i < MIN_BATCHES || pvm_now() < end); i++)
+		if (!start_batch(self, pairs + i * BATCH) ||
 		    !kill_while_copying(self, pairs + i * BATCH, BATCH, i, state))
 			return false;
+	self->nr = i * BATCH;
 	return true;
 }
 
@@ -325,12 +363,15 @@ static void reap(struct pair *list, unsigned int nr)
 
 TEST_F_TIMEOUT(last, each_process_ends_by_itself, 600)
 {
+	unsigned int i;
+
 	if (self->lacking)
 		SKIP(return, "%s", self->lacking);
 	ASSERT_TRUE(fill(self, 'D'));
 	/* Now the answers come, and all end. */
-	ASSERT_EQ(0, fuse_server_release(&self->io, 0, FUSE_READ));
-	reap(pairs, NR_ENDS);
+	for (i = 0; i < self->nr_io; i++)
+		ASSERT_EQ(0, fuse_server_release(&self->io[i], 0, FUSE_READ));
+	reap(pairs, self->nr);
 }
 
 /*
@@ -350,7 +391,7 @@ TEST_F_TIMEOUT(last, memory_of_others_is_freed_beside_ends_that_cannot_come, 600
 	ASSERT_TRUE(kill_while_copying(self, innocent, NR_INNOCENT, NR_BATCHES, 'Z'));
 	reap(innocent, NR_INNOCENT);
 	missing = missing_kb(before);
-	TH_LOG("%d ends that cannot come; of %ld kB of others, %ld are not freed", NR_ENDS,
+	TH_LOG("%u ends that cannot come; of %ld kB of others, %ld are not freed", self->nr,
 	       NR_INNOCENT * (long)(INNOCENT >> 10), missing);
 	EXPECT_GT(INNOCENT >> 10, missing);
 }
@@ -426,6 +467,97 @@ TEST_F_TIMEOUT(last, a_caller_who_is_refused_holds_nothing, 600)
 	TH_LOG("%lu calls refused; of %ld kB of others, %ld are not freed", shared->refused,
 	       NR_REFUSED * (long)(INNOCENT >> 10), missing);
 	EXPECT_GT(INNOCENT >> 10, missing);
+}
+
+/* A write that needs a fault, which a worker handles; returns how long it took, or 0. */
+static __u64 write_untouched(char *page)
+{
+	const char byte = BYTE;
+	__u64 start = pvm_now();
+	long ret = pvm_copy(true, getpid(), page, &byte, 1, PROCESS_VM_NOWAIT);
+	__u64 ns = pvm_now() - start;
+
+	madvise(page, sysconf(_SC_PAGESIZE), MADV_DONTNEED);
+	return HOLDS(ret == 1 || ret == -EAGAIN) ? ns : 0;
+}
+
+static char *untouched_page(void)
+{
+	char *page = mmap(NULL, sysconf(_SC_PAGESIZE), PROT_READ | PROT_WRITE,
+			  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	return page == MAP_FAILED ? NULL : page;
+}
+
+/* Another user than the test; counts its calls. */
+static void floods(unsigned long *calls)
+{
+	char *page = untouched_page();
+
+	if (!HOLDS(!procmap_drop_root()))
+		_exit(1);
+	while (page && write_untouched(page))
+		__atomic_add_fetch(calls, 1, __ATOMIC_RELAXED);
+	_exit(1);
+}
+
+static int by_size(const void *a, const void *b)
+{
+	const unsigned long *x = a, *y = b;
+
+	return (*x > *y) - (*x < *y);
+}
+
+/* How many calls of the others end meanwhile, as a rule; and the longest time of a call. */
+static unsigned long calls_beside(char *page, const unsigned long *calls, __u64 *worst)
+{
+	unsigned long ended[NR_FLOOD_CALLS];
+	unsigned int i;
+	__u64 ns;
+
+	for (*worst = 0, i = 0; i < NR_FLOOD_CALLS; i++) {
+		ended[i] = __atomic_load_n(calls, __ATOMIC_RELAXED);
+		ns = write_untouched(page);
+		ended[i] = __atomic_load_n(calls, __ATOMIC_RELAXED) - ended[i];
+		*worst = ns > *worst ? ns : *worst;
+	}
+	qsort(ended, NR_FLOOD_CALLS, sizeof(*ended), by_size);
+	return ended[NR_FLOOD_CALLS / 2];
+}
+
+/* In the order of coming, each process of the other user would have its turn first. */
+TEST(a_user_who_floods_the_worker_has_one_turn_of_two)
+{
+	char *page = untouched_page();
+	pid_t pids[2 * NR_FLOOD];
+	unsigned int round, nr = 0;
+	unsigned long *calls, ended;
+	__u64 worst;
+
+	if (geteuid())
+		SKIP(return, "to be two users needs root");
+	calls = mmap(NULL, sizeof(*calls), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	ASSERT_NE((long)MAP_FAILED, (long)calls);
+	ASSERT_NE(NULL, page);
+	for (round = 1; round <= 2; round++) {
+		while (nr < round * NR_FLOOD) {
+			pids[nr] = spawn();
+			if (!pids[nr])
+				floods(calls);
+			ASSERT_LT(0, pids[nr++]);
+		}
+		while (__atomic_load_n(calls, __ATOMIC_RELAXED) < 4 * nr)
+			usleep(1000);
+		ended = calls_beside(page, calls, &worst);
+		TH_LOG("%u processes flood: %lu of their calls beside one, %llu us at most", nr, ended,
+		       worst / 1000);
+		EXPECT_GT(nr / 2, ended);
+		EXPECT_GT(MAX_FLOOD_NS, worst);
+	}
+	while (nr--) {
+		EXPECT_EQ(0, kill(pids[nr], SIGKILL));
+		EXPECT_EQ(pids[nr], waitpid(pids[nr], NULL, 0));
+	}
 }
 
 TEST_HARNESS_MAIN
