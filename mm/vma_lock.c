@@ -630,6 +630,43 @@ static noinline struct vm_area_struct *vma_walk_careful(struct vma_walk *walk, u
 	return vma_walk_ends(walk, last) ? NULL : ERR_PTR(-EINPROGRESS);
 }
 
+/*
+ * Look at one place until a writer lets go of it. Ends: after so many looks the
+ * caller is sent to mmap_lock. Return: as vma_walk_quiet().
+ */
+static noinline struct vm_area_struct *vma_walk_beside(struct vma_walk *walk)
+{
+	struct vm_area_struct *vma;
+	unsigned int tries;
+	unsigned long seq;
+
+	for (tries = 0; tries < VMA_WALK_TRIES; tries++) {
+		/* Before what it stands for; pairs with vma_end_write_all(). */
+		seq = smp_load_acquire(&walk->mm->vma_seq);
+		vma = vma_walk_careful(walk, seq);
+		if (vma != ERR_PTR(-EAGAIN))
+			return vma;
+		count_vm_event(VMA_LOCK_RETRY);
+		cpu_relax();
+	}
+	return ERR_PTR(-EAGAIN);
+}
+
+static __always_inline struct vm_area_struct *vma_walk_step(struct vma_walk *walk)
+{
+	/* Before what it stands for; pairs with vma_end_write_all(). */
+	unsigned long seq = smp_load_acquire(&walk->mm->vma_seq);
+	struct vm_area_struct *vma;
+
+	if (likely(!(seq & 1))) {
+		vma = vma_walk_quiet(walk, seq);
+		if (likely(vma != ERR_PTR(-EAGAIN)))
+			return vma;
+		count_vm_event(VMA_LOCK_RETRY);
+	}
+	return vma_walk_beside(walk);
+}
+
 /**
  * vma_walk_rcu() - find the first VMA that matches, and lock it
  * @walk: the search
@@ -647,29 +684,13 @@ static noinline struct vm_area_struct *vma_walk_careful(struct vma_walk *walk, u
  */
 struct vm_area_struct *vma_walk_rcu(struct vma_walk *walk)
 {
-	struct vm_area_struct *vma = ERR_PTR(-EINPROGRESS);
-	unsigned int steps, tries = 0;
-	unsigned long seq;
+	unsigned int steps = VMA_WALK_STEPS;
+	struct vm_area_struct *vma;
 
 	rcu_read_lock();
-	for (steps = 0; steps < VMA_WALK_STEPS + tries; steps++) {
-		/* Before what it stands for; pairs with vma_end_write_all(). */
-		seq = smp_load_acquire(&walk->mm->vma_seq);
-		if (likely(!(seq & 1) && !tries))
-			vma = vma_walk_quiet(walk, seq);
-		else
-			vma = vma_walk_careful(walk, seq);
-		if (vma == ERR_PTR(-EINPROGRESS)) {
-			if (unlikely(need_resched()))
-				break;
-			tries = 0;
-			continue;
-		}
-		if (likely(vma != ERR_PTR(-EAGAIN)) || ++tries == VMA_WALK_TRIES)
-			break;
-		count_vm_event(VMA_LOCK_RETRY);
-		cpu_relax();
-	}
+	do {
+		vma = vma_walk_step(walk);
+	} while (vma == ERR_PTR(-EINPROGRESS) && --steps && !need_resched());
 	rcu_read_unlock();
 	if (!IS_ERR(vma))
 		count_vm_event(VMA_LOCK_RCU);
