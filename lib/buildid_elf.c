@@ -379,7 +379,7 @@ static bool build_id_ident(struct build_id_elf *e)
 
 /**
  * build_id_elf_parse - find the GNU build ID of an ELF image
- * @r: the image, @r->seek set, the rest zero
+ * @r: the image, @r->seek and @r->reads set, the rest zero
  * @build_id: receives the ID, padded with zeros; room for BUILD_ID_ELF_MAX bytes
  * @size: receives the length of the ID, 1 to BUILD_ID_ELF_MAX
  *
@@ -396,7 +396,6 @@ int build_id_elf_parse(struct build_id_reader *r, unsigned char *build_id, unsig
 
 	r->win_len = 0;
 	r->err = 0;
-	r->reads = BUILD_ID_ELF_READS;
 
 	if (!build_id_ident(&e))
 		return r->err ?: -ENODATA;

@@ -19,11 +19,13 @@
 #define BUILD_ID_ELF_MAX 20
 
 /*
- * Reads that one image may cost. A usual file needs about 20, the largest program header table that
- * e_phnum can express without the extension 65,535. Four times that leaves room for extended tables
- * and keeps the worst hostile file at a few milliseconds.
+ * What one file may cost, for the kernel and for whoever wants to see what the kernel sees: moves
+ * of a window of one page, back to the same page counted again, and reads. A usual file needs one
+ * and about 20. A table of program headers that fills as many pages is read with one or two reads a
+ * page, as headers that are of no interest do not count.
  */
-#define BUILD_ID_ELF_READS 262144
+#define BUILD_ID_FILE_PAGES 64
+#define BUILD_ID_FILE_READS 4096
 
 /**
  * struct build_id_reader - cursor over the bytes of an image
@@ -34,7 +36,7 @@
  *	 any time; the parser copies each one out once and decides on the copy.
  * @win_pos: position in the image of the window's first byte
  * @win_len: bytes in the window, 0 before the first seek
- * @reads: reads left before the parser gives up
+ * @reads: reads, and moves of the window, before the parser gives up; those that are left
  * @err: the first error; from then on every read gives zeros and nothing is looked at any more
  */
 struct build_id_reader {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The build ID of a mapped file, read in sleepable context whether or not its pages are cached.
+ * The build ID of a mapped file: at once from the page cache, or in sleepable context wherever its
+ * pages are.
  *
  * What is read, and what is not
  *
@@ -8,314 +9,189 @@
  * file may do anything, and vfs_read() besides tells LSMs, fanotify and the access time of a read
  * that the mapped process never did. Pages that are missing are brought in by ->read_folio(), as
  * uprobes do to look at an instruction, and by shmem for its own files. So a file without either is
- * not read at all: devices, pipes, memfd_secret(), hugetlbfs, DAX.
+ * not read at all: sockets, devices, pipes, memfd_secret(), hugetlbfs, DAX.
  *
- * Waiting
+ * Pages of a file that cannot be evicted are looked at and never brought in. A hole reads as
+ * zeros and stays a hole, in shmem and in ramfs, whose files have no other place than memory.
  *
- * A fatal signal has to end the wait for a file system that does not answer. No way to read in
- * the caller's own context has that quality: filemap_read() and do_read_cache_folio() call
- * ->readahead() or ->read_folio(), and what these do is up to the file system. FUSE waits
- * uninterruptibly in request_wait_answer() once the server has fetched the request, on every path
- * but readahead with FUSE_ASYNC_READ, which the server may decline; others wait like that for
- * their metadata. The invalidate_lock, without which a page brought in could survive a hole
- * punched meanwhile, is not killable either. So the file system is called from a worker, and the
- * caller waits, holding nothing and killably, until the worker is done. A killed caller leaves
- * the read to the worker, which then drops the result. Only pages that are not cached take this
- * way.
+ * Who can make whom wait
  *
- * So reads of a file system that does not answer pile up. For each file system, callers of one
- * block cgroup, whose limits may hold reads back as well, have at most a share of the workers: who
- * asks for more waits, killably. Others do not, unless so many shares are used up that no worker is
- * left.
+ * What is in the page cache is read while the VMA is locked, in a bounded time. Only for the rest
+ * is a file system called. That may wait for ever, and not killably: FUSE does once its server has
+ * fetched the request, others do for their metadata, and so does the invalidate_lock, without which
+ * a page brought in could survive a hole punched meanwhile. So a worker calls it, and the asker
+ * sleeps killably and holds nothing. The worker reads the file as a whole, and drops the reference
+ * to the file: closing it may wait as well.
+ *
+ * So the owner of a file system that does not answer can make an asker wait until he is killed, but
+ * only if the read was among the first of that file system. Further reads end without a build ID
+ * after some seconds, or at once. He cannot make those wait who ask about files that others
+ * have opened: buildid_queue.c says why.
+ *
+ * Who pays
+ *
+ * A page that is brought in is charged to the memory cgroup of the address space that maps the
+ * file, as if the process itself had touched it. It is not charged to the asker. If the limit is
+ * reached, pages of that cgroup are reclaimed; if this is of no use the read fails and no process is
+ * killed. The page that comes from swap belongs to the cgroup that it belonged to before. Reading
+ * the disk counts for the block cgroup of the asker. The processor time of a worker is nobody's, so
+ * it is bounded: by BUILD_ID_FILE_READS for the parser, by BUILD_ID_FILE_PAGES for the pages.
  */
 #include <linux/buildid.h>
 #include <linux/buildid_file.h>
-#include <linux/cgroup.h>
-#include <linux/completion.h>
-#include <linux/cred.h>
 #include <linux/dax.h>
 #include <linux/file.h>
 #include <linux/fs.h>
 #include <linux/highmem.h>
-#include <linux/init.h>
-#include <linux/kthread.h>
-#include <linux/list.h>
 #include <linux/memcontrol.h>
 #include <linux/pagemap.h>
-#include <linux/refcount.h>
+#include <linux/sched.h>
 #include <linux/sched/mm.h>
-#include <linux/sched/signal.h>
 #include <linux/secretmem.h>
 #include <linux/shmem_fs.h>
 #include <linux/slab.h>
-#include <linux/spinlock.h>
-#include <linux/wait.h>
-#include <linux/workqueue.h>
 
 #include "buildid_elf.h"
+#include "buildid_queue.h"
 
 static_assert(BUILD_ID_ELF_MAX == BUILD_ID_SIZE_MAX);
 
 /*
- * Pages that one file may cost, the same page again counted again. The usual file needs one. 2,048
- * are 8 MiB, twice what the largest program header table without the extension takes.
+ * What may be looked at while the VMA is locked and preemption is disabled: a usual file needs one
+ * window, 20 reads. The worker does the rest.
  */
-#define BUILD_ID_FILE_PAGES 2048
+#define BUILD_ID_CACHED_PAGES	4
+#define BUILD_ID_CACHED_READS	1000
 
-/* Reads that workers may be in at a time, left ones of killed callers too: in all, of a share */
-#define BUILD_ID_IO_MAX WQ_MAX_ACTIVE
-#define BUILD_ID_IO_SHARE 16
-
-/* How a caller waits for its turn, and for a worker */
-#define BUILD_ID_IO_SLEEP (TASK_KILLABLE | TASK_FREEZABLE)
-
-/*
- * One page to read; shared by the caller and the worker, freed by whoever is last. Each has a
- * reference to the file; that of the worker is dropped by the worker.
+/**
+ * struct build_id_file - a file that is being read
+ * @r: the window
+ * @file: the file
+ * @page: of the window, with a reference; NULL if there is none
+ * @pages: how often the window may still be moved
+ * @job: of the worker; NULL: look at the page cache only
  */
-struct build_id_io {
-	struct work_struct work;
-	struct list_head list;
-	struct completion done;
-	refcount_t refs;
-	struct file *file;
-	const struct super_block *sb;
-	struct mem_cgroup *memcg;
-	struct cgroup_subsys_state *blkcg;
-	pgoff_t index;
-	struct page *page;
-};
-
 struct build_id_file {
 	struct build_id_reader r;
 	struct file *file;
 	struct page *page;
 	unsigned int pages;
+	const struct build_id_job *job;
 };
 
-static struct workqueue_struct *build_id_io_wq;
-
-/* The reads that workers are in or queued for; the lock protects the list. */
-static DEFINE_SPINLOCK(build_id_io_lock);
-static LIST_HEAD(build_id_io_running);
-static DECLARE_WAIT_QUEUE_HEAD(build_id_io_wait);
-
-/* What a hole in a shmem file reads as, without filling it. */
-static struct page *build_id_zero_page(void)
+/* Files that are in memory and nowhere else: what is missing is a hole. */
+static bool build_id_mapping_memory(struct address_space *mapping)
 {
-	struct page *page = ZERO_PAGE(0);
-
-	get_page(page);
-	return page;
+	return shmem_mapping(mapping) || mapping->a_ops == &ram_aops;
 }
 
-/* A page of shmem that is in swap, or on its way from or to there. */
-static struct page *build_id_io_shmem(struct build_id_io *io)
+/* The page at @index if it is in the page cache and up to date, with a reference; or NULL. */
+static struct page *build_id_page_cached(struct address_space *mapping, pgoff_t index)
 {
-	struct folio *folio;
+	struct folio *folio = __filemap_get_folio(mapping, index, FGP_ENTRY, 0);
+
+	if (!folio && build_id_mapping_memory(mapping)) {
+		get_page(ZERO_PAGE(0));
+		return ZERO_PAGE(0);
+	}
+	if (!folio || xa_is_value(folio))
+		return NULL;
+	if (folio_test_uptodate(folio))
+		return folio_file_page(folio, index);
+	folio_put(folio);
+	return NULL;
+}
+
+/*
+ * An empty page for ->read_folio() to fill, if there is none. read_mapping_page() would make one,
+ * too, but could have a process killed for it.
+ */
+static int build_id_page_add(struct address_space *mapping, pgoff_t index)
+{
+	gfp_t gfp = readahead_gfp_mask(mapping);	/* __GFP_NORETRY and __GFP_NOWARN */
+	struct folio *folio = filemap_alloc_folio(gfp, 0);
 	int err;
 
-	err = shmem_get_folio(io->file->f_mapping->host, io->index, &folio, SGP_READ);
-	if (err)	/* -EINVAL: behind the end, by now */
-		return ERR_PTR(err == -EINVAL ? -ENODATA : err);
 	if (!folio)
-		return build_id_zero_page();
-	folio_unlock(folio);
-	return folio_file_page(folio, io->index);
+		return -ENOMEM;
+	err = filemap_add_folio(mapping, folio, index, gfp);
+	if (!err)
+		folio_unlock(folio);
+	folio_put(folio);
+	return err == -EEXIST ? 0 : err;
 }
 
-static struct page *build_id_io_page(struct build_id_io *io)
+/* As build_id_page_add(), on the account of @memcg. */
+static int build_id_page_charge(struct address_space *mapping, pgoff_t index,
+				struct mem_cgroup *memcg)
 {
-	struct address_space *mapping = io->file->f_mapping;
+	struct mem_cgroup *old_memcg = set_active_memcg(memcg);
+	int err = -ENOMEM;
+	void *room;
+
+	/*
+	 * File systems account small things with the page, such as buffer heads, and may not fail
+	 * to: that is how a process could be killed nevertheless. See that there is room.
+	 */
+	room = kmalloc(PAGE_SIZE, GFP_KERNEL_ACCOUNT | __GFP_NORETRY | __GFP_NOWARN);
+	if (room)
+		err = build_id_page_add(mapping, index);
+	kfree(room);
+	set_active_memcg(old_memcg);
+	return err;
+}
+
+static struct page *build_id_page_read(const struct build_id_job *job, pgoff_t index)
+{
+	struct address_space *mapping = job->file->f_mapping;
 	struct page *page = ERR_PTR(-ENODATA);
+	int err;
 
 	filemap_invalidate_lock_shared(mapping);
 	/* Nothing but this lock keeps a truncation from leaving the page behind beyond the end. */
-	if ((loff_t)io->index << PAGE_SHIFT < i_size_read(mapping->host))
-		page = read_mapping_page(mapping, io->index, io->file);
+	if ((loff_t)index << PAGE_SHIFT < i_size_read(mapping->host)) {
+		err = build_id_page_charge(mapping, index, job->memcg);
+		page = err ? ERR_PTR(err) : read_mapping_page(mapping, index, job->file);
+	}
 	filemap_invalidate_unlock_shared(mapping);
 	return page;
 }
 
-#ifdef CONFIG_BLK_CGROUP
-static struct cgroup_subsys_state *build_id_io_get_blkcg(void)
-{
-	return task_get_css(current, io_cgrp_id);
-}
-
-static void build_id_io_put_blkcg(struct cgroup_subsys_state *blkcg)
-{
-	css_put(blkcg);
-}
-#else
-static struct cgroup_subsys_state *build_id_io_get_blkcg(void)
-{
-	return NULL;
-}
-
-static void build_id_io_put_blkcg(struct cgroup_subsys_state *blkcg)
-{
-}
-#endif
-
 /*
- * Read on behalf of whoever opened the file: that is whom FUSE in a user namespace and network file
- * systems know, while the caller of the query may be nobody to them. The page is charged to the
- * caller.
+ * A page of shmem that is in swap, or on its way from or to there. It knows whom it belongs to. A
+ * hole that is punched at this moment may get a page, as by a read of the mapping.
  */
-static void build_id_io_run(struct build_id_io *io)
+static struct page *build_id_page_swap(const struct build_id_job *job, pgoff_t index)
 {
-	const struct cred *old_cred = override_creds(io->file->f_cred);
-	struct mem_cgroup *old_memcg = set_active_memcg(io->memcg);
+	struct address_space *mapping = job->file->f_mapping;
+	struct mem_cgroup *old_memcg = set_active_memcg(job->memcg);
+	struct page *page;
 
-	if (shmem_mapping(io->file->f_mapping))
-		io->page = build_id_io_shmem(io);
-	else
-		io->page = build_id_io_page(io);
-
+	page = shmem_read_mapping_page_gfp(mapping, index, readahead_gfp_mask(mapping));
 	set_active_memcg(old_memcg);
-	revert_creds(old_cred);
+	/* Behind the end, by now */
+	return page == ERR_PTR(-EINVAL) ? ERR_PTR(-ENODATA) : page;
 }
 
-static void build_id_io_put(struct build_id_io *io)
+static struct page *build_id_page_fetch(const struct build_id_job *job, pgoff_t index)
 {
-	if (!refcount_dec_and_test(&io->refs))
-		return;
-	if (!IS_ERR_OR_NULL(io->page))
-		put_page(io->page);
-	mem_cgroup_put(io->memcg);
-	build_id_io_put_blkcg(io->blkcg);
-	kfree(io);
+	struct address_space *mapping = job->file->f_mapping;
+
+	if (mapping_unevictable(mapping))
+		return ERR_PTR(-ENODATA);
+	if (shmem_mapping(mapping))
+		return build_id_page_swap(job, index);
+	return build_id_page_read(job, index);
 }
 
-/* Queue the read if there is a worker to spare for its file system and cgroup. */
-static bool build_id_io_start(struct build_id_io *io)
+/* As build_id_page_cached(), or brought in if a worker asks; an ERR_PTR instead of NULL. */
+static struct page *build_id_file_page(struct build_id_file *f, pgoff_t index)
 {
-	unsigned int all = 0, same = 0;
-	struct build_id_io *other;
-	bool start;
+	struct page *page = build_id_page_cached(f->file->f_mapping, index);
 
-	spin_lock(&build_id_io_lock);
-	list_for_each_entry(other, &build_id_io_running, list) {
-		all++;
-		same += other->sb == io->sb && other->blkcg == io->blkcg;
-	}
-	start = all < BUILD_ID_IO_MAX && same < BUILD_ID_IO_SHARE;
-	if (start) {
-		refcount_inc(&io->refs);
-		get_file(io->file);
-		list_add(&io->list, &build_id_io_running);
-		queue_work(build_id_io_wq, &io->work);
-	}
-	spin_unlock(&build_id_io_lock);
-	return start;
-}
-
-static void build_id_io_work(struct work_struct *work)
-{
-	struct build_id_io *io = container_of(work, struct build_id_io, work);
-
-	/* The block layer knows a task by its cgroup; the caller's limits are those that hold. */
-	kthread_associate_blkcg(io->blkcg);
-	build_id_io_run(io);
-	kthread_associate_blkcg(NULL);
-	complete(&io->done);
-
-	/* The last reference if the caller was killed; closing a file may take for ever, too. */
-	__fput_sync(io->file);
-	spin_lock(&build_id_io_lock);
-	list_del(&io->list);
-	spin_unlock(&build_id_io_lock);
-	wake_up(&build_id_io_wait);
-	build_id_io_put(io);
-}
-
-/* An error that a file system or its server made up must not be taken for a signal. */
-static struct page *build_id_io_result(struct page *page)
-{
-	if (!IS_ERR(page) || PTR_ERR(page) == -ENOMEM || PTR_ERR(page) == -ENODATA)
+	if (page)
 		return page;
-	return ERR_PTR(-EIO);
-}
-
-static struct page *build_id_io_here(struct file *file, pgoff_t index)
-{
-	struct build_id_io io = {
-		.file = file,
-		.memcg = get_mem_cgroup_from_mm(current->mm),
-		.index = index,
-	};
-
-	build_id_io_run(&io);
-	mem_cgroup_put(io.memcg);
-	if (IS_ERR(io.page) && fatal_signal_pending(current))
-		return ERR_PTR(-EINTR);
-	return build_id_io_result(io.page);
-}
-
-static struct page *build_id_io_there(struct file *file, pgoff_t index)
-{
-	struct page *page = ERR_PTR(-EINTR);
-	struct build_id_io *io;
-
-	io = kzalloc(sizeof(*io), GFP_KERNEL_ACCOUNT);
-	if (!io)
-		return ERR_PTR(-ENOMEM);
-	INIT_WORK(&io->work, build_id_io_work);
-	init_completion(&io->done);
-	refcount_set(&io->refs, 1);
-	io->file = file;
-	io->sb = file_inode(file)->i_sb;
-	io->memcg = get_mem_cgroup_from_mm(current->mm);
-	io->blkcg = build_id_io_get_blkcg();
-	io->index = index;
-
-	/* Nothing is held here, so that the freezer need not wait for the file system either. */
-	if (!wait_event_state(build_id_io_wait, build_id_io_start(io), BUILD_ID_IO_SLEEP) &&
-	    !wait_for_completion_state(&io->done, BUILD_ID_IO_SLEEP)) {
-		page = build_id_io_result(io->page);
-		io->page = NULL;
-	}
-	build_id_io_put(io);
-	return page;
-}
-
-static struct page *build_id_io(struct file *file, pgoff_t index)
-{
-	if (unlikely(!build_id_io_wq))	/* KUnit may run before it is there */
-		return build_id_io_here(file, index);
-	return build_id_io_there(file, index);
-}
-
-static int __init build_id_io_init(void)
-{
-	build_id_io_wq = alloc_workqueue("build_id", WQ_UNBOUND, BUILD_ID_IO_MAX);
-	return build_id_io_wq ? 0 : -ENOMEM;
-}
-subsys_initcall(build_id_io_init);
-
-/* The page at @index, up to date, with a reference; as a rule it is in the page cache. */
-static struct page *build_id_file_page(struct file *file, pgoff_t index)
-{
-	struct address_space *mapping = file->f_mapping;
-	struct folio *folio;
-
-	folio = __filemap_get_folio(mapping, index, FGP_ENTRY, 0);
-	if (!folio && shmem_mapping(mapping))
-		return build_id_zero_page();
-	if (!folio || xa_is_value(folio))
-		return build_id_io(file, index);
-
-	/* Someone else is reading it: no need for a worker that waits for the same. */
-	if (!folio_test_uptodate(folio)) {
-		int err = folio_wait_locked_killable(folio);
-
-		if (err || !folio_test_uptodate(folio)) {
-			folio_put(folio);
-			return err ? ERR_PTR(-EINTR) : build_id_io(file, index);
-		}
-	}
-	return folio_file_page(folio, index);
+	return f->job ? build_id_page_fetch(f->job, index) : ERR_PTR(-EAGAIN);
 }
 
 static void build_id_file_release(struct build_id_file *f)
@@ -327,6 +203,18 @@ static void build_id_file_release(struct build_id_file *f)
 	f->page = NULL;
 }
 
+/* May the window be moved once more? A worker need not if nobody waits for the answer. */
+static int build_id_file_may_move(struct build_id_file *f)
+{
+	if (!f->pages)
+		return f->job ? -ENODATA : -EAGAIN;
+	f->pages--;
+	if (!f->job)
+		return 0;
+	cond_resched();
+	return READ_ONCE(f->job->left) ? -EINTR : 0;
+}
+
 /* The window is the page that holds @pos, as far as it is inside the file. */
 static int build_id_file_seek(struct build_id_reader *r, u64 pos)
 {
@@ -335,21 +223,23 @@ static int build_id_file_seek(struct build_id_reader *r, u64 pos)
 	u64 start = round_down(pos, PAGE_SIZE);
 	struct page *page;
 	u64 size;
+	int err;
 
 	build_id_file_release(f);
-	if (!f->pages || pos >= i_size_read(mapping->host))
+	if (pos >= i_size_read(mapping->host))
 		return -ENODATA;
-	f->pages--;
-
-	cond_resched();
-	if (fatal_signal_pending(current))
-		return -EINTR;
-
-	page = build_id_file_page(f->file, pos >> PAGE_SHIFT);
+	err = build_id_file_may_move(f);
+	if (err)
+		return err;
+	page = build_id_file_page(f, pos >> PAGE_SHIFT);
 	if (IS_ERR(page))
 		return PTR_ERR(page);
 
-	/* Again, now that the page is up to date: the file may have shrunk, see filemap_read(). */
+	/*
+	 * The size again, now that the page is up to date: the file may have shrunk, see
+	 * filemap_read(). A page that has left the file meanwhile has what the file had: the
+	 * reference keeps it from being used for anything else.
+	 */
 	size = i_size_read(mapping->host);
 	if (pos >= size || PageHWPoison(page)) {
 		put_page(page);
@@ -398,35 +288,93 @@ static bool build_id_file_allowed(const struct file *file)
 }
 
 /**
- * build_id_read_file - read the build ID of an ELF file
- * @file: the file, pinned by the caller; what a mapping shows is its vm_file
+ * build_id_file_parse - read the build ID of a file, in a worker
+ * @job: its file; receives build ID and size
+ *
+ * Context: kernel thread. Sleeps for as long as the file system takes, not killably.
+ *
+ * Return: 0; -ENODATA if there is no build ID; -ENOMEM; -EIO for all other errors, as those that a
+ * file system or its server made up must not be taken for a signal.
+ */
+int build_id_file_parse(struct build_id_job *job)
+{
+	struct build_id_file f = {
+		.r.seek = build_id_file_seek,
+		.r.reads = BUILD_ID_FILE_READS,
+		.file = job->file,
+		.pages = BUILD_ID_FILE_PAGES,
+		.job = job,
+	};
+	int err;
+
+	if (!build_id_file_allowed(job->file))
+		return -ENODATA;
+	err = build_id_elf_parse(&f.r, job->build_id, &job->size);
+	build_id_file_release(&f);
+	return !err || err == -ENODATA || err == -ENOMEM ? err : -EIO;
+}
+
+/**
+ * build_id_read_cached - read the build ID of an ELF file if that is possible at once
+ * @file: the file; the caller keeps it from going away, for instance by its VMA's lock, and need not
+ *	  have a reference
  * @build_id: receives the ID, padded with zeros; room for BUILD_ID_SIZE_MAX bytes
  * @size: receives the length of the ID, 1 to BUILD_ID_SIZE_MAX
  *
- * Reads what is needed of the file, at most BUILD_ID_FILE_PAGES pages of it, from the page cache
- * or, if it is not there, from the file system. The file may be written, truncated or removed
- * meanwhile.
+ * Looks at pages that are in the page cache and up to date, at BUILD_ID_CACHED_PAGES of them and by
+ * BUILD_ID_CACHED_READS reads at most.
+ *
+ * Context: does not sleep; preemption may be disabled. Not in interrupts.
+ *
+ * Return: 0 if there is a build ID; -ENODATA if there is none, the file is not one to be read, or
+ * its file system does not answer at present; -EAGAIN if that cannot be told like this, and the
+ * caller should take a reference and ask build_id_read_file(). On an error @build_id and @size are
+ * left alone.
+ */
+int build_id_read_cached(struct file *file, unsigned char *build_id, unsigned int *size)
+{
+	struct build_id_file f = {
+		.r.seek = build_id_file_seek,
+		.r.reads = BUILD_ID_CACHED_READS,
+		.file = file,
+		.pages = BUILD_ID_CACHED_PAGES,
+	};
+	int err;
+
+	if (!build_id_file_allowed(file))
+		return -ENODATA;
+	err = build_id_elf_parse(&f.r, build_id, size);
+	build_id_file_release(&f);
+	/* The parser gives up when it has no reads left. */
+	if (err == -ENODATA && !f.r.reads)
+		err = -EAGAIN;
+	return err == -EAGAIN && build_id_queue_refuses(file) ? -ENODATA : err;
+}
+
+/**
+ * build_id_read_file - read the build ID of an ELF file
+ * @file: the file; what a mapping shows is its vm_file. The caller's reference is consumed, also on
+ *	  an error, so that the caller never closes a file
+ * @mm: the address space that maps it, whose memory cgroup pays for pages that are brought in; it
+ *	may have no users any more, the caller holds it by mm_count
+ * @build_id: receives the ID, padded with zeros; room for BUILD_ID_SIZE_MAX bytes
+ * @size: receives the length of the ID, 1 to BUILD_ID_SIZE_MAX
+ *
+ * Has a worker read what is needed of the file, at most BUILD_ID_FILE_PAGES pages of it, from the
+ * page cache or, if it is not there, from the file system. The file may be written, truncated or
+ * removed meanwhile.
  *
  * Context: may sleep for as long as the file system takes to answer, or until a fatal signal. The
  * caller holds no locks.
  *
  * Return: 0 if there is a build ID; -ENODATA if there is none or the file is not one to be read;
- * -EIO or -ENOMEM if it could not be read; -EINTR if, and only if, a fatal signal is pending. On an
- * error @build_id and @size are left alone.
+ * -EIO if it could not be read, or is not read because its file system does not answer; -ENOMEM if
+ * there was no memory for a page, or none that @mm may use; -EINTR if, and only if, a fatal signal
+ * is pending. On an error @build_id and @size are left alone.
  */
-int build_id_read_file(struct file *file, unsigned char *build_id, unsigned int *size)
+int build_id_read_file(struct file *file, struct mm_struct *mm, unsigned char *build_id,
+		       unsigned int *size)
 {
-	struct build_id_file f = {
-		.r.seek = build_id_file_seek,
-		.file = file,
-		.pages = BUILD_ID_FILE_PAGES,
-	};
-	int err;
-
 	might_sleep();
-	if (!build_id_file_allowed(file))
-		return -ENODATA;
-	err = build_id_elf_parse(&f.r, build_id, size);
-	build_id_file_release(&f);
-	return err;
+	return build_id_queue_read(file, mm, build_id, size);
 }

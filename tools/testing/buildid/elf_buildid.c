@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Print the build ID of each file named on standard input, as the kernel's parser sees it: one line
- * of "ID path", with "-" for none. The window is a page, as in the kernel.
+ * of "ID path", with "-" for none. The window is a page, and the limits are those of the kernel.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -18,6 +18,7 @@
 struct file_reader {
 	struct build_id_reader r;
 	int fd;
+	unsigned int pages;
 	u8 page[PAGE];
 };
 
@@ -27,8 +28,9 @@ static int file_seek(struct build_id_reader *r, u64 pos)
 	u64 start = pos & ~(u64)(PAGE - 1);
 	ssize_t n;
 
-	if (pos > INT64_MAX)
+	if (pos > INT64_MAX || !f->pages)
 		return -ENODATA;
+	f->pages--;
 	n = pread(f->fd, f->page, PAGE, (off_t)start);
 	if (n < 0)
 		return -errno;
@@ -47,6 +49,8 @@ static int print_file(const char *path)
 	unsigned int size = 0;
 
 	f.r.seek = file_seek;
+	f.r.reads = BUILD_ID_FILE_READS;
+	f.pages = BUILD_ID_FILE_PAGES;
 	f.fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (f.fd < 0) {
 		fprintf(stderr, "elf_buildid: cannot open %s: %s\n", path, strerror(errno));

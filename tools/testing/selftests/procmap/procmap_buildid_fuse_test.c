@@ -158,11 +158,13 @@ TEST_F(fuse, a_read_that_fails)
 
 #define WRONG	255
 
-/* A process that asks for the build ID of a file. */
+/* A process that asks for the build ID of a file, and holds none of @nr_held itself. */
 struct asker {
 	struct procmap_child child;
 	int maps;
 	const struct fuse_file *file;
+	const struct fuse_file *held;
+	unsigned int nr_held;
 };
 
 static void nothing(int sig)
@@ -174,10 +176,16 @@ static int asks(struct procmap_child *child, void *arg)
 {
 	const struct asker *asker = arg;
 	struct sigaction action = { .sa_handler = nothing };
+	unsigned int i;
 	int size;
 
 	if (!HOLDS(!sigaction(SIGUSR1, &action, NULL)))
 		return WRONG;
+	/* Closing tells the server, which need not be there any more. */
+	for (i = 0; i < asker->nr_held; i++) {
+		close(asker->held[i].fd);
+		munmap(asker->held[i].map, PAGE);
+	}
 	size = id_size(asker->maps, asker->file);
 	return HOLDS(size >= 0) ? size : WRONG;
 }
@@ -208,7 +216,7 @@ static int kill_asker(struct asker *asker)
 TEST_F_TIMEOUT(fuse, a_stalled_server_holds_up_nobody_who_is_killed, 120)
 {
 	struct fuse_file *file = &self->file[FILE_STALLED];
-	struct asker first, second, healthy;
+	struct asker first = {}, second = {}, healthy = {};
 
 	ASSERT_EQ(0, fuse_server_stall(&self->server, FILE_STALLED, FUSE_READ));
 	ASSERT_EQ(0, start_asker(&first, self->maps, file));
@@ -233,7 +241,7 @@ TEST_F_TIMEOUT(fuse, a_stalled_server_holds_up_nobody_who_is_killed, 120)
 
 TEST_F_TIMEOUT(fuse, a_signal_that_does_not_kill_is_not_an_answer, 120)
 {
-	struct asker asker;
+	struct asker asker = {};
 
 	ASSERT_EQ(0, fuse_server_stall(&self->server, FILE_STALLED, FUSE_READ));
 	ASSERT_EQ(0, start_asker(&asker, self->maps, &self->file[FILE_STALLED]));
@@ -263,7 +271,7 @@ TEST_F_TIMEOUT(fuse, a_query_without_build_id_reads_nothing, 120)
 TEST_F_TIMEOUT(fuse, a_server_that_dies_ends_the_wait, 120)
 {
 	struct fuse_file *file = &self->file[FILE_STALLED];
-	struct asker asker;
+	struct asker asker = {};
 
 	ASSERT_EQ(0, fuse_server_stall(&self->server, FILE_STALLED, FUSE_READ));
 	ASSERT_EQ(0, start_asker(&asker, self->maps, file));
@@ -275,9 +283,11 @@ TEST_F_TIMEOUT(fuse, a_server_that_dies_ends_the_wait, 120)
 	EXPECT_EQ(0, id_size(self->maps, file));
 }
 
-/* Reads of one file system that are in workers at a time; see lib/buildid_file.c. */
-#define SHARE		16
+/* Reads of one file system that are in workers at a time; see lib/buildid_queue.c. */
+#define SHARE		4
 #define NR_CROWD	(SHARE + 4)
+/* When that many have not been answered for so long, others do not wait any more. */
+#define PATIENCE_MS	5000
 
 FIXTURE(crowd) {
 	struct fuse_server server;
@@ -308,8 +318,10 @@ FIXTURE_SETUP(crowd)
 	}
 	self->maps = procmap_open(0);
 	ASSERT_LE(0, self->maps);
-	for (i = 0; i < NR_CROWD; i++)
+	for (i = 0; i < NR_CROWD; i++) {
+		self->asker[i] = (struct asker){ .held = self->file, .nr_held = NR_CROWD };
 		ASSERT_EQ(0, start_asker(&self->asker[i], self->maps, &self->file[i]));
+	}
 }
 
 FIXTURE_TEARDOWN(crowd)
@@ -340,25 +352,83 @@ static bool wait_for_reads(struct fuse_server *server, unsigned int nr)
 	return all_reads(server) == nr;
 }
 
-TEST_F_TIMEOUT(crowd, of_one_file_system_a_share_is_read_and_the_rest_waits_killably, 120)
+/* Kills who waits for his turn, or who is read. */
+static unsigned int kill_askers(struct asker *askers, struct fuse_server *server, bool read)
 {
 	unsigned int i, killed = 0;
+
+	for (i = 0; i < NR_CROWD; i++)
+		if (reads(server, i) == read)
+			killed += kill_asker(&askers[i]) == 256 + SIGKILL;
+	return killed;
+}
+
+TEST_F_TIMEOUT(crowd, of_one_file_system_a_share_is_read_and_the_rest_waits_killably, 120)
+{
+	unsigned int i;
 
 	ASSERT_TRUE(wait_for_reads(&self->server, SHARE));
 	usleep(NEVER_MS * 1000);
 	EXPECT_EQ(SHARE, all_reads(&self->server));
-	for (i = 0; i < NR_CROWD; i++) {
+	for (i = 0; i < NR_CROWD; i++)
 		EXPECT_FALSE(ends(&self->asker[i], 0));
-		if (reads(&self->server, i))
-			continue;
-		EXPECT_EQ(256 + SIGKILL, kill_asker(&self->asker[i]));
-		killed++;
-	}
-	EXPECT_EQ(NR_CROWD - SHARE, killed);
+	EXPECT_EQ(NR_CROWD - SHARE, kill_askers(self->asker, &self->server, false));
 	/* Nor does one of those that are read keep whoever asked from being killed. */
+	EXPECT_EQ(SHARE, kill_askers(self->asker, &self->server, true));
+	EXPECT_EQ(SHARE, all_reads(&self->server));
+}
+
+/* It does not answer: who waits for his turn need not wait any longer. */
+TEST_F_TIMEOUT(crowd, who_waits_in_vain_is_told, 120)
+{
+	unsigned int i;
+
+	ASSERT_TRUE(wait_for_reads(&self->server, SHARE));
+	usleep(PATIENCE_MS * 1000);
+	for (i = 0; i < NR_CROWD; i++) {
+		if (reads(&self->server, i)) {
+			EXPECT_FALSE(ends(&self->asker[i], 0));
+			continue;
+		}
+		ASSERT_TRUE(ends(&self->asker[i], SOON_MS));
+		EXPECT_EQ(0, procmap_child_wait(&self->asker[i].child));
+	}
+	/* Nor does anybody else, until it does answer. */
+	EXPECT_EQ(0, id_size(self->maps, &self->file[0]));
+	EXPECT_EQ(SHARE, all_reads(&self->server));
+	for (i = 0; i < NR_CROWD; i++)
+		ASSERT_EQ(0, fuse_server_release(&self->server, i, FUSE_READ));
 	for (i = 0; i < NR_CROWD; i++)
 		if (reads(&self->server, i))
-			EXPECT_EQ(256 + SIGKILL, kill_asker(&self->asker[i]));
+			EXPECT_EQ(SHA1_SIZE, procmap_child_wait(&self->asker[i].child));
+	for (i = 0; i < NR_CROWD; i++)
+		EXPECT_EQ(SHA1_SIZE, id_size(self->maps, &self->file[i]));
+}
+
+/* The last reference to a file: a worker closes it in its turn, its asker need not live on. */
+TEST_F_TIMEOUT(crowd, a_file_whose_asker_was_killed_is_closed_in_the_end, 120)
+{
+	unsigned int i, last = NR_CROWD;
+	int ms;
+
+	ASSERT_TRUE(wait_for_reads(&self->server, SHARE));
+	for (i = 0; i < NR_CROWD; i++)
+		if (!reads(&self->server, i))
+			last = i;
+	ASSERT_NE(NR_CROWD, last);
+	ASSERT_EQ(0, munmap(self->file[last].map, PAGE));
+	ASSERT_EQ(0, close(self->file[last].fd));
+	EXPECT_EQ(NR_CROWD - SHARE, kill_askers(self->asker, &self->server, false));
+	EXPECT_EQ(SHARE, kill_askers(self->asker, &self->server, true));
+	EXPECT_EQ(0, fuse_server_count(&self->server, last, FUSE_RELEASE));
+	for (i = 0; i < NR_CROWD; i++)
+		ASSERT_EQ(0, fuse_server_release(&self->server, i, FUSE_READ));
+	for (ms = 0; ms < SOON_MS; ms += 10) {
+		if (fuse_server_count(&self->server, last, FUSE_RELEASE))
+			break;
+		usleep(10000);
+	}
+	EXPECT_EQ(1, fuse_server_count(&self->server, last, FUSE_RELEASE));
 	EXPECT_EQ(SHARE, all_reads(&self->server));
 }
 
@@ -382,7 +452,7 @@ TEST_F_TIMEOUT(crowd, other_file_systems_do_not_notice, 120)
 					    .size = ELF_IMAGE_SIZE };
 	struct fuse_file file = { .image = self->file[0].image };
 	struct fuse_server other;
-	struct asker asker;
+	struct asker asker = {};
 
 	ASSERT_TRUE(wait_for_reads(&self->server, SHARE));
 	ASSERT_EQ(0, fuse_server_start(&other, &healthy, 1));
@@ -403,7 +473,7 @@ TEST_F_TIMEOUT(crowd, callers_of_another_cgroup_have_a_share_of_their_own, 120)
 {
 	const char *lacking = cgroup_lacking("io");
 	struct cgroup cgroup;
-	struct asker asker;
+	struct asker asker = {};
 	unsigned int i = 0;
 
 	if (lacking)
