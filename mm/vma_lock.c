@@ -407,9 +407,10 @@ static bool vma_tree_replaced(const struct maple_arange_64 *node)
 
 /*
  * Go down to the leaf and the slot for @addr. -ENOENT if the tree is empty;
- * -EAGAIN if a writer was met, or the end of the address space. An inner node must not have been replaced when
- * it was read: its slots can lead anywhere then, and a wrong maximum would make
- * the last slot of a leaf, which can hold metadata, look like a VMA.
+ * -EAGAIN if a writer was met, or the end of the address space. An inner node
+ * must not have been replaced when it was read: its slots can lead anywhere
+ * then, and a wrong maximum would make the last slot of a leaf, which can hold
+ * metadata, look like a VMA.
  */
 static __always_inline int vma_leaf_find(struct mm_struct *mm, unsigned long addr,
 					 struct vma_leaf *leaf)
@@ -518,39 +519,6 @@ static struct vm_area_struct *vma_walk_quiet(struct vma_walk *walk, unsigned lon
 }
 
 /*
- * Is @vma one that covers the address and does not match? What is read without
- * the lock counts because the VMA was not marked before and is not after.
- */
-static bool vma_walk_rejects(const struct vma_walk *walk, struct vm_area_struct *vma,
-			     unsigned long *last)
-{
-	long word = atomic_long_read_acquire(&vma->vm_lock);
-	/* Where long is short, the same word again may be another: ask for more. */
-	unsigned long seq = smp_load_acquire(&walk->mm->vma_seq);
-	unsigned long start, end;
-	bool wanted;
-
-	if (!vma_lock_readable(word, walk->mm))
-		return false;
-	start = vma_peek(vma->vm_start);
-	end = vma_peek(vma->vm_end);
-	wanted = vma_walk_wants(walk, vma_peek(vma->vm_flags), vma_peek(vma->vm_file));
-	if (wanted || walk->addr < start || walk->addr >= end)
-		return false;
-	/* The fields before the word; pairs with the writers' full barriers. */
-	smp_rmb();
-	if ((atomic_long_read_acquire(&vma->vm_lock) ^ word) &
-	    ~(VMA_LOCK_READERS | VMA_LOCK_WAITING))
-		return false;
-	if (!IS_ENABLED(CONFIG_64BIT) && READ_ONCE(walk->mm->vma_seq) != seq)
-		return false;
-	*last = end - 1;
-	/* The same word in another address space is no proof, see vma_lock_init_mm(). */
-	return vma_peek(vma->vm_mm) == walk->mm &&
-	       !vma_lock_word_marked(word, READ_ONCE(walk->mm->vma_seq));
-}
-
-/*
  * Does the hole from walk->addr to @last lie outside of a range whose VMAs are
  * out of the tree for now? Where only its end does not, cut that off. A range
  * whose VMAs do not match is passed over as it was before the writer came.
@@ -571,21 +539,30 @@ static bool vma_hole_outside(const struct vma_walk *walk, const struct vma_remov
 }
 
 /*
- * The tree had a hole from walk->addr to @last. Had the process? The tree was
- * not stored to meanwhile, so that what was read is the tree of one instant.
- * But a writer who replaces VMAs takes them out first. What he has taken out he
- * has noted, and he is still the same: then a hole elsewhere is a hole.
+ * Is what was read in the tree since it was stored to @stores times, and what was
+ * read of the VMAs in it, the tree of one instant? A writer may be at work on it
+ * before and after, but he did not store to it meanwhile.
  */
-static bool vma_hole_counts(const struct vma_walk *walk, unsigned long seq, unsigned int stores,
-			    unsigned long *last)
+static bool vma_tree_unchanged(struct mm_struct *mm, unsigned int stores)
+{
+	/* Its barrier, the tree before the number, pairs with vma_tree_store(). */
+	return !(stores & 1) && !read_seqcount_retry(&mm->vma_changes.stores, stores);
+}
+
+/*
+ * The tree had a hole from walk->addr to @last. Had the process? A writer who
+ * replaces VMAs takes them out first. What he has taken out he has noted, and he
+ * is still the same: then a hole elsewhere is a hole.
+ */
+static bool vma_hole_counts(const struct vma_walk *walk, unsigned long seq, unsigned long *last)
 {
 	struct vma_changes *changes = &walk->mm->vma_changes;
 	unsigned int i, nr = 0;
 
-	/* Its barrier, the tree before all of this, pairs with vma_start_remove(), too. */
-	if ((stores & 1) || read_seqcount_retry(&changes->stores, stores) || *last < walk->addr)
-		return false;
-	/* Acquire: the number before the ranges; pairs with vma_begin_removal(). */
+	/*
+	 * Acquire: the number before the ranges; pairs with vma_begin_removal().
+	 * The caller has the tree before this; pairs with vma_start_remove().
+	 */
 	if (seq & 1)
 		nr = smp_load_acquire(&changes->nr_removed);
 	for (i = 0; i < nr; i++)
@@ -596,9 +573,23 @@ static bool vma_hole_counts(const struct vma_walk *walk, unsigned long seq, unsi
 	return READ_ONCE(walk->mm->vma_seq) == seq;
 }
 
+/* Lock @vma, which covers the address and looks as if it matched. */
+static struct vm_area_struct *vma_walk_lock_covering(const struct vma_walk *walk,
+						     struct vm_area_struct *vma)
+{
+	if (!vma_walk_lock(walk, vma))
+		return ERR_PTR(-EAGAIN);
+	if (likely(vma->vm_start <= walk->addr))
+		return vma;
+	vma_end_read(vma);
+	return ERR_PTR(-EAGAIN);
+}
+
 /*
- * Look at one VMA or one hole beside writers. A VMA answers for itself, and the
- * writer for holes. Costs a descent of the tree for each.
+ * Look at one VMA or one hole beside writers. A VMA that matches answers for
+ * itself. One that does not is passed over if it was in the tree like that at one
+ * instant: also one that is marked, since a change that is under way was not made
+ * yet, or was made already. Costs a descent of the tree for each.
  *
  * Return: as vma_walk_quiet().
  */
@@ -616,17 +607,12 @@ static noinline struct vm_area_struct *vma_walk_careful(struct vma_walk *walk, u
 		vma = vma_leaf_entry(&leaf);
 		last = leaf.slot < leaf.end ? READ_ONCE(leaf.node->pivot[leaf.slot]) : leaf.max;
 	}
-	if (!vma) {
-		if (!vma_hole_counts(walk, seq, stores, &last))
-			return ERR_PTR(-EAGAIN);
-	} else if (!vma_walk_rejects(walk, vma, &last)) {
-		if (!vma_walk_lock(walk, vma))
-			return ERR_PTR(-EAGAIN);
-		if (likely(vma->vm_start <= walk->addr))
-			return vma;
-		vma_end_read(vma);
+	if (vma && vma_walk_wants(walk, vma_peek(vma->vm_flags), vma_peek(vma->vm_file)))
+		return vma_walk_lock_covering(walk, vma);
+	if (!vma_tree_unchanged(walk->mm, stores) || last < walk->addr)
 		return ERR_PTR(-EAGAIN);
-	}
+	if (!vma && !vma_hole_counts(walk, seq, &last))
+		return ERR_PTR(-EAGAIN);
 	return vma_walk_ends(walk, last) ? NULL : ERR_PTR(-EINPROGRESS);
 }
 

@@ -113,15 +113,6 @@ static inline void vma_end_write_all(struct mm_struct *mm)
 }
 
 /**
- * vma_start_write() - mark a VMA before it is changed
- * @vma: the VMA; when it is in no tree yet, nothing needs to be done
- *
- * Returns when no reader holds the lock of @vma; none gets it until mmap_lock
- * is released or downgraded.
- *
- * Context: mmap_lock of the address space held for writing. May sleep.
- */
-/**
  * vma_assert_marked() - a writer must have marked this VMA
  * @vma: the VMA; one that was never in the cache (zero word) passes, tests make some
  */

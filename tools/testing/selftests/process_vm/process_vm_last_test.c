@@ -93,7 +93,7 @@ static int start_late(FIXTURE_DATA(last) * self)
 	return 0;
 }
 
-/* One more server whose reads are not answered, and do not keep the one waiting who asks for them. */
+/* One more server whose reads are not answered. Who asks for them does not wait. */
 static int start_io(FIXTURE_DATA(last) * self)
 {
 	struct fuse_server_file file = { .size = sysconf(_SC_PAGESIZE) };
@@ -220,7 +220,7 @@ static bool is_in_state(pid_t pid, char state)
 	return false;
 }
 
-/* In the copy: whoever asks the server for the page sleeps otherwise than who waits for the same. */
+/* In the copy: who asks the server for the page sleeps otherwise than who waits for the same. */
 static bool gets_stuck(pid_t pid)
 {
 	int waited, stuck = 0;
@@ -536,7 +536,8 @@ TEST(a_user_who_floods_the_worker_has_one_turn_of_two)
 
 	if (geteuid())
 		SKIP(return, "to be two users needs root");
-	calls = mmap(NULL, sizeof(*calls), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	calls = mmap(NULL, sizeof(*calls), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1,
+		     0);
 	ASSERT_NE((long)MAP_FAILED, (long)calls);
 	ASSERT_NE(NULL, page);
 	for (round = 1; round <= 2; round++) {
@@ -549,8 +550,8 @@ TEST(a_user_who_floods_the_worker_has_one_turn_of_two)
 		while (__atomic_load_n(calls, __ATOMIC_RELAXED) < 4 * nr)
 			usleep(1000);
 		ended = calls_beside(page, calls, &worst);
-		TH_LOG("%u processes flood: %lu of their calls beside one, %llu us at most", nr, ended,
-		       worst / 1000);
+		TH_LOG("%u processes flood: %lu of their calls beside one, %llu us at most", nr,
+		       ended, worst / 1000);
 		EXPECT_GT(nr / 2, ended);
 		EXPECT_GT(MAX_FLOOD_NS, worst);
 	}

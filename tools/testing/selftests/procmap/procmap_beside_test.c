@@ -217,7 +217,8 @@ TEST_F_TIMEOUT(beside, a_walk_over_holes_is_not_slower_than_the_text, 280)
 	EXPECT_EQ(256 + SIGKILL, procmap_child_kill(&scene->target));
 	EXPECT_EQ(0, procmap_child_wait(&scene->reader));
 
-	fprintf(stderr, "# %u passes over %u VMAs: text %llu us, queries %llu us, %ld by mmap_lock\n",
+	fprintf(stderr,
+		"# %u passes over %u VMAs: text %llu us, queries %llu us, %ld by mmap_lock\n",
 		figures->passes, scene->nr, figures->text_ns / 1000, figures->query_ns / 1000,
 		figures->mmap);
 	EXPECT_GE(figures->text_ns, figures->query_ns);

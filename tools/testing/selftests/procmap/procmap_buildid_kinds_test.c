@@ -41,7 +41,8 @@ static bool connect_both(int ends[2])
 	addr.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
 	ends[0] = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	if (!HOLDS(!ioctl(listener, SIOCSIFFLAGS, &lo)) ||
-	    !HOLDS(!bind(listener, (struct sockaddr *)&addr, len)) || !HOLDS(!listen(listener, 1)) ||
+	    !HOLDS(!bind(listener, (struct sockaddr *)&addr, len)) ||
+	    !HOLDS(!listen(listener, 1)) ||
 	    !HOLDS(!getsockname(listener, (struct sockaddr *)&addr, &len)) ||
 	    !HOLDS(!connect(ends[0], (struct sockaddr *)&addr, len)))
 		return false;
@@ -94,7 +95,8 @@ TEST(bytes_of_a_connection_stay_in_it)
 TEST(ring_of_perf)
 {
 	struct perf_event_attr attr = {
-		.type = PERF_TYPE_SOFTWARE, .size = sizeof(attr), .config = PERF_COUNT_SW_TASK_CLOCK,
+		.type = PERF_TYPE_SOFTWARE, .size = sizeof(attr),
+		.config = PERF_COUNT_SW_TASK_CLOCK,
 		.exclude_kernel = 1, .exclude_hv = 1,
 	};
 	size_t size = 2 * sysconf(_SC_PAGESIZE);

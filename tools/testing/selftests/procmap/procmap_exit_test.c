@@ -548,7 +548,8 @@ TEST_F_TIMEOUT(ends, all_memory_comes_back, 290)
 	start = stall_now_ns() - start;
 	after = settles(before + MAX_LEFT_KB);
 	fprintf(stderr, "# %d ends in %llu ms, %lu calls, %lu answers: %ld kB in use, %ld before\n",
-		nr, start / 1000000, all_calls(&self->readers), self->readers.answers, after, before);
+		nr, start / 1000000, all_calls(&self->readers), self->readers.answers, after,
+		before);
 	EXPECT_GE(before + MAX_LEFT_KB, after);
 	EXPECT_EQ(0, self->readers.illegal);
 	EXPECT_LT(nr, self->readers.answers);
