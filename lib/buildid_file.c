@@ -32,8 +32,8 @@
  *
  * A page that is brought in is charged to the memory cgroup of the address space that maps the
  * file, as if the process itself had touched it. It is not charged to the asker. If the limit is
- * reached, pages of that cgroup are reclaimed; if this is of no use the read fails and nobody is
- * killed. The page that comes from swap belongs to the cgroup that it belonged to before. Reading
+ * reached, pages of that cgroup are reclaimed. If this is of no use, the read fails and no process
+ * is killed. A page that comes from swap belongs to the cgroup that it belonged to before. Reading
  * the disk counts for the block cgroup of the asker. The processor time of a worker is nobody's, so
  * it is bounded: by BUILD_ID_FILE_READS for the parser, by BUILD_ID_FILE_PAGES for the pages.
  */
@@ -316,8 +316,8 @@ int build_id_file_parse(struct build_id_job *job)
 
 /**
  * build_id_read_cached - read the build ID of an ELF file if that is possible at once
- * @file: the file; the caller keeps it from going away, for instance by its VMA's lock, and needs
- *	  no reference
+ * @file: the file; the caller keeps it from going away, for instance by its VMA's lock, and need
+ *	  not have a reference
  * @build_id: receives the ID, padded with zeros; room for BUILD_ID_SIZE_MAX bytes
  * @size: receives the length of the ID, 1 to BUILD_ID_SIZE_MAX
  *

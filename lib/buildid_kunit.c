@@ -617,7 +617,7 @@ static void page_that_is_not_there_is_not_waited_for(struct kunit *test)
 	fput(file);
 }
 
-/* 1,023 empty notes before the build ID: too long to look at at once, and no problem else. */
+/* 1,023 empty notes before the build ID: too many to be looked at now, and no problem else. */
 static void many_notes_take_a_worker(struct kunit *test)
 {
 	const struct build_id_image im = {

@@ -96,15 +96,14 @@ struct build_id_route {
 static_assert(sizeof(struct build_id_pair) == 4 * sizeof(long));
 static_assert(sizeof(struct build_id_route) == 2 * sizeof(long));
 
-/* @running is in the order of starting. @ready: lanes with waiting jobs of which one may run. */
 struct build_id_share {
 	struct rb_node node;
 	struct build_id_pair pair;
-	unsigned int refs;
-	spinlock_t lock;
+	unsigned int refs;		/* under build_id_shares_lock */
+	spinlock_t lock;		/* of all below, its lanes, and where its jobs are */
 	struct rb_root lanes;
-	struct list_head ready;
-	struct list_head running;
+	struct list_head ready;		/* lanes with waiting jobs of which one may run */
+	struct list_head running;	/* jobs in the order of starting */
 	unsigned int nr_running;
 	unsigned int nr_left;
 };

@@ -74,7 +74,7 @@ endef
 ifneq ($(filter plain,$(CHECK_VARIANTS)),)
 CHECKS += kselftest-plain-root kselftest-plain-user
 endif
-$(eval $(call kselftest_rule,plain,900,1))
+$(eval $(call kselftest_rule,plain,1500,1))
 
 # The main job, on this machine's own root file system
 CHECKS += run

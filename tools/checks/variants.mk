@@ -7,11 +7,11 @@
 SIZE_debug := -64
 SIZE_kcsan := -64
 CHECKS += $(foreach variant,$(filter-out base,$(OTHER_VARIANTS)),kselftest-$(variant)-root$(SIZE_$(variant)))
-$(eval $(call kselftest_rule,debug,1800,4))
-$(eval $(call kselftest_rule,kcsan,1800,4))
-$(eval $(call kselftest_rule,nolock,900,1))
-$(eval $(call kselftest_rule,up,900,2))
-$(eval $(call kselftest_rule,arm64,1800,2))
+$(eval $(call kselftest_rule,debug,2700,4))
+$(eval $(call kselftest_rule,kcsan,2700,4))
+$(eval $(call kselftest_rule,nolock,1500,1))
+$(eval $(call kselftest_rule,up,1800,2))
+$(eval $(call kselftest_rule,arm64,2700,2))
 
 # Tests inside the kernel
 check-kunit:

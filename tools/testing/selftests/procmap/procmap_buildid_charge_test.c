@@ -19,6 +19,12 @@
 #include "procmap_harness.h"
 #include "procmap_zoo.h"
 
+#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+#define OWN_DATA	ELFDATA2MSB
+#else
+#define OWN_DATA	ELFDATA2LSB
+#endif
+
 #define PAGE		4096
 #define SHA1_SIZE	20
 #define NR_FILES	FUSE_SERVER_FILES
@@ -95,8 +101,7 @@ static bool write_sparse(int fd)
 	} head = {
 		.ehdr = {
 			.e_ident = { ELFMAG0, ELFMAG1, ELFMAG2, ELFMAG3, ELFCLASS64,
-				     __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__ ? ELFDATA2MSB :
-				     ELFDATA2LSB, 1 },
+				     OWN_DATA, 1 },
 			.e_phoff = PAGE,
 			.e_phentsize = sizeof(struct elf64_phdr),
 			.e_phnum = PN_XNUM,
@@ -268,7 +273,6 @@ static int maps_cold_files(struct procmap_child *child, void *arg)
 	const struct target *target = arg;
 	int i, fd;
 
-	/* The cgroup of the file's inode and the like is not what is asked about. */
 	for (i = 0; i < NR_FILES; i++) {
 		fd = fuse_server_open(target->server, i, O_RDONLY);
 		if (!HOLDS(fd >= 0) ||

@@ -95,15 +95,14 @@ TEST(bytes_of_a_connection_stay_in_it)
 TEST(ring_of_perf)
 {
 	struct perf_event_attr attr = {
-		.type = PERF_TYPE_SOFTWARE, .size = sizeof(attr),
-		.config = PERF_COUNT_SW_TASK_CLOCK,
-		.exclude_kernel = 1, .exclude_hv = 1,
+		.type = PERF_TYPE_SOFTWARE, .config = PERF_COUNT_SW_TASK_CLOCK,
+		.size = sizeof(attr), .exclude_kernel = 1, .exclude_hv = 1,
 	};
 	size_t size = 2 * sysconf(_SC_PAGESIZE);
 	int fd = syscall(__NR_perf_event_open, &attr, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
 	char *map;
 
-	if (fd < 0 && errno == ENOSYS)
+	if (access("/proc/sys/kernel/perf_event_paranoid", F_OK))
 		SKIP(return, "%s: kernel without perf events (CONFIG_PERF_EVENTS)",
 		     _metadata->name);
 	ASSERT_LE(0, fd);
@@ -122,9 +121,8 @@ TEST(ring_of_io_uring)
 	struct elf_image image;
 	char *map;
 
-	if (fd < 0 && errno == ENOSYS)
-		SKIP(return, "%s: kernel without io_uring (CONFIG_IO_URING)", _metadata->name);
-	ASSERT_LE(0, fd);
+	ASSERT_LE(0, fd)
+		TH_LOG("no io_uring (CONFIG_IO_URING)");
 	map = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, IORING_OFF_SQ_RING);
 	ASSERT_NE((long)MAP_FAILED, (long)map);
 	EXPECT_TRUE(has_none(map));

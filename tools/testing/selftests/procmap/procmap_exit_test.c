@@ -24,10 +24,11 @@
 #include "stall.h"
 
 #define NR_KINDS	7
+/* So many, or where processes are slow, as many as there are in this time */
 #define NR_HANGING	600
-/* So many, or where processes are slow, as many as come to their end in this time */
+#define HANGING_NS	40000000000ULL
 #define NR_ENDS		10000
-#define ENDS_NS		150000000000ULL
+#define ENDS_NS		120000000000ULL
 /* Before memory is counted the first time: caches have been filled. */
 #define NR_WARM_UP	500
 #define LARGE		(128UL << 20)
@@ -462,19 +463,19 @@ static long lost_kb(struct readers *readers)
 
 TEST_F_TIMEOUT(exits, who_waits_for_its_reads_at_the_end_waits_itself, 200)
 {
-	unsigned int nr = stall_scaled(NR_HANGING);
-	unsigned int nr_dead;
+	unsigned int nr_dead, max = stall_scaled(NR_HANGING);
+	__u64 end = stall_now_ns() + HANGING_NS;
 	long lost;
 
-	while (self->nr < nr) {
+	while (self->nr < max && stall_now_ns() < end) {
 		ASSERT_EQ(0, kill_a_hanging_one(&self->server, self->file, &self->readers,
 						&self->hanging[self->nr]));
 		self->nr++;
 	}
-	nr_dead = dead(self->hanging, nr);
+	nr_dead = dead(self->hanging, self->nr);
 	lost = lost_kb(&self->readers);
 	fprintf(stderr, "# %u killed, %u left it to others; %lu calls, %lu answers; %ld kB lost\n",
-		nr, nr_dead, all_calls(&self->readers), self->readers.answers, lost);
+		self->nr, nr_dead, all_calls(&self->readers), self->readers.answers, lost);
 	EXPECT_EQ(0, nr_dead);
 	EXPECT_EQ(0, stuck_workers());
 	EXPECT_EQ(0, stuck_readers(&self->readers));
