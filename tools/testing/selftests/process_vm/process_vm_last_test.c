@@ -221,14 +221,19 @@ static bool is_in_state(pid_t pid, char state)
 }
 
 /* In the copy: who asks the server for the page sleeps otherwise than who waits for the same. */
-static bool gets_stuck(pid_t pid)
+static bool all_copy(const struct pair *list, unsigned int nr)
 {
 	int waited, stuck = 0;
+	unsigned int i;
 
 	for (waited = 0; waited < 4 * PVM_SOON_MS && stuck < 5; waited += 10) {
-		char state = pvm_thread_state(pid, pid);
+		for (i = 0; i < nr; i++) {
+			char state = pvm_thread_state(list[i].caller, list[i].caller);
 
-		stuck = state == 'D' || state == 'S' ? stuck + 1 : 0;
+			if (state != 'D' && state != 'S')
+				break;
+		}
+		stuck = i == nr ? stuck + 1 : 0;
 		usleep(10000);
 	}
 	return stuck == 5;
@@ -262,12 +267,8 @@ static bool start_callers(FIXTURE_DATA(last) * self, struct pair *list, unsigned
 		if (!HOLDS(list[i].caller > 0))
 			return false;
 	}
-	if (!HOLDS(!fuse_server_wait_held(&self->late, 0, FUSE_READ, 4 * PVM_SOON_MS, NULL)))
-		return false;
-	for (i = 0; i < nr; i++)
-		if (!HOLDS(gets_stuck(list[i].caller)))
-			return false;
-	return true;
+	return HOLDS(!fuse_server_wait_held(&self->late, 0, FUSE_READ, 4 * PVM_SOON_MS, NULL)) &&
+	       HOLDS(all_copy(list, nr));
 }
 
 static bool end_callers(struct pair *list, unsigned int nr)
