@@ -209,13 +209,27 @@ static bool becomes(const unsigned int *count, unsigned int value, int ms)
 	return __atomic_load_n(count, __ATOMIC_ACQUIRE) == value;
 }
 
+static bool is_dead(pid_t pid)
+{
+	siginfo_t info = { 0 };
+
+	return !waitid(P_PID, pid, &info, WEXITED | WNOHANG | WNOWAIT) && info.si_pid == pid;
+}
+
+/*
+ * Has a process that was killed come to its end (Z), or lost its memory and waits (D)?
+ * Nothing of /proc is looked at: in this kernel, too, who reads the stat of a process
+ * that dies may have to end its address space.
+ */
 static bool is_in_state(pid_t pid, char state)
 {
+	char byte;
 	int waited;
 
 	for (waited = 0; waited < 4 * PVM_SOON_MS; waited += 10) {
-		if (pvm_thread_state(pid, pid) == state)
-			return true;
+		if (state == 'Z' ? is_dead(pid) :
+		    pvm_copy(false, pid, remote, &byte, 1, PROCESS_VM_NOWAIT) == -ESRCH)
+			return state == 'Z' || !is_dead(pid);
 		usleep(10000);
 	}
 	return false;

@@ -8,11 +8,11 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <pthread.h>
 #include <sched.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
@@ -28,7 +28,7 @@
 #define NR_HANGING	600
 #define HANGING_NS	40000000000ULL
 #define NR_ENDS		10000
-#define ENDS_NS		120000000000ULL
+#define ENDS_NS		100000000000ULL
 /* Before memory is counted the first time: caches have been filled. */
 #define NR_WARM_UP	500
 #define LARGE		(128UL << 20)
@@ -50,7 +50,11 @@ static const struct fuse_server_file server_files[] = {
  * @calls: what each of them did
  * @answers: how often it was more than that the process is gone
  * @illegal: the first result that none of them may have
- * @threads: one for each of reader_kinds[]
+ * @processes: one for each of reader_kinds[]
+ * @nr: number of @processes
+ *
+ * In memory that all share. Descriptors they share, too, but no other memory with
+ * the test: each fork() would have to take that away from them.
  */
 struct readers {
 	int maps;
@@ -60,7 +64,7 @@ struct readers {
 	unsigned long calls[NR_KINDS];
 	unsigned long answers;
 	int illegal;
-	pthread_t threads[NR_KINDS];
+	pid_t processes[NR_KINDS];
 	unsigned int nr;
 };
 
@@ -136,29 +140,19 @@ static int (*const reader_kinds[NR_KINDS])(const struct readers *readers) = {
 	asks_covering, asks_next, asks_for_all, walks, reads_text, opens, peeks,
 };
 
-struct one_reader {
-	struct readers *readers;
-	unsigned int kind;
-};
-
-static void *reader(void *arg)
+static void reads(struct readers *readers, unsigned int kind)
 {
-	struct one_reader one = *(struct one_reader *)arg;
-	struct readers *readers = one.readers;
-
-	free(arg);
 	/* Who is preempted inside a call has hold of the process for long. */
 	(void)!nice(10);
 	while (!__atomic_load_n(&readers->stop, __ATOMIC_RELAXED)) {
-		int ret = reader_kinds[one.kind](readers);
+		int ret = reader_kinds[kind](readers);
 
-		__atomic_add_fetch(&readers->calls[one.kind], 1, __ATOMIC_RELAXED);
+		__atomic_add_fetch(&readers->calls[kind], 1, __ATOMIC_RELAXED);
 		if (!ret)
 			__atomic_add_fetch(&readers->answers, 1, __ATOMIC_RELAXED);
 		else if (ret != -ESRCH)
 			__atomic_store_n(&readers->illegal, ret, __ATOMIC_RELAXED);
 	}
-	return NULL;
 }
 
 /* Readers that do not come back from a call: they make none in so long. */
@@ -193,30 +187,41 @@ static unsigned long all_calls(const struct readers *readers)
 /* They look at the test itself until they are shown another. */
 static int start_readers(struct readers *readers)
 {
+	pid_t parent = getpid();
 	unsigned int i;
 
 	readers->maps = procmap_open(0);
-	readers->pid = getpid();
+	readers->pid = parent;
 	readers->addr = (unsigned long)&server_files;
-	for (i = 0; i < NR_KINDS; i++) {
-		struct one_reader *one = malloc(sizeof(*one));
+	fflush(NULL);
+	for (i = 0; readers->maps >= 0 && i < NR_KINDS; i++) {
+		pid_t pid = syscall(__NR_clone, CLONE_FILES | SIGCHLD, 0, 0, 0, 0);
 
-		if (!one)
-			return -ENOMEM;
-		one->readers = readers;
-		one->kind = i;
-		if (pthread_create(&readers->threads[i], NULL, reader, one))
-			return -EAGAIN;
-		readers->nr++;
+		if (!pid) {
+			if (!prctl(PR_SET_PDEATHSIG, SIGKILL) && getppid() == parent)
+				reads(readers, i);
+			_exit(0);
+		}
+		if (pid < 0)
+			return -errno;
+		readers->processes[readers->nr++] = pid;
 	}
 	return readers->maps < 0 ? readers->maps : 0;
+}
+
+static struct readers *share_readers(void)
+{
+	void *readers = mmap(NULL, sizeof(struct readers), PROT_READ | PROT_WRITE,
+			     MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+
+	return readers == MAP_FAILED ? NULL : readers;
 }
 
 static void stop_readers(struct readers *readers)
 {
 	__atomic_store_n(&readers->stop, true, __ATOMIC_RELAXED);
 	while (readers->nr)
-		pthread_join(readers->threads[--readers->nr], NULL);
+		waitpid(readers->processes[--readers->nr], NULL, 0);
 	close(readers->maps);
 }
 
@@ -284,8 +289,6 @@ static bool is_stuck_worker(pid_t pid, char *name, size_t size)
 	char path[64];
 	FILE *file;
 
-	if (stall_state_of(pid, pid) != 'D')
-		return false;
 	snprintf(path, sizeof(path), "/proc/%d/comm", pid);
 	file = fopen(path, "r");
 	if (!file || !fgets(name, size, file))
@@ -293,7 +296,7 @@ static bool is_stuck_worker(pid_t pid, char *name, size_t size)
 	if (file)
 		fclose(file);
 	name[strcspn(name, "\n")] = '\0';
-	return !strncmp(name, "kworker/", 8);
+	return !strncmp(name, "kworker/", 8) && stall_state_of(pid, pid) == 'D';
 }
 
 /* Kernel workers that wait for good: they do so at two looks. */
@@ -375,7 +378,7 @@ static void __attribute__((constructor)) exit_require(void)
  * @nr: number of @hanging
  */
 FIXTURE(exits) {
-	struct readers readers;
+	struct readers *readers;
 	struct fuse_server server;
 	int file;
 	struct procmap_child hanging[NR_HANGING];
@@ -390,14 +393,16 @@ FIXTURE_SETUP(exits)
 	self->file = fuse_server_open(&self->server, 0, O_RDONLY | O_DIRECT);
 	ASSERT_LE(0, self->file);
 	ASSERT_EQ(0, fuse_server_stall(&self->server, 0, FUSE_READ));
-	ASSERT_EQ(0, start_readers(&self->readers));
+	self->readers = share_readers();
+	ASSERT_NE(NULL, self->readers);
+	ASSERT_EQ(0, start_readers(self->readers));
 }
 
 FIXTURE_TEARDOWN(exits)
 {
 	/* First the server: a reader may be waiting for it, which is a failure. */
 	fuse_server_stop(&self->server);
-	stop_readers(&self->readers);
+	stop_readers(self->readers);
 	while (self->nr)
 		procmap_child_wait(&self->hanging[--self->nr]);
 }
@@ -407,7 +412,6 @@ static int kill_a_hanging_one(struct fuse_server *server, int file, struct reade
 			      struct procmap_child *child)
 {
 	int ret = procmap_child_start(child, reads_asynchronously, &file);
-	int waited;
 
 	if (!ret)
 		ret = procmap_sync(child);
@@ -420,14 +424,9 @@ static int kill_a_hanging_one(struct fuse_server *server, int file, struct reade
 	usleep(1000);
 	if (kill(child->pid, SIGKILL))
 		return -errno;
-	for (waited = 0; waited < SOON_MS; waited++) {
-		char state = stall_state_of(child->pid, child->pid);
-
-		if (state == 'D' || state == 'Z')
-			return 0;
-		usleep(1000);
-	}
-	return -ETIMEDOUT;
+	/* It dies under their eyes. */
+	usleep(10000);
+	return 0;
 }
 
 /* Those who are dead have left the wait for their read to somebody else. */
@@ -436,7 +435,7 @@ static unsigned int dead(const struct procmap_child *children, unsigned int nr)
 	unsigned int i, nr_dead = 0;
 
 	for (i = 0; i < nr; i++)
-		nr_dead += stall_state_of(children[i].pid, children[i].pid) == 'Z';
+		nr_dead += stall_is_dead(children[i].pid);
 	return nr_dead;
 }
 
@@ -468,36 +467,39 @@ TEST_F_TIMEOUT(exits, who_waits_for_its_reads_at_the_end_waits_itself, 200)
 	long lost;
 
 	while (self->nr < max && stall_now_ns() < end) {
-		ASSERT_EQ(0, kill_a_hanging_one(&self->server, self->file, &self->readers,
+		ASSERT_EQ(0, kill_a_hanging_one(&self->server, self->file, self->readers,
 						&self->hanging[self->nr]));
 		self->nr++;
 	}
+	usleep(NEVER_MS * 1000);
 	nr_dead = dead(self->hanging, self->nr);
-	lost = lost_kb(&self->readers);
+	lost = lost_kb(self->readers);
 	fprintf(stderr, "# %u killed, %u left it to others; %lu calls, %lu answers; %ld kB lost\n",
-		self->nr, nr_dead, all_calls(&self->readers), self->readers.answers, lost);
+		self->nr, nr_dead, all_calls(self->readers), self->readers->answers, lost);
 	EXPECT_EQ(0, nr_dead);
 	EXPECT_EQ(0, stuck_workers());
-	EXPECT_EQ(0, stuck_readers(&self->readers));
+	EXPECT_EQ(0, stuck_readers(self->readers));
 	EXPECT_GE(NEVER_KB, lost);
-	EXPECT_EQ(0, self->readers.illegal);
-	EXPECT_LT(0, self->readers.answers);
+	EXPECT_EQ(0, self->readers->illegal);
+	EXPECT_LT(0, self->readers->answers);
 	/* Nobody has a use of the last one but the readers: what they get is its end. */
-	EXPECT_EQ(-ESRCH, asks_covering(&self->readers));
+	EXPECT_EQ(-ESRCH, asks_covering(self->readers));
 }
 
 FIXTURE(ends) {
-	struct readers readers;
+	struct readers *readers;
 };
 
 FIXTURE_SETUP(ends)
 {
-	ASSERT_EQ(0, start_readers(&self->readers));
+	self->readers = share_readers();
+	ASSERT_NE(NULL, self->readers);
+	ASSERT_EQ(0, start_readers(self->readers));
 }
 
 FIXTURE_TEARDOWN(ends)
 {
-	stop_readers(&self->readers);
+	stop_readers(self->readers);
 }
 
 static int ends_once(struct readers *readers)
@@ -541,19 +543,19 @@ TEST_F_TIMEOUT(ends, all_memory_comes_back, 290)
 
 	if (geteuid())
 		SKIP(return, "%s: needs root", _metadata->name);
-	ASSERT_LT(0, end_many(&self->readers, stall_scaled(NR_WARM_UP)));
+	ASSERT_LT(0, end_many(self->readers, stall_scaled(NR_WARM_UP)));
 	before = used_kb();
 	start = stall_now_ns();
-	nr = end_many(&self->readers, stall_scaled(NR_ENDS));
+	nr = end_many(self->readers, stall_scaled(NR_ENDS));
 	ASSERT_LT(0, nr);
 	start = stall_now_ns() - start;
 	after = settles(before + MAX_LEFT_KB);
 	fprintf(stderr, "# %d ends in %llu ms, %lu calls, %lu answers: %ld kB in use, %ld before\n",
-		nr, start / 1000000, all_calls(&self->readers), self->readers.answers, after,
+		nr, start / 1000000, all_calls(self->readers), self->readers->answers, after,
 		before);
 	EXPECT_GE(before + MAX_LEFT_KB, after);
-	EXPECT_EQ(0, self->readers.illegal);
-	EXPECT_LT(nr, self->readers.answers);
+	EXPECT_EQ(0, self->readers->illegal);
+	EXPECT_LT(nr, self->readers->answers);
 }
 
 TEST_HARNESS_MAIN

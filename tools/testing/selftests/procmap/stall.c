@@ -8,6 +8,7 @@
 #include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -37,6 +38,8 @@ bool stall_comes(const struct procmap_child *child, int timeout_ms)
  * stall_state_of() - the state of a thread, as the third word of its stat says
  * @pid: the process
  * @tid: the thread
+ *
+ * Not for a process that dies, see stall_is_dead().
  *
  * Return: the letter; 0: it is gone.
  */
@@ -73,24 +76,18 @@ bool stall_gets_stuck(pid_t pid, pid_t tid)
 }
 
 /**
- * stall_dies() - wait until a process that was killed is a zombie
+ * stall_is_dead() - is a child a zombie?
  * @pid: a child of the caller, not waited for yet
  *
- * Return: true once it is; false if it waits in the kernel for good, or lives on for SOON_MS.
+ * Who reads the stat of a process that dies may have to tear down its address space.
+ *
+ * Return: true if it is.
  */
-bool stall_dies(pid_t pid)
+bool stall_is_dead(pid_t pid)
 {
-	int waited, stuck = 0;
+	siginfo_t info = { .si_pid = 0 };
 
-	for (waited = 0; waited < SOON_MS && stuck < STUCK_LOOKS; waited++) {
-		char state = stall_state_of(pid, pid);
-
-		if (state == 'Z')
-			return true;
-		stuck = state == 'D' ? stuck + 1 : 0;
-		usleep(1000);
-	}
-	return false;
+	return !waitid(P_PID, pid, &info, WEXITED | WNOHANG | WNOWAIT) && info.si_pid == pid;
 }
 
 /**

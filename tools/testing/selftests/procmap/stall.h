@@ -19,7 +19,7 @@
 bool stall_comes(const struct procmap_child *child, int timeout_ms);
 char stall_state_of(pid_t pid, pid_t tid);
 bool stall_gets_stuck(pid_t pid, pid_t tid);
-bool stall_dies(pid_t pid);
+bool stall_is_dead(pid_t pid);
 long stall_count(const char *name);
 __u64 stall_now_ns(void);
 int stall_ask(int maps, __u64 addr, __u64 flags, struct procmap_call *call);
