@@ -33,7 +33,7 @@ tree: ## the patched source tree, build/6.1/src (KSRC=tarball or directory inste
 	$(call need,tree base)
 	@$(SERIES)/tree.py
 
-kernel: ## the kernel, build/6.1/VARIANT/bzImage (VARIANT=plain, debug, kcsan, nolock, up, arm64, base)
+kernel: ## the kernel, build/6.1/VARIANT/bzImage (VARIANT=plain, debug, kcsan, nolock, up, preempt, arm64, base)
 	$(call need,tree base kernel $(filter arm64,$(VARIANT)))
 	@$(SERIES)/kernel.py "$(VARIANT)"
 

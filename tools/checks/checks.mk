@@ -10,7 +10,7 @@ CODE := $(LOW) python3 tools/checks/code.py
 STATIC := python3 tools/checks/static.py
 RESULTS := build/6.1/results
 
-# Kernels that are tested. More: nolock (CONFIG_PER_VMA_LOCK=n), up (one processor), arm64 (in
+# Kernels that are tested. More: nolock (CONFIG_PER_VMA_LOCK=n), up (one processor), preempt, arm64 (in
 # qemu-system-aarch64, 64-bit programs only), ten minutes each; base, without tests but for check-bpf.
 CHECK_VARIANTS ?= plain debug kcsan
 OTHER_VARIANTS := $(filter-out plain,$(CHECK_VARIANTS))

@@ -11,6 +11,7 @@ $(eval $(call kselftest_rule,debug,2700,4))
 $(eval $(call kselftest_rule,kcsan,2700,4))
 $(eval $(call kselftest_rule,nolock,1500,1))
 $(eval $(call kselftest_rule,up,1800,2))
+$(eval $(call kselftest_rule,preempt,1800,2))
 $(eval $(call kselftest_rule,arm64,2700,2))
 
 # Tests inside the kernel
