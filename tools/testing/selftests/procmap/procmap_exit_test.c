@@ -535,9 +535,18 @@ static int end_many(struct readers *readers, int max)
 	return ret ? ret : nr;
 }
 
+/*
+ * A slow kernel is one with detectors. KASAN keeps what was freed for a while, up to a part of
+ * 32 of all memory; kmemleak tells at the end of the run what did not come back.
+ */
+static long may_be_left_kb(void)
+{
+	return MAX_LEFT_KB + (stall_scaled(NR_ENDS) < NR_ENDS ? memory_kb("MemTotal") / 32 : 0);
+}
+
 TEST_F_TIMEOUT(ends, all_memory_comes_back, 290)
 {
-	long before, after;
+	long before, after, left = may_be_left_kb();
 	__u64 start;
 	int nr;
 
@@ -549,11 +558,11 @@ TEST_F_TIMEOUT(ends, all_memory_comes_back, 290)
 	nr = end_many(self->readers, stall_scaled(NR_ENDS));
 	ASSERT_LT(0, nr);
 	start = stall_now_ns() - start;
-	after = settles(before + MAX_LEFT_KB);
+	after = settles(before + left);
 	fprintf(stderr, "# %d ends in %llu ms, %lu calls, %lu answers: %ld kB in use, %ld before\n",
 		nr, start / 1000000, all_calls(self->readers), self->readers->answers, after,
 		before);
-	EXPECT_GE(before + MAX_LEFT_KB, after);
+	EXPECT_GE(before + left, after);
 	EXPECT_EQ(0, self->readers->illegal);
 	EXPECT_LT(nr, self->readers->answers);
 }
