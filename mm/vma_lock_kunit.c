@@ -403,4 +403,5 @@ static struct kunit_suite vma_lock_test_suite = {
 	.exit = vma_lock_test_exit,
 	.test_cases = vma_lock_test_cases,
 };
+
 kunit_test_suite(vma_lock_test_suite);
