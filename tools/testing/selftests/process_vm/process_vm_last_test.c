@@ -383,7 +383,7 @@ TEST_F_TIMEOUT(last, each_process_ends_by_itself, 600)
 	unsigned int i;
 
 	if (self->lacking)
-		SKIP(return, "%s", self->lacking);
+		SKIP(return, "%s: %s, needs root", _metadata->name, self->lacking);
 	ASSERT_TRUE(fill(self, 'D'));
 	/* Now the answers come, and all end. */
 	for (i = 0; i < self->nr_io; i++)
@@ -401,7 +401,7 @@ TEST_F_TIMEOUT(last, memory_of_others_is_freed_beside_ends_that_cannot_come, 600
 	long before, missing;
 
 	if (self->lacking)
-		SKIP(return, "%s", self->lacking);
+		SKIP(return, "%s: %s, needs root", _metadata->name, self->lacking);
 	ASSERT_TRUE(fill(self, state));
 	before = available_kb();
 	ASSERT_TRUE(start_targets(self, innocent, NR_INNOCENT, has_memory));
@@ -468,9 +468,9 @@ TEST_F_TIMEOUT(last, a_caller_who_is_refused_holds_nothing, 600)
 	pid_t caller;
 
 	if (self->lacking)
-		SKIP(return, "%s", self->lacking);
+		SKIP(return, "%s: %s, needs root", _metadata->name, self->lacking);
 	if (geteuid())
-		SKIP(return, "to be refused, one of two users needs root");
+		SKIP(return, "%s: one of two users needs root", _metadata->name);
 	ASSERT_TRUE(fill(self, state));
 	caller = start_refused(shared);
 	ASSERT_LT(0, caller);
@@ -567,7 +567,7 @@ TEST_F_TIMEOUT(turns, a_user_who_floods_the_worker_has_one_of_two, 240)
 	__u64 worst;
 
 	if (geteuid())
-		SKIP(return, "to be two users needs root");
+		SKIP(return, "%s: to be two users needs root", _metadata->name);
 	calls = mmap(NULL, sizeof(*calls), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1,
 		     0);
 	ASSERT_NE((long)MAP_FAILED, (long)calls);
