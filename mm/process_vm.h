@@ -6,9 +6,7 @@
 #define _MM_PROCESS_VM_H
 
 #include <linux/err.h>
-#include <linux/kconfig.h>
 #include <linux/mm_types.h>
-#include <linux/preempt.h>
 #include <linux/ptrace.h>
 #include <linux/sched/mm.h>
 #include <linux/sched/task.h>
@@ -73,31 +71,6 @@ static inline void process_vm_put_mm(struct mm_struct *mm, unsigned long flags)
 		mmdrop(mm);
 	else
 		mmput(mm);
-}
-
-/**
- * process_vm_hold - before a lock of the target is tried
- *
- * The target would wait for as long as the caller is off the processor with the lock held, and a
- * CPU quota may keep it off for long. PREEMPT_RT has spinlocks that sleep.
- *
- * Context: Process context. Nothing may sleep until process_vm_let_go(), but with PREEMPT_RT.
- */
-static inline void process_vm_hold(void)
-{
-	if (!IS_ENABLED(CONFIG_PREEMPT_RT))
-		preempt_disable();
-}
-
-/**
- * process_vm_let_go - when that lock has been released
- *
- * Context: After process_vm_hold().
- */
-static inline void process_vm_let_go(void)
-{
-	if (!IS_ENABLED(CONFIG_PREEMPT_RT))
-		preempt_enable();
 }
 
 #endif /* _MM_PROCESS_VM_H */

@@ -281,14 +281,14 @@ static int nowait_look(struct nowait_pages *np, unsigned long addr)
 {
 	long found;
 
-	process_vm_hold();
+	mm_visit_hold();
 	if (!mm_visit_trylock(np->mm)) {
-		process_vm_let_go();
+		mm_visit_let_go();
 		return nowait_no_visit(np->mm);
 	}
 	found = np->write ? nowait_pin(np, addr) : nowait_get(np, addr);
 	mm_visit_unlock(np->mm);
-	process_vm_let_go();
+	mm_visit_let_go();
 
 	if (found <= 0)
 		return -EFAULT;

@@ -110,12 +110,12 @@ static struct mm_struct *process_vm_access_nowait(struct task_struct *task, unsi
 {
 	struct mm_struct *mm = ERR_PTR(-EAGAIN);
 
-	process_vm_hold();
+	mm_visit_hold();
 	if (down_read_trylock(&task->signal->exec_update_lock)) {
 		mm = process_vm_visit_mm(task, flags);
 		up_read(&task->signal->exec_update_lock);
 	}
-	process_vm_let_go();
+	mm_visit_let_go();
 	return mm;
 }
 

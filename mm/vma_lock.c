@@ -188,7 +188,7 @@ void vma_begin_removal(struct mm_struct *mm)
 	WRITE_ONCE(range->end, 0);
 	WRITE_ONCE(range->flags, 0);
 	WRITE_ONCE(range->file, false);
-	/* The range before its number; pairs with vma_hole_outside(). */
+	/* The range before its number; pairs with vma_hole_counts(). */
 	smp_store_release(&changes->nr_removed, changes->nr_removed + 1);
 }
 
@@ -347,7 +347,7 @@ static bool vma_seq_changed(const struct mm_struct *mm, unsigned long seq)
  * A place in a leaf of the tree. A writer can replace the leaf at any time; its
  * slots stay as they were then, while what is needed to free it overwrites some
  * pivots. So the wrong VMA or a wrong hole may be found, but no wild pointer;
- * the VMA or mm->vma_seq tell what to believe.
+ * the VMA, mm->vma_seq or mm->vma_changes tell what to believe.
  */
 static_assert(offsetofend(struct maple_node, ma_flags) <= offsetof(struct maple_range_64, slot));
 
@@ -559,12 +559,11 @@ static bool vma_hole_counts(const struct vma_walk *walk, unsigned long seq, unsi
 	struct vma_changes *changes = &walk->mm->vma_changes;
 	unsigned int i, nr = 0;
 
-	/*
-	 * Acquire: the number before the ranges; pairs with vma_begin_removal().
-	 * The caller has the tree before this; pairs with vma_start_remove().
-	 */
-	if (seq & 1)
+	/* The caller has the tree before this; pairs with vma_start_remove(). */
+	if (seq & 1) {
+		/* The number before the ranges; pairs with vma_begin_removal(). */
 		nr = smp_load_acquire(&changes->nr_removed);
+	}
 	for (i = 0; i < nr; i++)
 		if (!vma_hole_outside(walk, &changes->removed[i], last))
 			return false;
@@ -702,8 +701,7 @@ void vma_lock_count_fallback(void)
  * Context: any but NMI, with mm_count of @mm held. Does not need mmap_lock.
  * Return: the first VMA with @address < vm_end, read-locked, to be released
  * with vma_end_read(); NULL if there is none, or if no user of @mm is left;
- * -EAGAIN when the caller must take
- * mmap_lock and use find_vma() instead.
+ * -EAGAIN when the caller must take mmap_lock and use find_vma() instead.
  */
 struct vm_area_struct *find_and_lock_vma_rcu(struct mm_struct *mm, unsigned long address)
 {

@@ -8,6 +8,7 @@
  *
  * While the VMA is locked, its file stays open without a reference of ours. So
  * the path is formatted then, and the build ID is read if its pages are cached.
+ * The asker keeps the processor meanwhile: a writer may wait for the lock.
  * Only a build ID that has to be read from disk takes a reference, and gives it
  * to the worker that reads: nobody else's file is ever closed here.
  *
@@ -218,22 +219,6 @@ static u64 procmap_query_from_vm_flags(unsigned long vm_flags)
 }
 
 /*
- * A caller of low priority must not be preempted with the VMA or mmap_lock held:
- * a writer would wait for it. PREEMPT_RT could not wake that writer like this.
- */
-static void procmap_query_hold(void)
-{
-	if (!IS_ENABLED(CONFIG_PREEMPT_RT))
-		preempt_disable();
-}
-
-static void procmap_query_let_go(void)
-{
-	if (!IS_ENABLED(CONFIG_PREEMPT_RT))
-		preempt_enable();
-}
-
-/*
  * A writer has what is asked for. Whoever sleeps for mmap_lock is given it before
  * he runs, and the process waits until he does: for the time of a slice, or for
  * a tenth of a second where a quota of processor time is used up. So sleep
@@ -257,10 +242,10 @@ static int procmap_query_lock_mmap(struct procmap_search *search)
 	struct mm_struct *mm = search->walk.mm;
 	int err;
 
-	procmap_query_hold();
+	mm_visit_hold();
 	if (mm_visit_trylock(mm))
 		return 0;
-	procmap_query_let_go();
+	mm_visit_let_go();
 
 	if (mm_visit_over(mm))
 		return -ESRCH;
@@ -268,7 +253,7 @@ static int procmap_query_lock_mmap(struct procmap_search *search)
 		return procmap_query_nap(search);
 	err = mm_visit_lock_killable(mm);
 	if (!err)
-		procmap_query_hold();
+		mm_visit_hold();
 	return err;
 }
 
@@ -311,7 +296,7 @@ static struct vm_area_struct *procmap_query_find_locked(struct procmap_search *s
 		}
 	}
 	mm_visit_unlock(walk->mm);
-	procmap_query_let_go();
+	mm_visit_let_go();
 	return vma;
 }
 
@@ -324,11 +309,11 @@ static struct vm_area_struct *procmap_query_find(struct procmap_search *search)
 	struct vm_area_struct *vma;
 
 	for (;;) {
-		procmap_query_hold();
+		mm_visit_hold();
 		vma = vma_walk_rcu(&search->walk);
 		if (!IS_ERR_OR_NULL(vma))
 			return vma;
-		procmap_query_let_go();
+		mm_visit_let_go();
 		if (unlikely(vma == ERR_PTR(-EAGAIN)))
 			vma = procmap_query_find_locked(search);
 		if (!vma)
@@ -348,7 +333,7 @@ static void procmap_query_unlock(struct procmap_search *search, struct vm_area_s
 	else
 		vma_end_read(vma);
 	search->mmap_locked = false;
-	procmap_query_let_go();
+	mm_visit_let_go();
 }
 
 /*

@@ -18,8 +18,10 @@
 #define _LINUX_MM_VISIT_H
 
 #include <linux/atomic.h>
+#include <linux/kconfig.h>
 #include <linux/mm_types.h>
 #include <linux/mmap_lock.h>
+#include <linux/preempt.h>
 
 struct task_struct;
 
@@ -48,6 +50,32 @@ static inline bool mm_visit_over(const struct mm_struct *mm)
 static inline void mm_visit_unlock(struct mm_struct *mm)
 {
 	mmap_read_unlock(mm);
+}
+
+/**
+ * mm_visit_hold() - keep the processor, before a lock of the process is tried
+ *
+ * The process would wait for as long as the visitor is off the processor with the
+ * lock held, and low priority or a quota may keep him off for long. PREEMPT_RT
+ * has spinlocks that sleep, and could not wake a writer like this.
+ *
+ * Context: any. Nothing may sleep until mm_visit_let_go(), but with PREEMPT_RT.
+ */
+static inline void mm_visit_hold(void)
+{
+	if (!IS_ENABLED(CONFIG_PREEMPT_RT))
+		preempt_disable();
+}
+
+/**
+ * mm_visit_let_go() - when that lock has been released
+ *
+ * Context: after mm_visit_hold().
+ */
+static inline void mm_visit_let_go(void)
+{
+	if (!IS_ENABLED(CONFIG_PREEMPT_RT))
+		preempt_enable();
 }
 
 #endif /* _LINUX_MM_VISIT_H */

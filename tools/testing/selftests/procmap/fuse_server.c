@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
-#include <sched.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -23,6 +22,7 @@
 #include <linux/userfaultfd.h>
 
 #include "fuse_server.h"
+#include "procmap_util.h"
 
 #define SERVER_MAX_WRITE	(64 * 1024)
 #define SERVER_BUFFER		(SERVER_MAX_WRITE + 4096)
@@ -430,33 +430,6 @@ static void serve(struct server *s)
 	}
 }
 
-static int write_file(const char *path, const char *text)
-{
-	int fd = open(path, O_WRONLY | O_CLOEXEC);
-	int ret = fd < 0 || write(fd, text, strlen(text)) < 0 ? -errno : 0;
-
-	close(fd);
-	return ret;
-}
-
-/* An ordinary user may mount in namespaces of his own, where he is root. */
-static int become_root(void)
-{
-	char uid_map[32], gid_map[32];
-	int ret;
-
-	if (!geteuid())
-		return 0;
-	snprintf(uid_map, sizeof(uid_map), "0 %d 1", geteuid());
-	snprintf(gid_map, sizeof(gid_map), "0 %d 1", getegid());
-	if (unshare(CLONE_NEWUSER | CLONE_NEWNS))
-		return -errno;
-	ret = write_file("/proc/self/setgroups", "deny");
-	if (!ret)
-		ret = write_file("/proc/self/uid_map", uid_map);
-	return ret ? ret : write_file("/proc/self/gid_map", gid_map);
-}
-
 static int set_option(int fs, const char *key, const char *value)
 {
 	return syscall(__NR_fsconfig, fs, FSCONFIG_SET_STRING, key, value, 0);
@@ -556,7 +529,7 @@ static void run(int sock, const struct fuse_server_file *files, unsigned int nr,
 {
 	bool root = !geteuid();
 	struct server s = { .sock = sock, .init_flags = init_flags };
-	int mount = become_root();
+	int mount = procmap_become_root();
 
 	if (!mount)
 		mount = make_files(&s, files, nr);

@@ -4,7 +4,6 @@
  * nobody with his life.
  */
 #include <fcntl.h>
-#include <sched.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -129,28 +128,6 @@ static bool map_sparse(const struct target *target, unsigned int nr)
 			  0) != MAP_FAILED) && HOLDS(!close(fd));
 }
 
-static bool write_text(const char *path, const char *text)
-{
-	int fd = open(path, O_WRONLY | O_CLOEXEC);
-	bool ret = fd >= 0 && write(fd, text, strlen(text)) == (ssize_t)strlen(text);
-
-	close(fd);
-	return ret;
-}
-
-/* Namespaces in which this user is root. */
-static bool enter_namespaces(void)
-{
-	char uid_map[32], gid_map[32];
-
-	snprintf(uid_map, sizeof(uid_map), "0 %d 1", geteuid());
-	snprintf(gid_map, sizeof(gid_map), "0 %d 1", getegid());
-	return HOLDS(!unshare(CLONE_NEWUSER | CLONE_NEWNS)) &&
-	       HOLDS(write_text("/proc/self/setgroups", "deny")) &&
-	       HOLDS(write_text("/proc/self/uid_map", uid_map)) &&
-	       HOLDS(write_text("/proc/self/gid_map", gid_map));
-}
-
 /* A ramfs in namespaces of its own, as any user can have it. */
 static int maps_sparse_files(struct procmap_child *child, void *arg)
 {
@@ -158,8 +135,8 @@ static int maps_sparse_files(struct procmap_child *child, void *arg)
 	unsigned int i;
 
 	if (!HOLDS(!procmap_drop_root()) || !HOLDS(!prctl(PR_SET_DUMPABLE, 1)) ||
-	    !enter_namespaces() || !HOLDS(!mount("none", target->dir, "ramfs", 0, NULL)) ||
-	    !HOLDS(!chdir(target->dir)))
+	    !HOLDS(!procmap_become_root()) ||
+	    !HOLDS(!mount("none", target->dir, "ramfs", 0, NULL)) || !HOLDS(!chdir(target->dir)))
 		return 1;
 	for (i = 0; i < NR_SPARSE; i++)
 		if (!map_sparse(target, i))

@@ -463,29 +463,13 @@ TEST_F(file, replaced)
 	close(fd);
 }
 
-static bool write_text(const char *path, const char *text)
-{
-	int fd = open(path, O_WRONLY | O_CLOEXEC);
-	bool ret = fd >= 0 && write(fd, text, strlen(text)) == (ssize_t)strlen(text);
-
-	close(fd);
-	return ret;
-}
-
 /* In a namespace of its own a child may mount, and no mount outlives it. */
 static bool enter_namespaces(void)
 {
-	char uid_map[32], gid_map[32];
-
 	if (!geteuid())
 		return !unshare(CLONE_NEWNS) &&
 		       !mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL);
-	snprintf(uid_map, sizeof(uid_map), "0 %d 1", geteuid());
-	snprintf(gid_map, sizeof(gid_map), "0 %d 1", getegid());
-	return !unshare(CLONE_NEWUSER | CLONE_NEWNS) &&
-	       write_text("/proc/self/setgroups", "deny") &&
-	       write_text("/proc/self/uid_map", uid_map) &&
-	       write_text("/proc/self/gid_map", gid_map);
+	return !procmap_become_root();
 }
 
 #define NO_MOUNTS	2

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <grp.h>
 #include <inttypes.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -781,4 +782,37 @@ int procmap_drop_root(void)
 	if (geteuid())
 		return 0;
 	return setgroups(0, NULL) || setgid(NOBODY) || setuid(NOBODY) ? -errno : 0;
+}
+
+static int write_text(const char *path, const char *text)
+{
+	int fd = open(path, O_WRONLY | O_CLOEXEC);
+	int ret = fd < 0 || write(fd, text, strlen(text)) < 0 ? -errno : 0;
+
+	close(fd);
+	return ret;
+}
+
+/**
+ * procmap_become_root() - an ordinary user becomes root in namespaces of his own
+ *
+ * There he may mount, and no mount outlives him. Root stays root where he is.
+ *
+ * Return: 0 or -errno.
+ */
+int procmap_become_root(void)
+{
+	char uid_map[32], gid_map[32];
+	int ret;
+
+	if (!geteuid())
+		return 0;
+	snprintf(uid_map, sizeof(uid_map), "0 %d 1", geteuid());
+	snprintf(gid_map, sizeof(gid_map), "0 %d 1", getegid());
+	if (unshare(CLONE_NEWUSER | CLONE_NEWNS))
+		return -errno;
+	ret = write_text("/proc/self/setgroups", "deny");
+	if (!ret)
+		ret = write_text("/proc/self/uid_map", uid_map);
+	return ret ? ret : write_text("/proc/self/gid_map", gid_map);
 }

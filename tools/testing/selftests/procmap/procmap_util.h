@@ -121,6 +121,7 @@ int procmap_send_fd(struct procmap_child *child, int fd);
 int procmap_recv_fd(struct procmap_child *child);
 
 int procmap_drop_root(void);
+int procmap_become_root(void);
 
 bool procmap_holds(bool cond, const char *text, const char *file, int line);
 
