@@ -10,10 +10,13 @@ lists a process over and over: that each caller calls its callee is compared wit
 import bisect
 import glob
 import os
+import pathlib
 import re
 import signal
 import subprocess
 import sys
+import tempfile
+import threading
 import time
 
 import cases
@@ -279,11 +282,15 @@ def test_the_end_of_the_process_is_the_end_of_the_samples():
 
 
 def test_after_an_execve_it_goes_on():
-    line = f"i=0; while [ $i -lt 150000 ]; do i=$((i+1)); done; exec {PROGRAM}"
-    with subprocess.Popen(["sh", "-c", line], stdout=subprocess.DEVNULL) as target:
-        time.sleep(0.1)
-        status, out, errors = record(target.pid, "6")
-        target.kill()
+    with tempfile.TemporaryDirectory() as where:
+        go = pathlib.Path(where, "go")
+        line = f"while [ ! -e {go} ]; do :; done; exec {PROGRAM}"
+        with subprocess.Popen(["sh", "-c", line], stdout=subprocess.DEVNULL) as target:
+            timer = threading.Timer(3, go.touch)
+            timer.start()
+            status, out, errors = record(target.pid, "8")
+            timer.join()
+            target.kill()
     assert status == 0, (status, errors)
     profile = Profile(out)
     assert profile.roots == {"sh", "known"}, profile.roots

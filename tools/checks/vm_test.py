@@ -151,6 +151,8 @@ def test_killing_the_runner_ends_the_machine():
 
 
 def main():
+    # In the background of a shell it is ignored, and would be by the children
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     sys.exit(cases.run(globals()))
 
 
