@@ -17,10 +17,17 @@ TORTURE_VARIANTS ?= debug kcsan
 run shell bench torture: export NEED_MB := 3500
 check: export NEED_MB := 8500
 
+# The kernel that all is for, one of the directories of patches/; nothing else names a version
+BASES := $(sort $(patsubst patches/%/series,%,$(wildcard patches/*/series)))
+override BASE := $(or $(strip $(BASE)),$(file <patches/default))
+ifeq ($(findstring | $(BASE) |,$(BASES:%=| % |)),)
+$(error BASE=$(BASE) is unknown; there are patches for $(BASES))
+endif
+
 ifneq ($(shell [[ '$(MINUTES)' =~ ^[1-9][0-9]*$$ ]] && echo ok),ok)
 $(error MINUTES=$(MINUTES) is not a number of minutes)
 endif
-export KSRC VARIANT FORCE UNLISTED ACCEL KDIR TREE
+export BASE KSRC VARIANT FORCE UNLISTED ACCEL KDIR TREE
 
 SERIES := python3 tools/series
 VM := python3 tools/testing/qemu/vm.py
@@ -29,20 +36,20 @@ need = @tools/series/packages.sh $(1)
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z][a-z-]*:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-tree: ## the patched source tree, build/6.1/src (KSRC=tarball or directory instead of Debian's package)
+tree: ## the patched source tree, build/BASE/src (KSRC=tarball or directory instead of Debian's package)
 	$(call need,tree base)
 	@$(SERIES)/tree.py
 
-kernel: ## the kernel, build/6.1/VARIANT/bzImage (VARIANT=plain, debug, kcsan, nolock, up, preempt, arm64, base)
+kernel: ## the kernel, build/BASE/VARIANT/bzImage (VARIANT=plain, debug, kcsan, nolock, up, preempt, arm64, base)
 	$(call need,tree base kernel $(filter arm64,$(VARIANT)))
 	@$(SERIES)/kernel.py "$(VARIANT)"
 
-RUN = $(VM) --memory 2G --timeout 300 --results build/6.1/results/run --root host -- \
-	$(CURDIR)/tools/testing/qemu/run.sh $(CURDIR)/build/6.1/tools/bin/procmap
+RUN = $(VM) --memory 2G --timeout 300 --results build/$(BASE)/results/run --root host -- \
+	$(CURDIR)/tools/testing/qemu/run.sh $(CURDIR)/build/$(BASE)/tools/bin/procmap
 include tools/checks/checks.mk
 include $(filter-out tools/checks/checks.mk,$(wildcard tools/checks/*.mk))
 
-initrd: ## kselftests and client, and the initramfs of the test machine, build/6.1/initrd.cpio
+initrd: ## kselftests and client, and the initramfs of the test machine, build/BASE/initrd.cpio
 	$(call need,tree base kernel guest $(filter arm64,$(VARIANT)))
 	@$(SERIES)/kernel.py $(or $(filter arm64,$(VARIANT)),plain)
 	@$(SERIES)/guest.py $(or $(filter arm64,$(VARIANT)),plain)
@@ -62,7 +69,7 @@ shell: ## a shell in the patched kernel, on this machine's files; or one command
 	@$(SERIES)/guest.py
 	@tools/testing/qemu/shell.sh $(if $(value CMD),'$(subst ','\'',$(value CMD))')
 
-bench: ## what queries cost, and whom, against the unpatched base; build/6.1/results/bench.md, .json, .svg
+bench: ## what queries cost, and whom, against the unpatched base; build/BASE/results/bench.md, .json, .svg
 	$(call need,tree base kernel guest vm bench)
 	@$(SERIES)/kernel.py plain
 	@$(SERIES)/kernel.py base
@@ -78,7 +85,7 @@ torture: ## the torture test for MINUTES=10 on each of the debug kernels
 	@for variant in $(TORTURE_VARIANTS); do \
 		echo "  TORTURE $$variant, $(MINUTES) minutes"; \
 		$(VM) --variant $$variant --memory 2G --timeout $$(($(MINUTES) * 180 + 300)) \
-			--results build/6.1/results/$$variant-torture -- \
+			--results build/$(BASE)/results/$$variant-torture -- \
 			/kselftest/procmap/procmap_torture --seconds $$(($(MINUTES) * 60)); \
 	done
 
@@ -89,7 +96,7 @@ check: ## all tests; the last line is `N passed, N failed, N skipped` (ONLY="nam
 	@$(SERIES)/emit.py
 	@python3 tools/checks/run.py --beside "$(BESIDE)" $(or $(ONLY),$(CHECKS))
 
-refresh: ## bring edits and commits made in build/6.1/src (or TREE=another git tree) back into patches/ and overlay
+refresh: ## bring edits and commits made in build/BASE/src (or TREE=another git tree) back into patches/ and overlay
 	$(call need,tree)
 	@$(SERIES)/refresh.py $(if $(TREE),"$(TREE)")
 

@@ -12,9 +12,8 @@ import re
 import subprocess
 import sys
 
-ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-BUILD = os.path.join(ROOT, "build", "6.1")
-SRC = os.path.join(BUILD, "src")
+from places import BUILD, ROOT, SRC
+
 BPF = os.path.join(SRC, "tools", "testing", "selftests", "bpf")
 VM = [sys.executable, os.path.join(ROOT, "tools", "testing", "qemu", "vm.py")]
 SOURCES = ["test_progs.c", "trace_helpers.c", "testing_helpers.c", "cgroup_helpers.c",

@@ -12,8 +12,8 @@ import os
 import subprocess
 import sys
 
-ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-BUILD = os.path.join(ROOT, "build", "6.1")
+from places import BUILD, ROOT
+
 RESULTS = os.path.join(BUILD, "results", "buildid-usr")
 PROGRAM = os.path.join(BUILD, "kselftest", "procmap", "procmap_buildid_list")
 VM = os.path.join(ROOT, "tools", "testing", "qemu", "vm.py")

@@ -7,7 +7,7 @@ import subprocess
 import sys
 import traceback
 
-ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+from places import BASE, BUILD, ROOT
 
 
 def run(module, fixture=contextlib.nullcontext):
@@ -35,6 +35,7 @@ def run_in_machine(script, name, timeout):
     """Run a script with --guest in the patched kernel, on this machine's root; its exit status."""
     return subprocess.run([sys.executable, os.path.join(ROOT, "tools", "testing", "qemu", "vm.py"),
                            "--root", "host", "--memory", "1G", "--timeout", str(timeout),
-                           "--results", os.path.join(ROOT, "build", "6.1", "results", name), "--",
+                           "--results", os.path.join(BUILD, "results", name),
+                           "--env", f"BASE={BASE}", "--",
                            "/usr/bin/python3", os.path.abspath(script), "--guest"],
                           check=False).returncode

@@ -8,7 +8,7 @@
 LOW := nice -n 19
 CODE := $(LOW) python3 tools/checks/code.py
 STATIC := python3 tools/checks/static.py
-RESULTS := build/6.1/results
+RESULTS := build/$(BASE)/results
 
 # Kernels that are tested. More: nolock (CONFIG_PER_VMA_LOCK=n), up (one processor), preempt, arm64 (in
 # qemu-system-aarch64, 64-bit programs only), ten minutes each; base, without tests but for check-bpf.
@@ -52,8 +52,8 @@ check-series:
 CHECKS += client
 BESIDE += client
 check-client:
-	mkdir -p build/6.1/client-test
-	$(MAKE) -C tools/procmap O=$(abspath build/6.1/client-test) check
+	mkdir -p build/$(BASE)/client-test
+	$(MAKE) -C tools/procmap O=$(abspath build/$(BASE)/client-test) check
 
 # The test machine tells each way to fail from the others
 CHECKS += vm
@@ -86,7 +86,7 @@ CHECKS += debuggers
 check-debuggers:
 	$(VM) --memory 2G --timeout 200 --results $(RESULTS)/debuggers --root host -- \
 		$(CURDIR)/tools/testing/qemu/debuggers.sh \
-		$(CURDIR)/build/6.1/kselftest/process_vm/process_vm_target
+		$(CURDIR)/build/$(BASE)/kselftest/process_vm/process_vm_target
 
 # Every commit of the series builds
 CHECKS += commits

@@ -18,7 +18,7 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)
 sys.path.insert(0, os.path.join(ROOT, "tools", "series"))
 
 import tree  # noqa: E402  pylint: disable=wrong-import-position
-from common import BUILD, SRC, SRC_BASE, TOP, Failure  # noqa: E402  pylint: disable=wrong-import-position
+from common import BUILD, SRC, SRC_BASE, Failure  # noqa: E402  pylint: disable=wrong-import-position
 from git import Repo  # noqa: E402  pylint: disable=wrong-import-position
 from lint import Lint  # noqa: E402  pylint: disable=wrong-import-position
 
@@ -30,7 +30,7 @@ DIRECTORIES = ["mm/", "fs/proc/"]
 
 def checkpatch():
     """One TAP case for each patch."""
-    patches = sorted(glob.glob(os.path.join(TOP, "series", "*.patch")))
+    patches = sorted(glob.glob(os.path.join(BUILD, "series", "*.patch")))
     print("TAP version 13")
     failed = 0
     for number, patch in enumerate(patches, 1):

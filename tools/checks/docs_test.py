@@ -14,12 +14,10 @@ import re
 import subprocess
 import sys
 
-ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-SRC = os.path.join(ROOT, "build", "6.1", "src")
-DOCS = os.path.join(ROOT, "build", "6.1", "docs")
-sys.path.insert(0, os.path.join(ROOT, "tools", "series"))
+from places import BASE, BUILD, ROOT, SRC
+from git import Repo  # pylint: disable=wrong-import-order
 
-from git import Repo  # noqa: E402  pylint: disable=wrong-import-position
+DOCS = os.path.join(BUILD, "docs")
 
 # That of Debian; another python3 in PATH would not find its modules.
 SPHINX = "/usr/bin/sphinx-build"
@@ -58,7 +56,7 @@ def remarks(where):
     env = dict(os.environ, srctree=SRC, BUILDDIR=where, PYTHONDONTWRITEBYTECODE="1")
     result = subprocess.run(
         [SPHINX, "-E", "-q", "-b", "html", "-c", os.path.join(SRC, "Documentation"),
-         "-D", "version=6.1", "-D", "release=6.1", "-D", f"kerneldoc_srctree={SRC}",
+         "-D", f"version={BASE}", "-D", f"release={BASE}", "-D", f"kerneldoc_srctree={SRC}",
          "-D", f"kerneldoc_bin={SRC}/scripts/kernel-doc", "-d", os.path.join(where, "doctrees"),
          os.path.join(where, "Documentation"), os.path.join(where, "html")],
         cwd=where, env=env, capture_output=True, text=True, check=False)

@@ -14,9 +14,8 @@ import subprocess
 import sys
 
 import cases
+from places import BUILD, ROOT
 
-ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-BUILD = os.path.join(ROOT, "build", "6.1")
 OUT = os.path.join(BUILD, "examples")
 HEADERS = os.path.join(BUILD, "plain", "usr", "include")
 CFLAGS = ["-std=gnu11", "-O2", "-Wall", "-Wextra", "-Werror", "-isystem", HEADERS]

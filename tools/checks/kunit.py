@@ -7,12 +7,13 @@ import re
 import subprocess
 import sys
 
-ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+from places import BUILD, ROOT
+
 sys.path.insert(0, os.path.join(ROOT, "tools", "testing", "qemu"))
 
 import console  # noqa: E402  pylint: disable=wrong-import-position
 
-RESULTS = os.path.join(ROOT, "build", "6.1", "results", "debug-kunit")
+RESULTS = os.path.join(BUILD, "results", "debug-kunit")
 # Cases are indented by four columns; deeper lines are the parameters of one case.
 REPORT = re.compile(r"^(    )?(# |not ok |ok |1\.\.\d)")
 

@@ -9,7 +9,7 @@ import sys
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 sys.path.insert(0, os.path.join(ROOT, "tools", "series"))
 
-from common import BUILD, TOP  # noqa: E402  pylint: disable=wrong-import-position
+from common import BUILD, LOGS  # noqa: E402  pylint: disable=wrong-import-position
 from kernel import Kernel  # noqa: E402  pylint: disable=wrong-import-position
 
 WARNING = re.compile(r"^(?:\S*/src(?:-base)?/|\.\./)?(\S+?):\d+(?::\d+)?: (warning|error): (.*)$")
@@ -36,7 +36,7 @@ class Lint(Kernel):
         log = os.path.basename(self.out)
         self.make(log, *(how or ("C=2", "W=1", "CF=")), *objects)
         found = collections.Counter()
-        with open(os.path.join(TOP, "log", f"{log}-{self.variant}.log"), encoding="utf-8",
+        with open(os.path.join(LOGS, f"{log}-{self.variant}.log"), encoding="utf-8",
                   errors="replace") as lines:
             for line in lines:
                 match = WARNING.match(line.rstrip("\n"))

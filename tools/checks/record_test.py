@@ -20,9 +20,8 @@ import threading
 import time
 
 import cases
+from places import BUILD, ROOT
 
-ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-BUILD = os.path.join(ROOT, "build", "6.1")
 OUT = os.path.join(BUILD, "record")
 PROGRAM = os.path.join(OUT, "known")
 PROCMAP = os.path.join(BUILD, "tools", "bin", "procmap")

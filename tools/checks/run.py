@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """Run checks and count; usage: run.py [--beside 'NAME...'] NAME...
 
-Each NAME is a target check-NAME of the Makefile. What it prints goes to build/log/check-NAME.log.
+Each NAME is a target check-NAME of the Makefile. What it prints goes to check-NAME.log of build/log.
 When that is TAP, each of its cases counts, otherwise the check is one case, by its exit status. A
 skipped case fails unless tools/checks/skips lists it. The last line is the verdict.
 
@@ -21,9 +21,7 @@ import threading
 import time
 
 import tap
-
-ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-LOGS = os.path.join(ROOT, "build", "log")
+from places import LOGS, ROOT
 
 
 def allowed_skips():

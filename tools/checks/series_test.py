@@ -14,12 +14,9 @@ import tempfile
 import time
 
 import cases
+from places import BASE, BUILD, ROOT, SRC
+from git import Repo  # pylint: disable=wrong-import-order
 
-ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-sys.path.insert(0, os.path.join(ROOT, "tools", "series"))
-
-from common import BUILD, SRC, TOP  # noqa: E402  pylint: disable=wrong-import-position
-from git import Repo  # noqa: E402  pylint: disable=wrong-import-position
 
 KDIR = os.path.join(BUILD, "check", "kdir")
 REPO = Repo(SRC)
@@ -88,7 +85,7 @@ def test_apply_twice_is_refused():
 def hunk_to_break():
     """File and old line of the last hunk in the series."""
     last = None
-    for path in sorted(glob.glob(os.path.join(ROOT, "patches", "6.1", "*.patch"))):
+    for path in sorted(glob.glob(os.path.join(ROOT, "patches", BASE, "*.patch"))):
         name = None
         with open(path, encoding="utf-8") as lines:
             for line in lines:
@@ -141,7 +138,7 @@ def test_a_killed_apply_is_undone_by_the_next():
 
 def test_git_am_gives_the_tree_of_make_tree():
     work = pristine()
-    patches = sorted(glob.glob(os.path.join(TOP, "series", "*.patch")))
+    patches = sorted(glob.glob(os.path.join(BUILD, "series", "*.patch")))
     assert patches, "make series left no patches"
     env = {"GIT_COMMITTER_NAME": "x", "GIT_COMMITTER_EMAIL": "x@localhost"}
     work.run("am", "--quiet", "--keep-cr", *patches, env=env)
@@ -199,20 +196,20 @@ def test_an_unlisted_overlay_file_is_an_error():
 
 def test_a_patch_that_creates_a_file_is_an_error():
     with Copy() as copy:
-        copy.append("patches/6.1/9999-new.patch", PATCH)
-        copy.append("patches/6.1/series", "9999-new.patch\n")
+        copy.append(f"patches/{BASE}/9999-new.patch", PATCH)
+        copy.append(f"patches/{BASE}/series", "9999-new.patch\n")
         one_line(copy.make("tree", UNLISTED="ok"), "9999-new.patch", "new file mode")
 
 
 def test_a_patch_that_is_missing_is_an_error():
     with Copy() as copy:
-        copy.append("patches/6.1/series", "9999-none.patch\n")
+        copy.append(f"patches/{BASE}/series", "9999-none.patch\n")
         one_line(copy.make("tree"), "9999-none.patch", "does not exist")
 
 
 def test_a_malformed_series_line_is_an_error():
     with Copy() as copy:
-        copy.append("patches/6.1/series", "what is this\n")
+        copy.append(f"patches/{BASE}/series", "what is this\n")
         one_line(copy.make("tree"), "what is this")
 
 
@@ -230,7 +227,7 @@ def test_a_ksrc_that_is_no_kernel_is_an_error():
 def test_another_kernel_series_is_an_error():
     with Copy() as copy:
         copy.append("other/Makefile", "VERSION = 6\nPATCHLEVEL = 6\nSUBLEVEL = 9\n")
-        one_line(copy.make("tree", f"KSRC={copy.top}/other", "UNLISTED=ok"), "6.6.9", "6.1")
+        one_line(copy.make("tree", f"KSRC={copy.top}/other", "UNLISTED=ok"), "6.6.9", BASE)
 
 
 def test_an_unknown_variant_is_an_error():

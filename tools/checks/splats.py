@@ -10,9 +10,10 @@ import os
 import subprocess
 import sys
 
-ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+from places import BUILD, ROOT
+
 VM = os.path.join(ROOT, "tools", "testing", "qemu", "vm.py")
-RESULTS = os.path.join(ROOT, "build", "6.1", "results", "splats")
+RESULTS = os.path.join(BUILD, "results", "splats")
 SPLAT = 120
 DIRECT = "/sys/kernel/debug/provoke-crash/DIRECT"
 

@@ -7,16 +7,14 @@ import re
 import subprocess
 import sys
 
-ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-sys.path.insert(0, os.path.join(ROOT, "tools", "series"))
+from places import BUILD, ROOT, SRC
+# Found where `places` looks
+import maintainers  # pylint: disable=wrong-import-order
+from series import is_kernel_path, overlay_files
 
-import maintainers  # noqa: E402  pylint: disable=wrong-import-position
-from series import is_kernel_path, overlay_files  # noqa: E402  pylint: disable=wrong-import-position
-
-SRC = os.path.join(ROOT, "build", "6.1", "src")
-HEADERS = os.path.join(ROOT, "build", "6.1", "plain", "usr", "include")
+HEADERS = os.path.join(BUILD, "plain", "usr", "include")
 MAX_LINES = 80
-NO_SPDX = re.compile(r"(^COPYING|^LICENSES/.*|^MAINTAINERS|\.patch|/cover-letter|/settings)$")
+NO_SPDX = re.compile(r"(^COPYING|^LICENSES/.*|^MAINTAINERS|^patches/default|\.patch|/cover-letter|/settings)$")
 
 
 def tracked():

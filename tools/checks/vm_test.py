@@ -10,9 +10,8 @@ import tempfile
 import time
 
 import cases
+from places import BUILD, ROOT
 
-ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-BUILD = os.path.join(ROOT, "build", "6.1")
 VM = [sys.executable, os.path.join(ROOT, "tools", "testing", "qemu", "vm.py")]
 
 

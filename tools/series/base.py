@@ -8,10 +8,10 @@ import re
 import shutil
 import subprocess
 
-from common import BUILD, PATCHES, SERIES, SRC, Failure, need_space, notice, read, rel, say, write
+from common import BASE, BUILD, PATCHES, SRC, Failure, need_space, notice, read, rel, say, write
 from git import Repo
 
-DEBIAN = f"/usr/src/linux-source-{SERIES}.tar.xz"
+DEBIAN = f"/usr/src/linux-source-{BASE}.tar.xz"
 STATE = os.path.join(BUILD, "base.json")
 WHO = {"GIT_AUTHOR_NAME": "base", "GIT_AUTHOR_EMAIL": "base@localhost",
        "GIT_COMMITTER_NAME": "base", "GIT_COMMITTER_EMAIL": "base@localhost",
@@ -19,7 +19,7 @@ WHO = {"GIT_AUTHOR_NAME": "base", "GIT_AUTHOR_EMAIL": "base@localhost",
 
 
 def pinned():
-    """The pin of patches/<series>/base as a dictionary."""
+    """The pin of patches/<base>/base as a dictionary."""
     lines = read(os.path.join(PATCHES, "base")).splitlines()
     return dict(line.split(None, 1) for line in lines if line.strip() and line[0] != "#")
 
@@ -31,8 +31,8 @@ def find_source():
     if not os.path.exists(source):
         if asked:
             raise Failure(f"KSRC={asked} does not exist; give a tarball or directory of Linux "
-                          f"{SERIES}, or leave it out for Debian's package")
-        raise Failure(f"{DEBIAN} is missing; install the package linux-source-{SERIES} or give KSRC=")
+                          f"{BASE}, or leave it out for Debian's package")
+        raise Failure(f"{DEBIAN} is missing; install the package linux-source-{BASE} or give KSRC=")
     if os.path.isdir(source):
         kernel_version(source, f"KSRC={asked}")
     elif not os.path.isfile(source):
@@ -109,8 +109,8 @@ def kernel_version(tree, name):
                  for key in ("VERSION", "PATCHLEVEL", "SUBLEVEL")]
     except (OSError, AttributeError):
         raise Failure(f"{name} is no kernel source: it has no Makefile with a version") from None
-    if ".".join(parts[:2]) != SERIES:
-        raise Failure(f"{name} is Linux {'.'.join(parts)}, but there are patches for {SERIES} only")
+    if ".".join(parts[:2]) != BASE:
+        raise Failure(f"{name} is Linux {'.'.join(parts)}, but there are patches for {BASE} only")
     return ".".join(parts)
 
 

@@ -9,13 +9,40 @@ import subprocess
 import sys
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-SERIES = "6.1"
-PATCHES = os.path.join(ROOT, "patches", SERIES)
 TOP = os.path.join(ROOT, "build")
-BUILD = os.path.join(TOP, SERIES)
+
+
+def bases():
+    """The kernels that there are patches for: the directories of patches/."""
+    top = os.path.join(ROOT, "patches")
+    return sorted(name for name in os.listdir(top)
+                  if os.path.isfile(os.path.join(top, name, "series")))
+
+
+def default_base():
+    return read(os.path.join(ROOT, "patches", "default")).strip()
+
+
+def chosen_base():
+    """The base to work on, as make and its user say in the environment."""
+    name = os.environ.get("BASE") or default_base()
+    if name not in bases():
+        sys.exit(f"error: BASE={name} is unknown; there are patches for {', '.join(bases())}")
+    return name
+
+
+def read(path, mode="r"):
+    with open(path, mode, **({} if "b" in mode else {"encoding": "utf-8"})) as handle:
+        return handle.read()
+
+
+BASE = chosen_base()
+PATCHES = os.path.join(ROOT, "patches", BASE)
+BUILD = os.path.join(TOP, BASE)
 SRC = os.path.join(BUILD, "src")
 SRC_BASE = os.path.join(BUILD, "src-base")
-LOGS = os.path.join(TOP, "log")
+# Of the other bases below that of the default one, so that BASE=all leaves the logs of each
+LOGS = os.path.join(TOP, "log", *([BASE] if BASE != default_base() else []))
 
 
 class Failure(Exception):
@@ -62,8 +89,8 @@ def need_space(path, megabytes):
 @contextlib.contextmanager
 def lock(name):
     """Two calls of make at a time must not build the same thing."""
-    os.makedirs(TOP, exist_ok=True)
-    with open(os.path.join(TOP, f".lock-{name}"), "w", encoding="ascii") as handle:
+    os.makedirs(BUILD, exist_ok=True)
+    with open(os.path.join(BUILD, f".lock-{name}"), "w", encoding="ascii") as handle:
         try:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
@@ -73,7 +100,7 @@ def lock(name):
 
 
 def logged(log, command, **kwargs):
-    """Run a command with its output in build/log/<log>.log; a failure shows the end of it."""
+    """Run a command with its output in <log>.log of LOGS; a failure shows the end of it."""
     os.makedirs(LOGS, exist_ok=True)
     path = os.path.join(LOGS, f"{log}.log")
     with open(path, "w", encoding="utf-8") as out:
@@ -91,11 +118,6 @@ def logged(log, command, **kwargs):
 def tail(path, lines):
     with open(path, encoding="utf-8", errors="replace") as text:
         return "".join(text.readlines()[-lines:])
-
-
-def read(path, mode="r"):
-    with open(path, mode, **({} if "b" in mode else {"encoding": "utf-8"})) as handle:
-        return handle.read()
 
 
 def write(path, content):

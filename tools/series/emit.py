@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0
 """make series: build/series/*.patch with a cover letter, for `git am` and `git send-email`.
 
+build/series is a link to build/<base>/series of the base for which it was called last.
+
 The cover letter does not end in .patch: `git am build/series/*.patch` would stop at a mail without
 a patch, and `git send-email build/series` sends every file of a directory, whatever its name.
 """
@@ -12,14 +14,15 @@ import shutil
 import base
 import series
 import tree
-from common import PATCHES, SRC, TOP, Failure, lock, main, read, rel, say, write
+from common import BUILD, PATCHES, SRC, TOP, Failure, lock, main, read, rel, say, write
 from git import Repo
 
-OUT = os.path.join(TOP, "series")
+OUT = os.path.join(BUILD, "series")
+LAST = os.path.join(TOP, "series")
 
 
 def cover_letter(path):
-    """Fill in what git leaves open: subject and text from patches/<version>/cover-letter."""
+    """Fill in what git leaves open: subject and text from patches/<base>/cover-letter."""
     subject, _, text = read(os.path.join(PATCHES, "cover-letter")).partition("\n")
     letter = read(path)
     for blank, filled in (("*** SUBJECT HERE ***", subject), ("*** BLURB HERE ***", text.strip())):
@@ -40,6 +43,17 @@ def format_patches(repo, start, tip, out):
     cover_letter(letter)
 
 
+def link_last():
+    """The name that does not depend on the base; a link takes the place of another in one step."""
+    if os.path.isdir(LAST) and not os.path.islink(LAST):
+        shutil.rmtree(LAST)
+    link = f"{OUT}.link"
+    if os.path.lexists(link):
+        os.unlink(link)
+    os.symlink(os.path.relpath(OUT, TOP), link)
+    os.replace(link, LAST)
+
+
 def command():
     with lock("tree"):
         commits = series.load_series()
@@ -53,6 +67,7 @@ def command():
         format_patches(repo, state["commit"], tip, new)
         shutil.rmtree(OUT, ignore_errors=True)
         os.rename(new, OUT)
+        link_last()
         say("SERIES", f"{rel(OUT)}: {len(commits)} patches for Linux {state['version']} and a cover "
             f"letter (git am {rel(OUT)}/*.patch; git send-email {rel(OUT)})")
 

@@ -75,7 +75,7 @@ def make_kselftest(kernel):
 
 def clean_environment(kernel):
     """Without what our own make left there for its children."""
-    drop = ("MAKEFLAGS", "MFLAGS", "MAKELEVEL", "KSRC", "VARIANT", "O", "OUTPUT")
+    drop = ("MAKEFLAGS", "MFLAGS", "MAKELEVEL", "KSRC", "VARIANT", "BASE", "O", "OUTPUT")
     env = {name: value for name, value in os.environ.items() if name not in drop}
     if CROSS[kernel.arch]:
         env.update(ARCH=kernel.arch, CROSS_COMPILE=CROSS[kernel.arch])

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""make kernel: build/<series>/<variant>/bzImage from the tree and the configuration fragments."""
+"""make kernel: build/<base>/<variant>/bzImage from the tree and the configuration fragments."""
 
 import hashlib
 import os
@@ -68,7 +68,7 @@ class Kernel:
                    CROSS_COMPILE=CROSS[self.arch])
         env.setdefault("CCACHE_BASEDIR", BUILD)
         env.setdefault("CCACHE_NOHASHDIR", "1")
-        for name in ("MAKEFLAGS", "MFLAGS", "MAKELEVEL", "KSRC", "VARIANT"):
+        for name in ("MAKEFLAGS", "MFLAGS", "MAKELEVEL", "KSRC", "VARIANT", "BASE"):
             env.pop(name, None)
         cache = [f"CC=ccache {CROSS[self.arch]}gcc", "HOSTCC=ccache gcc"] \
             if shutil.which("ccache") else []

@@ -54,7 +54,7 @@ main() {
 	for group in "$@"; do
 		read -ra names <<<"${groups[$group]}"
 		wanted+=("${names[@]}")
-		[[ $group != base || -n ${KSRC:-} ]] || wanted+=(linux-source-6.1)
+		[[ $group != base || -n ${KSRC:-} ]] || wanted+=("linux-source-${BASE:-$(<patches/default)}")
 	done
 	if ! command -v dpkg-query >/dev/null; then
 		echo "notice: this is no Debian; needed are: ${wanted[*]}" >&2

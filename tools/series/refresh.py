@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """make refresh: bring edits made in a tree back into patches/ and the overlay.
 
-Without an argument the tree is build/<series>/src: commits on top become patches, edits that are
+Without an argument the tree is build/<base>/src: commits on top become patches, edits that are
 not committed go to the overlay or into the last commit that touches the file. With a directory
 (TREE=) that is the tree to import: its first commit is the base, the others are the series. With
 --check nothing is written; it fails unless a refresh right after `make tree` changes nothing.

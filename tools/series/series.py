@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Reading patches/<version>/: the series file, the patch files, and the overlay beside them."""
+"""Reading patches/<base>/: the series file, the patch files, and the overlay beside them."""
 
 import os
 import re

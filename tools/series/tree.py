@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""make tree: build/<series>/src, the base commit and one commit for each line of the series."""
+"""make tree: build/<base>/src, the base commit and one commit for each line of the series."""
 
 import os
 import re

@@ -14,9 +14,10 @@ main() {
 	here=$(cd "$(dirname "$0")" && pwd)
 	top=$(cd "$here/../../.." && pwd)
 	local -r variant=${VARIANT:-plain}
+	local -r build=$top/build/${BASE:-$(<"$top/patches/default")}
 	local -a vm=(python3 "$here/vm.py" --variant "$variant" --memory 2G --root host
-		--results "$top/build/6.1/results/shell" --timeout "${SHELL_TIMEOUT:-3600}"
-		--env "PATH=$top/build/6.1/tools/bin:$PATH" --env "HOME=$HOME")
+		--results "$build/results/shell" --timeout "${SHELL_TIMEOUT:-3600}"
+		--env "PATH=$build/tools/bin:$PATH" --env "HOME=$HOME")
 
 	if (($#)); then
 		exec "${vm[@]}" -- /bin/bash -c "$1"

@@ -36,9 +36,12 @@ import time
 import console
 import terminal
 
-SPLAT, PANIC, HANG, BROKEN, INTERRUPTED = 120, 121, 122, 123, 130
 HERE = os.path.dirname(os.path.abspath(__file__))
-BUILD = os.path.join(os.path.dirname(os.path.dirname(os.path.dirname(HERE))), "build", "6.1")
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(HERE)), "series"))
+
+from common import BUILD  # noqa: E402  pylint: disable=wrong-import-position
+
+SPLAT, PANIC, HANG, BROKEN, INTERRUPTED = 120, 121, 122, 123, 130
 # Sockets, since the firmware's list for kernels without ACPI has one processor of each
 ACCEL = {
     "multi": ["-accel", "tcg,thread=multi", "-smp", "2,sockets=2", "-cpu", "max"],
@@ -77,12 +80,12 @@ def parse(argv):
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter,
         usage="vm.py [options] -- COMMAND [ARGUMENT]...")
-    parser.add_argument("--variant", help="kernel build/6.1/VARIANT/bzImage (default plain; with "
+    parser.add_argument("--variant", help="kernel build/BASE/VARIANT/bzImage (default plain; with "
                         "--arch arm64 that)")
     parser.add_argument("--arch", choices=MACHINE, help="of the machine (default x86; with --variant "
                         "arm64 that)")
     parser.add_argument("--kernel", help="another kernel image")
-    parser.add_argument("--initrd", help="initramfs (default build/6.1/initrd.cpio)")
+    parser.add_argument("--initrd", help="initramfs (default build/BASE/initrd.cpio)")
     parser.add_argument("--memory", default="1G", help="of the machine (default 1G)")
     parser.add_argument("--accel", default=os.environ.get("ACCEL") or "multi",
                         help="multi: two processors, TCG with a thread each (default); icount: one "
@@ -97,7 +100,7 @@ def parse(argv):
     parser.add_argument("--interactive", action="store_true",
                         help="the command gets this terminal (for a shell; no time limit)")
     parser.add_argument("--results", metavar="DIR", help="where console, output, verdict and "
-                        "configuration are kept (default build/6.1/results/vm)")
+                        "configuration are kept (default build/BASE/results/vm)")
     parser.add_argument("--quiet", action="store_true", help="do not pass the output on")
     parser.add_argument("command", nargs="+")
     args = parser.parse_args(argv)
