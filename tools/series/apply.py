@@ -8,7 +8,6 @@ the machine stop just then, the next call restores the tree from the copies firs
 """
 
 import os
-import re
 import shutil
 import signal
 import sys
@@ -21,7 +20,6 @@ from common import Failure, main, rel, say
 from git import Repo
 
 STAGE = ".procmap-apply"
-TARGET = re.compile(r"^diff --git a/(\S+) b/", re.M)
 
 
 class Target:
@@ -83,7 +81,7 @@ def remove_empty(top, directory):
 
 def wanted_files(commits):
     """Names of the files that hunks change."""
-    names = {name for commit in commits for name in TARGET.findall(commit.diff)}
+    names = {name for commit in commits for name in tree.targets(commit)}
     if any("MAINTAINERS" in commit.files for commit in commits):
         names.add("MAINTAINERS")
     return names

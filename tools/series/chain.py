@@ -1,41 +1,57 @@
 # SPDX-License-Identifier: GPL-2.0
 """From commits on a base to the files of this repository: patches, series, overlay."""
 
+import collections
+import functools
 import os
 import re
 
 import maintainers
 from common import PATCHES, ROOT, Failure, notice, read, rel
-from git import Repo
 from series import Commit, fold_directories, is_kernel_path
+from writer import Author
 
 LINKED = re.compile(r"^tools/(include/uapi/.*)$")
 
 
-def commits_of(repo, base, tip):
+# The fields of a commit, divided by a character that no message has
+FIELDS = "%x01".join(["%H", "%P", "%T", "%an", "%ae", "%aD", "%B"])
+
+# What a commit changes in one file: status is A, M, D or T, blob the new content
+Change = collections.namedtuple("Change", "status path blob")
+
+
+class Step:
+    """A commit as git has it, with what it changes; a rename is a deletion and an addition."""
+
+    def __init__(self, text):
+        fields = text.split("\1")
+        self.name, self.parents, self.tree = fields[:3]
+        self.author = Author(*fields[3:6])
+        self.message = fields[6]
+        self.changes = []
+
+    def paths(self, *status):
+        return [change.path for change in self.changes if not status or change.status in status]
+
+
+def history(repo, base, tip):
     """The commits after the base, oldest first; history must be a line."""
-    listed = repo.out("rev-list", "--reverse", "--parents", f"{base}..{tip}").splitlines()
-    pairs = [line.split() for line in listed]
-    for pair in pairs:
-        if len(pair) != 2:
-            raise Failure(f"{repo.tree}: commit {pair[0][:12]} is a merge; the series is a line")
-    return [pair[0] for pair in pairs]
-
-
-def changes(repo, commit):
-    """(status, path) of what a commit changes; a rename is a deletion and an addition."""
-    fields = repo.lines("diff-tree", "-r", "-z", "--no-renames", "--no-commit-id",
-                        "--name-status", commit)
-    return list(zip(fields[::2], fields[1::2]))
-
-
-def blob(repo, commit, path):
-    """(mode, content) of a file in a commit; None when it has none."""
-    entry = repo.out("ls-tree", commit, "--", path)
-    if not entry:
-        return None
-    mode, _, name = entry.split()[:3]
-    return mode, repo.run("cat-file", "blob", name)[1]
+    text = repo.run("log", "-z", "--reverse", f"--format={FIELDS}", f"{base}..{tip}")[1].decode()
+    steps = {step.name: step for step in map(Step, filter(None, text.split("\0")))}
+    for step in steps.values():
+        if len(step.parents.split()) != 1:
+            raise Failure(f"{repo.tree}: commit {step.name[:12]} is a merge; the series is a line")
+    fields = iter(repo.lines("diff-tree", "--stdin", "-r", "-z", "--no-renames", "--raw",
+                             "--full-index", data="".join(f"{name}\n" for name in steps).encode()))
+    step = None
+    for field in fields:
+        if field.startswith(":"):
+            _, _, _, blob, status = field.split()
+            step.changes.append(Change(status, next(fields), blob))
+        else:
+            step = steps[field.strip()]
+    return list(steps.values())
 
 
 def diff_of(repo, commit, paths):
@@ -60,25 +76,28 @@ class Chain:
     def __init__(self, repo, base, tip, generated=None):
         self.repo, self.base, self.tip = repo, base, tip
         self.generated = generated
-        self.hashes = commits_of(repo, base, tip)
+        steps = history(repo, base, tip)
         self.commits = []
         self.added = {}
-        for commit in self.hashes:
-            self.convert(commit)
+        # What the tip has of all the files that a commit adds
+        self.at_tip = repo.files(tip, {path for step in steps for path in step.paths("A")})
+        for step in steps:
+            self.convert(step)
 
-    def convert(self, name):
+    def convert(self, step):
         """One commit becomes one line of the series, unless nothing is left of it."""
-        commit, hunks = self.header(name), []
-        for status, path in changes(self.repo, name):
-            self.sort_change(commit, hunks, name, status, path)
-        commit.diff = diff_of(self.repo, name, hunks)
+        commit, hunks = self.header(step), []
+        for change in step.changes:
+            self.sort_change(commit, hunks, step, change)
+        commit.diff = diff_of(self.repo, step.name, hunks)
         if commit.diff or commit.files:
             self.commits.append(commit)
 
-    def sort_change(self, commit, hunks, name, status, path):
+    def sort_change(self, commit, hunks, step, change):
         """A changed file is a new overlay file, a change to one, or a hunk."""
+        status, path, _ = change
         if path == "MAINTAINERS":
-            self.check_maintainers(name)
+            self.check_maintainers(step, change)
             commit.files.append(path)
         elif path in self.added:
             notice(f"{path}: the change of `{commit.subject}` goes into "
@@ -86,7 +105,7 @@ class Chain:
         elif status == "A":
             if not is_kernel_path(path):
                 raise Failure(f"`{commit.subject}` adds {path}, which no kernel tree has")
-            if blob(self.repo, self.tip, path):
+            if path in self.at_tip:
                 self.added[path] = commit.subject
                 commit.files.append(path)
         elif status == "D":
@@ -94,14 +113,16 @@ class Chain:
         else:
             hunks.append(path)
 
-    def check_maintainers(self, name):
+    @functools.cached_property
+    def base_maintainers(self):
+        return self.repo.files(self.base, ["MAINTAINERS"])["MAINTAINERS"][1].decode()
+
+    def check_maintainers(self, step, change):
         """The kernel's MAINTAINERS is generated from ours, so a hunk must be just that."""
-        paths = list(self.added) + [path for status, path in changes(self.repo, name)
-                                    if status == "A"]
-        base_text = blob(self.repo, self.base, "MAINTAINERS")[1].decode()
-        text = blob(self.repo, name, "MAINTAINERS")[1].decode()
-        if text != maintainers.merge(base_text, paths) and not self.was_generated(text):
-            raise Failure(f"commit {name[:12]} changes MAINTAINERS by hand; leave that out, edit the "
+        paths = list(self.added) + step.paths("A")
+        text = self.repo.contents([change.blob])[change.blob].decode()
+        if text != maintainers.merge(self.base_maintainers, paths) and not self.was_generated(text):
+            raise Failure(f"commit {step.name[:12]} changes MAINTAINERS by hand; leave that out, edit the "
                           "MAINTAINERS at the top of this repository, and name MAINTAINERS in the "
                           "line of the series")
 
@@ -109,24 +130,23 @@ class Chain:
         """As `make tree` wrote it, before our MAINTAINERS was edited."""
         if not self.generated:
             return False
-        return any(blob(self.repo, commit, "MAINTAINERS")[1].decode() == text
-                   for commit in commits_of(self.repo, self.base, self.generated))
+        blobs = [change.blob for step in history(self.repo, self.base, self.generated)
+                 for change in step.changes if change.path == "MAINTAINERS"]
+        return text.encode() in self.repo.contents(blobs).values()
 
-    def header(self, name):
-        text = self.repo.run("show", "-s", "--format=%an%x00%ae%x00%aD%x00%B", name)[1].decode()
-        author, mail, date, message = text.split("\0")
-        subject, _, body = message.strip().partition("\n\n")
+    def header(self, step):
+        subject, _, body = step.message.strip().partition("\n\n")
         if re.search(r"^---$", body, re.M):
             raise Failure(f"the message of `{subject}` has a line `---`, which ends it in a patch")
         commit = Commit("", [])
-        commit.author, commit.mail, commit.date = author, mail, date
+        commit.author, commit.mail, commit.date = step.author
         commit.subject, commit.body = " ".join(subject.split()), body.strip()
         return commit
 
     def overlay(self):
         """{path: (mode, content)} of the overlay files as the tip has them."""
-        files = {path: blob(self.repo, self.tip, path) for path in self.added}
-        for path, (mode, content) in files.items():
+        files = {path: self.at_tip[path] for path in self.added}
+        for path, (mode, content) in list(files.items()):
             if self.is_copy(path, content, files):
                 target = os.path.relpath(LINKED.match(path).group(1), os.path.dirname(path))
                 files[path] = ("120000", target.encode())
@@ -145,7 +165,7 @@ class Chain:
             return False
         if files[origin.group(1)][1] == content:
             return True
-        before = blob(self.repo, self.generated or self.tip, path)
+        before = self.repo.files(self.generated or self.tip, [path]).get(path)
         return os.path.islink(os.path.join(ROOT, path)) and before and before[1] == content
 
 
@@ -207,8 +227,3 @@ def put(path, entry):
         file.write(content)
     os.chmod(f"{full}.new", int(mode[-3:], 8))
     os.replace(f"{full}.new", full)
-
-
-def scratch(repo):
-    """The same repository with an index of its own."""
-    return Repo(repo.tree, repo.env["GIT_DIR"], os.path.join(repo.env["GIT_DIR"], "index.fold"))

@@ -61,7 +61,7 @@ def command():
             raise Failure("the series is empty, there is nothing to send")
         state = base.ensure()
         repo = Repo(SRC)
-        tip = tree.build_commits(repo, state["commit"], commits)
+        tip = tree.series_tip(repo, state["commit"], commits)
         new = f"{OUT}.new"
         shutil.rmtree(new, ignore_errors=True)
         format_patches(repo, state["commit"], tip, new)

@@ -43,6 +43,28 @@ class Repo:
         status, out, _ = self.run("rev-parse", "--verify", "--quiet", name, ok=(0, 1, 128))
         return out.decode().strip() if status == 0 else None
 
+    def contents(self, blobs):
+        """{object: content} of many blobs, by one process."""
+        blobs = list(dict.fromkeys(blobs))
+        out = self.run("cat-file", "--batch", data="".join(f"{blob}\n" for blob in blobs).encode())[1]
+        found, place = {}, 0
+        for blob in blobs:
+            start = out.index(b"\n", place) + 1
+            size = int(out[place:start].split()[2])
+            found[blob] = out[start:start + size]
+            place = start + size + 1
+        return found
+
+    def files(self, commit, paths):
+        """{path: (mode, content)} of those of the paths that are files of a commit."""
+        if not paths:
+            return {}
+        entries = [entry.partition("\t") for entry in
+                   self.lines("ls-tree", "-r", "-z", "--full-tree", commit, "--", *paths)]
+        wanted = {path: about.split() for about, _, path in entries if path in paths}
+        contents = self.contents(blob for _, _, blob in wanted.values())
+        return {path: (mode, contents[blob]) for path, (mode, _, blob) in wanted.items()}
+
     def dirty(self):
         """Tracked files that differ from HEAD."""
         return [entry[3:] for entry in

@@ -2,6 +2,7 @@
 """Our entries of MAINTAINERS, merged into the kernel's file in alphabetical order."""
 
 import fnmatch
+import functools
 import os
 import re
 
@@ -36,10 +37,15 @@ def our_sections(paths):
             yield title, [line for line in lines if line not in files or line in wanted]
 
 
-def place_for(title, text):
+@functools.lru_cache(maxsize=2)
+def titles(text):
+    """Where the entries of a MAINTAINERS file start, and what they are called in capitals."""
+    return [(match.start(), match.group().strip().upper()) for match in START.finditer(text)]
+
+
+def place_for(title, starts, end):
     """Where an entry belongs; the file is sorted by and large, so look at both neighbours."""
-    starts = [(match.start(), match.group().strip().upper()) for match in START.finditer(text)]
-    best = (-1, len(text))
+    best = (-1, end)
     for (_, before), (place, after) in zip(starts, starts[1:]):
         if before <= title.upper() < after:
             common = sum(len(os.path.commonprefix([title.upper(), other]))
@@ -50,9 +56,11 @@ def place_for(title, text):
 
 def merge(base_text, paths):
     """The base's MAINTAINERS with our entries for the given paths."""
-    text = base_text
+    text, starts = base_text, titles(base_text)
     for title, lines in our_sections(paths):
         block = "\n".join([title, *lines]) + "\n\n"
-        place = place_for(title, text)
+        place = place_for(title, starts, len(text))
         text = text[:place] + block + text[place:]
+        starts = sorted([(start if start < place else start + len(block), name)
+                         for start, name in starts] + [(place, title.upper())])
     return text

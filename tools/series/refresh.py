@@ -13,19 +13,19 @@ import sys
 
 import series
 import tree
-from chain import (Chain, as_files, blob, changes, commits_of, name_patches, on_disk, put, scratch)
+from chain import Chain, as_files, history, name_patches, on_disk, put
 from common import SRC, Failure, lock, main, notice, rel, say
 from git import Repo
+from writer import Writer
 
 
-def fold_place(repo, base, hashes, path):
+def fold_place(repo, base, steps, path):
     """The number of the commit that an edit of this file belongs to."""
-    touching = [number for number, commit in enumerate(hashes)
-                if path in (name for _, name in changes(repo, commit))]
+    touching = [number for number, step in enumerate(steps) if path in step.paths()]
     if not touching:
         raise Failure(f"{path} is edited, and no commit of the series touches it; commit the edit "
                       f"in {rel(repo.tree)} so that it has a message of its own")
-    return touching[-1] if blob(repo, base, path) else touching[0]
+    return touching[-1] if repo.files(base, [path]) else touching[0]
 
 
 def fold_edits(repo, base, tip):
@@ -37,34 +37,29 @@ def fold_edits(repo, base, tip):
     dirty = repo.dirty()
     if not dirty:
         return tip
-    hashes = commits_of(repo, base, tip)
-    places = {path: fold_place(repo, base, hashes, path) for path in dirty}
-    index, parent = scratch(repo), base
-    for number, commit in enumerate(hashes):
-        index.run("read-tree", commit)
+    steps = history(repo, base, tip)
+    places = {path: fold_place(repo, base, steps, path) for path in dirty}
+    edited = {path: from_disk(repo, path) for path in dirty}
+    writer = Writer(repo, base)
+    for number, step in enumerate(steps):
+        writer.commit(step.author, step.message.encode(), step.tree)
         for path, place in places.items():
-            if place <= number:
-                stage_from_disk(index, path)
-        parent = copy_commit(index, commit, parent)
-    os.unlink(index.env["GIT_INDEX_FILE"])
-    return parent
+            if place <= number and edited[path]:
+                writer.object(path, *edited[path])
+            elif place <= number:
+                writer.remove(path)
+    return writer.finish()
 
 
-def stage_from_disk(index, path):
-    if os.path.lexists(os.path.join(index.tree, path)):
-        index.run("update-index", "--add", "--", path)
-    else:
-        index.run("update-index", "--force-remove", "--", path)
-
-
-def copy_commit(index, commit, parent):
-    """The staged tree with the author and message of a commit."""
-    text = index.run("show", "-s", "--format=%an%x00%ae%x00%aD%x00%B", commit)[1].decode()
-    author, mail, date, message = text.split("\0")
-    env = {"GIT_AUTHOR_NAME": author, "GIT_AUTHOR_EMAIL": mail, "GIT_AUTHOR_DATE": date,
-           "GIT_COMMITTER_NAME": author, "GIT_COMMITTER_EMAIL": mail, "GIT_COMMITTER_DATE": date}
-    return index.out("commit-tree", index.out("write-tree"), "-p", parent, "-F", "-",
-                     data=message.encode(), env=env)
+def from_disk(repo, path):
+    """(mode, object) of a file of the work tree; None when it was removed."""
+    full = os.path.join(repo.tree, path)
+    if os.path.islink(full):
+        return "120000", repo.out("hash-object", "-w", "--stdin", data=os.readlink(full).encode())
+    if not os.path.exists(full):
+        return None
+    mode = "100755" if os.access(full, os.X_OK) else "100644"
+    return mode, repo.out("hash-object", "-w", "--", path)
 
 
 def files_of(chain, known, kept=()):
@@ -123,10 +118,11 @@ def refresh_from_src():
 
 def take_over(repo, base, tip):
     """Let the tree stand at the commits that the repository now describes."""
-    new = tree.build_commits(repo, base, series.load_series())
+    new = tree.series_tip(repo, base, series.load_series())
     # All edits are in the repository by now: the work tree is that of the tip.
     repo.run("update-ref", "HEAD", tip)
-    repo.run("read-tree", tip)
+    # --reset keeps what the index knows of the other files, so that git does not read them all.
+    repo.run("read-tree", "--reset", tip)
     repo.run("update-index", "-q", "--refresh", ok=(0, 1))
     tree.check_out(repo, new)
 
@@ -178,7 +174,7 @@ def check():
     repo = Repo(SRC)
     known = series.load_series()
     base = repo.ref("refs/heads/base")
-    tip = tree.build_commits(repo, base, known)
+    tip = tree.series_tip(repo, base, known)
     files = files_of(Chain(repo, base, tip), known)
     wrong = [path for path, entry in files.items() if on_disk(path) != entry]
     for path in wrong:

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """make tree: build/<base>/src, the base commit and one commit for each line of the series."""
 
+import hashlib
 import os
 import re
 import shutil
@@ -10,63 +11,95 @@ import sys
 import base
 import maintainers
 import series
-from common import BUILD, SRC, SRC_BASE, Failure, lock, main, need_space, rel, say
+from common import (BUILD, ROOT, SRC, SRC_BASE, Failure, lock, main, need_space, read, rel, say,
+                    write)
 from git import Repo
+from writer import Author, Writer
 
+TARGET = re.compile(r"^diff --git a/(\S+) b/", re.M)
+# What the commits were made of when they were made last, and the last one of them
+STAMP = os.path.join(BUILD, ".series")
 GENERATED = "refs/procmap/generated"
 PENDING = "refs/procmap/pending"
 
 
 class Builder:
-    """Builds the commits in the object store of a repository, without touching a work tree."""
+    """Builds the commits in the object store of a repository, without touching a work tree.
 
-    def __init__(self, repo, base_commit):
-        self.repo = Repo(repo.tree, repo.env["GIT_DIR"],
-                         os.path.join(repo.env["GIT_DIR"], "index.series"))
-        self.base = base_commit
-        self.tip = base_commit
-        self.repo.run("read-tree", base_commit)
+    The index in which hunks are applied has no files but those that they change: git reads and
+    writes all of it each time.
+    """
 
-    def add_file(self, commit, name):
-        """Stage one overlay file, which must be new."""
-        if name == "MAINTAINERS":
-            return
-        if self.repo.lines("ls-files", "-z", "--", name):
-            raise Failure(f"{name} ({commit.patch}) would overwrite a file that the tree has")
-        content, mode = series.overlay_blob(name)
-        self.stage(name, content, mode)
+    def __init__(self, repo, base_commit, commits):
+        index = os.path.join(repo.env["GIT_DIR"], "index.hunks")
+        self.repo = Repo(repo.tree, repo.env["GIT_DIR"], index)
+        self.commits = commits
+        self.writer = Writer(repo, base_commit)
+        self.ours = []
+        self.base_maintainers = None
+        if any(commit.files for commit in commits):
+            self.base_maintainers = self.repo.run("cat-file", "blob", f"{base_commit}:MAINTAINERS")[1]
+        self.maintainers = self.base_maintainers
+        self.read_base(base_commit)
 
-    def stage(self, name, content, mode="100644"):
-        blob = self.repo.out("hash-object", "-w", "--stdin", data=content)
-        self.repo.run("update-index", "--add", "--cacheinfo", f"{mode},{blob},{name}")
-
-    def add_maintainers(self, ours):
-        """Stage our entries of MAINTAINERS for the files that are there by now."""
-        text = self.repo.run("cat-file", "blob", f"{self.base}:MAINTAINERS")[1].decode()
-        self.stage("MAINTAINERS", maintainers.merge(text, ours).encode())
+    def read_base(self, base_commit):
+        """Fill the index; what the overlay adds must be new."""
+        index = self.repo.env["GIT_INDEX_FILE"]
+        if os.path.exists(index):
+            os.unlink(index)
+        changed = {name for commit in self.commits for name in targets(commit)}
+        added = {name: commit.patch for commit in self.commits
+                 for name in commit.files if name != "MAINTAINERS"}
+        there = self.repo.lines("ls-tree", "-r", "-z", "--full-tree", base_commit, "--",
+                                *sorted({*changed, *added}))
+        for entry in there:
+            name = entry.partition("\t")[2]
+            if name in added:
+                raise Failure(f"{name} ({added[name]}) would overwrite a file that the tree has")
+        self.repo.run("update-index", "-z", "--index-info",
+                      data="".join(f"{entry}\0" for entry in there).encode())
 
     def apply_hunks(self, commit):
-        """Stage the hunks; git applies without fuzz."""
+        """Returns what the hunks change, as ls-files tells it; git applies without fuzz."""
         if not commit.diff:
-            return
+            return []
+        names = targets(commit)
+        for name in names:
+            if name in self.ours:
+                raise Failure(f"{rel(commit.path)} has a hunk for {name}, which is a file of the "
+                              "overlay; edit that one")
         status, _, err = self.repo.run("apply", "--cached", "--whitespace=nowarn", "-",
                                        data=commit.diff.encode(), ok=(0, 1, 128))
         if status:
             raise Failure(f"{rel(commit.path)} does not fit: {apply_error(err, commit.diff)}")
+        return self.repo.lines("ls-files", "-s", "-z", "--", *names)
 
-    def add(self, commit, ours):
-        """Make the next commit; ours collects the overlay files so far."""
-        self.apply_hunks(commit)
-        for name in commit.files:
-            self.add_file(commit, name)
-            ours.append(name)
+    def add_maintainers(self):
+        """Our entries of MAINTAINERS for the files that are there by now."""
+        text = maintainers.merge(self.base_maintainers.decode(), self.ours).encode()
+        if text != self.maintainers:
+            self.maintainers = text
+            self.writer.file("MAINTAINERS", "100644", text)
+
+    def add(self, commit):
+        """Make the next commit."""
+        hunks = self.apply_hunks(commit)
+        self.writer.commit(Author(commit.author, commit.mail, commit.date),
+                           commit.message.encode())
+        for entry in hunks:
+            about, _, name = entry.partition("\t")
+            self.writer.object(name, *about.split()[:2])
+        for name in (name for name in commit.files if name != "MAINTAINERS"):
+            content, mode = series.overlay_blob(name)
+            self.writer.file(name, mode, content)
+            self.ours.append(name)
         if "MAINTAINERS" in commit.files:
-            self.add_maintainers(ours)
-        env = {"GIT_AUTHOR_NAME": commit.author, "GIT_AUTHOR_EMAIL": commit.mail,
-               "GIT_AUTHOR_DATE": commit.date, "GIT_COMMITTER_NAME": commit.author,
-               "GIT_COMMITTER_EMAIL": commit.mail, "GIT_COMMITTER_DATE": commit.date}
-        self.tip = self.repo.out("commit-tree", self.repo.out("write-tree"), "-p", self.tip,
-                                 "-F", "-", data=commit.message.encode(), env=env)
+            self.add_maintainers()
+
+
+def targets(commit):
+    """The files that the hunks of a commit change."""
+    return sorted(set(TARGET.findall(commit.diff)))
 
 
 def apply_error(err, diff):
@@ -83,11 +116,39 @@ def apply_error(err, diff):
 
 
 def build_commits(repo, base_commit, commits):
-    builder, ours = Builder(repo, base_commit), []
+    """Returns the last commit."""
+    builder = Builder(repo, base_commit, commits)
     for commit in commits:
-        builder.add(commit, ours)
+        builder.add(commit)
+    tip = builder.writer.finish()
     os.unlink(builder.repo.env["GIT_INDEX_FILE"])
-    return builder.tip
+    return tip
+
+
+def key_of(base_commit, commits):
+    """Changes when the base, the series, a file that it takes or a script does."""
+    here = os.path.dirname(os.path.abspath(__file__))
+    scripts = [os.path.join(here, name) for name in sorted(os.listdir(here)) if name.endswith(".py")]
+    digest = hashlib.sha256(base_commit.encode())
+    for path in [*scripts, os.path.join(ROOT, "MAINTAINERS")]:
+        digest.update(read(path, "rb"))
+    for commit in commits:
+        digest.update(repr([commit.patch, commit.files, commit.store()]).encode())
+        for name in commit.files:
+            digest.update(repr(series.overlay_blob(name)).encode())
+    return digest.hexdigest()
+
+
+def series_tip(repo, base_commit, commits):
+    """The last commit of the series; built only when what it is made of has changed."""
+    key = key_of(base_commit, commits)
+    if os.path.exists(STAMP):
+        old, _, tip = read(STAMP).partition(" ")
+        if old == key and repo.ref(f"{tip}^{{commit}}"):
+            return tip
+    tip = build_commits(repo, base_commit, commits)
+    write(STAMP, f"{key} {tip}")
+    return tip
 
 
 def check_out(repo, new):
@@ -132,7 +193,7 @@ def make_tree():
         state = base.ensure()
         repo = Repo(SRC)
         recover(repo)
-        new = build_commits(repo, state["commit"], commits)
+        new = series_tip(repo, state["commit"], commits)
         changed = edits(repo)
         if new == repo.ref(GENERATED):
             kept = f", with {changed}" if changed else ""
