@@ -82,7 +82,7 @@ def remove_empty(top, directory):
 def wanted_files(commits):
     """Names of the files that hunks change."""
     names = {name for commit in commits for name in tree.targets(commit)}
-    if any("MAINTAINERS" in commit.files for commit in commits):
+    if any(commit.files for commit in commits):
         names.add("MAINTAINERS")
     return names
 
@@ -90,7 +90,7 @@ def wanted_files(commits):
 def refuse_existing(target, commits):
     for commit in commits:
         for name in commit.files:
-            if name != "MAINTAINERS" and os.path.lexists(target.path(name)):
+            if os.path.lexists(target.path(name)):
                 raise Failure(f"{target.path(name)} exists already ({rel(commit.path)} adds it); "
                               "is the series applied there? the tree is untouched")
 

@@ -98,7 +98,6 @@ class Chain:
         status, path, _ = change
         if path == "MAINTAINERS":
             self.check_maintainers(step, change)
-            commit.files.append(path)
         elif path in self.added:
             notice(f"{path}: the change of `{commit.subject}` goes into "
                    f"`{self.added[path]}`, which adds the file")
@@ -123,8 +122,7 @@ class Chain:
         text = self.repo.contents([change.blob])[change.blob].decode()
         if text != maintainers.merge(self.base_maintainers, paths) and not self.was_generated(text):
             raise Failure(f"commit {step.name[:12]} changes MAINTAINERS by hand; leave that out, edit the "
-                          "MAINTAINERS at the top of this repository, and name MAINTAINERS in the "
-                          "line of the series")
+                          "MAINTAINERS at the top of this repository")
 
     def was_generated(self, text):
         """As `make tree` wrote it, before our MAINTAINERS was edited."""

@@ -79,7 +79,7 @@ def load_series():
         if commit.patch in (c.patch for c in commits):
             raise Failure(f"the series names {commit.patch} twice")
         for name in commit.files:
-            if name in seen and name != "MAINTAINERS":
+            if name in seen:
                 raise Failure(f"{name} is named by two lines of the series, "
                               f"{seen[name]} and {commit.patch}")
             seen[name] = commit.patch
@@ -133,7 +133,7 @@ def overlay_files(tracked_only=False):
 def check_overlay(named):
     """Every overlay file is named by exactly one line, and every named file exists."""
     for name, patch in named.items():
-        if name != "MAINTAINERS" and not is_kernel_path(name):
+        if not is_kernel_path(name):
             raise Failure(f"the series names {name} ({patch}), which has no place in a kernel tree")
         if not os.path.isfile(os.path.join(ROOT, name)):
             raise Failure(f"the series names {name} ({patch}), which does not exist")

@@ -48,8 +48,7 @@ class Builder:
         if os.path.exists(index):
             os.unlink(index)
         changed = {name for commit in self.commits for name in targets(commit)}
-        added = {name: commit.patch for commit in self.commits
-                 for name in commit.files if name != "MAINTAINERS"}
+        added = {name: commit.patch for commit in self.commits for name in commit.files}
         there = self.repo.lines("ls-tree", "-r", "-z", "--full-tree", base_commit, "--",
                                 *sorted({*changed, *added}))
         for entry in there:
@@ -89,11 +88,11 @@ class Builder:
         for entry in hunks:
             about, _, name = entry.partition("\t")
             self.writer.object(name, *about.split()[:2])
-        for name in (name for name in commit.files if name != "MAINTAINERS"):
+        for name in commit.files:
             content, mode = series.overlay_blob(name)
             self.writer.file(name, mode, content)
             self.ours.append(name)
-        if "MAINTAINERS" in commit.files:
+        if commit.files:
             self.add_maintainers()
 
 
