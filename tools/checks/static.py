@@ -8,13 +8,13 @@ import subprocess
 import sys
 
 from places import BUILD, ROOT, SRC
-# Found where `places` looks
 import maintainers  # pylint: disable=wrong-import-order
-from series import is_kernel_path, overlay_files
+from series import adapters, is_kernel_path, overlay_files  # pylint: disable=wrong-import-order
 
 HEADERS = os.path.join(BUILD, "plain", "usr", "include")
 MAX_LINES = 80
-NO_SPDX = re.compile(r"(^COPYING|^LICENSES/.*|^MAINTAINERS|^patches/default|\.patch|/cover-letter|/settings)$")
+NO_SPDX = re.compile(r"(^COPYING|^LICENSES/.*|^MAINTAINERS|^patches/default|\.patch|/cover-letter|"
+                     r"/settings)$")
 
 
 def tracked():
@@ -36,8 +36,11 @@ def ours_in_c():
 
 
 def kernel_objects():
-    """Overlay sources that are part of the kernel, not user programs."""
-    return [name for name in overlay_files(tracked_only=True)
+    """Overlay sources, and those of single bases, that are part of the kernel, not user programs."""
+    own = {f"patches/{base}/files/{name}": name for base, names in adapters().items()
+           for name in names}
+    names = {name: name for name in overlay_files(tracked_only=True)} | own
+    return [path for path, name in names.items()
             if name.endswith((".c", ".h")) and not name.startswith(("tools/", "samples/", "Documentation/"))]
 
 
@@ -68,7 +71,7 @@ def spdx():
 
 def maintained():
     """Each file is covered by an F: line of MAINTAINERS, and each F: line covers something."""
-    names = tracked() + [name for name in overlay_files(tracked_only=True)]
+    names = tracked() + sum(adapters().values(), overlay_files(tracked_only=True))
     patterns = [line[3:] for _, lines in
                 maintainers.sections(open(os.path.join(ROOT, "MAINTAINERS"),
                                           encoding="utf-8").read())

@@ -8,7 +8,7 @@ import re
 
 import maintainers
 from common import PATCHES, ROOT, Failure, notice, read, rel
-from series import Commit, fold_directories, is_kernel_path
+from series import FILES, Commit, fold_directories, is_kernel_path, place_of, taken_elsewhere
 from writer import Author
 
 LINKED = re.compile(r"^tools/(include/uapi/.*)$")
@@ -148,7 +148,7 @@ class Chain:
             if self.is_copy(path, content, files):
                 target = os.path.relpath(LINKED.match(path).group(1), os.path.dirname(path))
                 files[path] = ("120000", target.encode())
-            elif os.path.islink(os.path.join(ROOT, path)):
+            elif os.path.islink(place_of(path)):
                 raise Failure(f"{path} is a link in this repository and a different file in "
                               f"{self.repo.tree}; edit the file that it copies")
             elif mode == "120000":
@@ -164,7 +164,7 @@ class Chain:
         if files[origin.group(1)][1] == content:
             return True
         before = self.repo.files(self.generated or self.tip, [path]).get(path)
-        return os.path.islink(os.path.join(ROOT, path)) and before and before[1] == content
+        return os.path.islink(place_of(path)) and before and before[1] == content
 
 
 def name_patches(commits, known):
@@ -190,9 +190,18 @@ def series_text(commits):
     return "\n".join(head + lines) + "\n"
 
 
-def as_files(commits, overlay):
+def home_of(path, entry, known, elsewhere):
+    """Where this repository keeps a file; a new one must not replace that of another base."""
+    theirs = path in elsewhere and not any(path in commit.files for commit in known)
+    if theirs and on_disk(path) != entry:
+        return rel(os.path.join(FILES, path))
+    return rel(place_of(path))
+
+
+def as_files(commits, overlay, known):
     """{path in this repository: (mode, content)}."""
-    files = dict(overlay)
+    elsewhere = taken_elsewhere()
+    files = {home_of(path, entry, known, elsewhere): entry for path, entry in overlay.items()}
     for commit in commits:
         files[rel(os.path.join(PATCHES, commit.patch))] = ("100644", commit.store().encode())
     files[rel(os.path.join(PATCHES, "series"))] = ("100644", series_text(commits).encode())

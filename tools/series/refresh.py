@@ -66,7 +66,7 @@ def files_of(chain, known, kept=()):
     """The files that a chain stands for; kept are commits that follow the chain's own."""
     commits = chain.commits + list(kept)
     name_patches(commits, known)
-    return as_files(commits, chain.overlay())
+    return as_files(commits, chain.overlay(), known)
 
 
 def write_all(files, obsolete):
@@ -81,7 +81,7 @@ def write_all(files, obsolete):
 
 def merge(old, new):
     """What to write: changed in the tree; a file changed on both sides is a conflict."""
-    files, obsolete = {}, []
+    files, obsolete, kept = {}, [], series.taken_elsewhere()
     for path in sorted(set(old) | set(new)):
         if old.get(path) == new.get(path):
             continue
@@ -92,7 +92,7 @@ def merge(old, new):
                           "the other)")
         if path in new:
             files[path] = new[path]
-        elif here is not None:
+        elif here is not None and path not in kept:
             obsolete.append(path)
     return files, obsolete
 

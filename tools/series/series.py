@@ -5,7 +5,10 @@ import os
 import re
 import subprocess
 
-from common import PATCHES, ROOT, Failure, read, rel
+from common import BASE, PATCHES, ROOT, Failure, bases, read, rel
+
+# What only this base needs, or needs otherwise than the overlay has it
+FILES = os.path.join(PATCHES, "files")
 
 # What in this repository does not belong into a kernel tree. Everything else is overlay.
 NOT_KERNEL = (".ci/", ".gitattributes", ".gitignore", "COPYING", "LICENSES/", "MAINTAINERS",
@@ -65,41 +68,84 @@ class Commit:
         return f"{head}\n{self.body}\n---\n{self.diff}"
 
 
-def load_series():
-    """All commits of the series, in order."""
-    commits, seen = [], {}
-    for number, line in enumerate(read(os.path.join(PATCHES, "series")).splitlines(), 1):
+def series_lines(base=BASE):
+    """(patch, names) for each line of a series, in order."""
+    lines = read(os.path.join(ROOT, "patches", base, "series")).splitlines()
+    for number, line in enumerate(lines, 1):
         if not line.strip() or line.startswith("#"):
             continue
         match = re.fullmatch(r"(\d{4}-[\w.+-]+\.patch)(?::((?: \S+)*))?\s*", line)
         if not match:
-            raise Failure(f"patches series line {number} is not `NNNN-name.patch: file...`: {line}")
-        listed = (match.group(2) or "").split()
-        commit = Commit(match.group(1), [name for name in listed if name[-1] != "/"], listed)
-        if commit.patch in (c.patch for c in commits):
-            raise Failure(f"the series names {commit.patch} twice")
-        for name in commit.files:
-            if name in seen:
-                raise Failure(f"{name} is named by two lines of the series, "
-                              f"{seen[name]} and {commit.patch}")
-            seen[name] = commit.patch
-        commits.append(commit.load())
-    take_directories(commits, seen)
-    check_overlay(seen)
+            raise Failure(f"patches/{base}/series line {number} is not `NNNN-name.patch: file...`: "
+                          f"{line}")
+        yield match.group(1), (match.group(2) or "").split()
+
+
+def load_series():
+    """All commits of the series, in order."""
+    tracked = overlay_files(tracked_only=True)
+    own = adapters()
+    taken = taken_files(BASE, {*tracked, *own[BASE]})
+    check_taken(taken, own)
+    check_overlay(tracked, own, taken)
+    commits = []
+    for patch, listed in series_lines():
+        if patch in (commit.patch for commit in commits):
+            raise Failure(f"the series names {patch} twice")
+        files = [name for name, where in taken.items() if where == patch]
+        commits.append(Commit(patch, files, listed).load())
     return commits
 
 
-def take_directories(commits, seen):
-    """`directory/` stands for all files below it that no line names."""
-    tracked = overlay_files(tracked_only=True)
-    for commit in commits:
-        for directory in (name for name in commit.listed if name[-1] == "/"):
-            found = [name for name in tracked if name.startswith(directory) and name not in seen]
+def taken_files(base, there):
+    """{file: patch} of what a base takes; `directory/` stands for all below it that no line names."""
+    name_of_series = "the series" if base == BASE else f"the series of {base}"
+    taken, lines = {}, list(series_lines(base))
+    for patch, listed in lines:
+        for name in (name for name in listed if name[-1] != "/"):
+            if name in taken:
+                raise Failure(f"{name} is named by two lines of {name_of_series}, "
+                              f"{taken[name]} and {patch}")
+            taken[name] = patch
+    for patch, listed in lines:
+        for directory in (name for name in listed if name[-1] == "/"):
+            found = sorted(name for name in there
+                           if name.startswith(directory) and name not in taken)
             if not found:
-                raise Failure(f"the series names {directory} ({commit.patch}), and no tracked file "
+                raise Failure(f"{name_of_series} names {directory} ({patch}), and no tracked file "
                               "of this repository is there that no other line names")
-            seen.update(dict.fromkeys(found, commit.patch))
-            commit.files = commit.files + found
+            taken.update(dict.fromkeys(found, patch))
+    return taken
+
+
+def check_taken(taken, own):
+    """Each file that the series names exists, and it names each of the base's own."""
+    for name, patch in taken.items():
+        if not is_kernel_path(name):
+            raise Failure(f"the series names {name} ({patch}), which has no place in a kernel tree")
+        if not os.path.isfile(source_of(name)):
+            raise Failure(f"the series names {name} ({patch}), which does not exist, neither in the "
+                          f"overlay nor in {rel(FILES)}")
+    refuse_left([f"{rel(FILES)}/{name}" for name in own[BASE] if name not in taken],
+                f"is named by no line of {rel(PATCHES)}/series")
+
+
+def check_overlay(tracked, own, taken):
+    """Some base takes each file of the overlay, and not just an adapter of the same name."""
+    used = set()
+    for base in bases():
+        names = taken if base == BASE else taken_files(base, {*tracked, *own[base]})
+        used.update(set(names).difference(own[base]))
+    refuse_left([name for name in tracked if name not in used],
+                f"is named by no line of {rel(PATCHES)}/series" if bases() == [BASE] else
+                "is taken by no base, by no line of patches/*/series")
+
+
+def refuse_left(left, what):
+    if left and os.environ.get("UNLISTED") != "ok":
+        more = f" and {len(left) - 1} more" if len(left) > 1 else ""
+        raise Failure(f"{left[0]}{more} {what}; "
+                      "add it to the line of its commit (UNLISTED=ok goes on without it)")
 
 
 def fold_directories(files, listed):
@@ -116,9 +162,8 @@ def is_kernel_path(path):
                    for name in NOT_KERNEL)
 
 
-def overlay_files(tracked_only=False):
-    """The overlay: files of this repository at kernel paths."""
-    options = ["--cached"] if tracked_only else ["--cached", "--others", "--exclude-standard"]
+def repository_files(*options):
+    """Files of this repository that exist, without those that git ignores."""
     result = subprocess.run(["git", "-c", "safe.directory=*", "-C", ROOT, "ls-files", "-z",
                              *options], capture_output=True, check=False)
     if result.returncode == 0:
@@ -126,25 +171,47 @@ def overlay_files(tracked_only=False):
     else:
         names = [os.path.relpath(os.path.join(where, name), ROOT)
                  for where, _, files in os.walk(ROOT) for name in files]
-    return sorted({name for name in names if name and is_kernel_path(name)
-                   and os.path.lexists(os.path.join(ROOT, name))})
+    return sorted({name for name in names if name and os.path.lexists(os.path.join(ROOT, name))})
 
 
-def check_overlay(named):
-    """Every overlay file is named by exactly one line, and every named file exists."""
-    for name, patch in named.items():
-        if not is_kernel_path(name):
-            raise Failure(f"the series names {name} ({patch}), which has no place in a kernel tree")
-        if not os.path.isfile(os.path.join(ROOT, name)):
-            raise Failure(f"the series names {name} ({patch}), which does not exist")
-    left = [name for name in overlay_files(tracked_only=True) if name not in named]
-    if left and os.environ.get("UNLISTED") != "ok":
-        more = f" and {len(left) - 1} more" if len(left) > 1 else ""
-        raise Failure(f"{left[0]}{more} is named by no line of {rel(PATCHES)}/series; "
-                      "add it to the line of its commit (UNLISTED=ok goes on without it)")
+def overlay_files(tracked_only=False):
+    """The overlay: files of this repository at kernel paths."""
+    options = ["--cached"] if tracked_only else ["--cached", "--others", "--exclude-standard"]
+    return [name for name in repository_files(*options) if is_kernel_path(name)]
+
+
+def adapters():
+    """{base: names} of what bases have in addition to the overlay, or in place of a file of it."""
+    found = {base: [] for base in bases()}
+    for name in repository_files("--cached", "--others", "--exclude-standard", "--", "patches"):
+        match = re.fullmatch(r"patches/([^/]+)/files/(.*)", name)
+        if match and match.group(1) in found:
+            found[match.group(1)].append(match.group(2))
+    return found
+
+
+def taken_elsewhere():
+    """The files of the overlay that other bases take."""
+    tracked, own = overlay_files(tracked_only=True), adapters()
+    return {name for base in bases() if base != BASE
+            for name in taken_files(base, {*tracked, *own[base]}) if name not in own[base]}
+
+
+def place_of(name):
+    """Where this repository has a file for this base: among its own, else in the overlay."""
+    own = os.path.join(FILES, name)
+    return own if os.path.lexists(own) else os.path.join(ROOT, name)
+
+
+def source_of(name):
+    """Where its content is: a link stands for a copy of what this base has by that name."""
+    path = place_of(name)
+    if os.path.islink(path):
+        path = place_of(os.path.normpath(os.path.join(os.path.dirname(name), os.readlink(path))))
+    return path
 
 
 def overlay_blob(name):
-    """Content and git mode of an overlay file; links are written out as copies."""
-    path = os.path.join(ROOT, name)
+    """Content and git mode of a file that the series takes."""
+    path = source_of(name)
     return read(path, "rb"), "100755" if os.access(path, os.X_OK) else "100644"
