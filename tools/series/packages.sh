@@ -24,9 +24,12 @@ fail() {
 
 missing() {
 	local package state
+	local -A states=()
+	while read -r package state; do
+		states[$package]=$state
+	done < <(dpkg-query -W -f='${Package} ${db:Status-Status}\n' "$@" 2>/dev/null || true)
 	for package in "$@"; do
-		state=$(dpkg-query -W -f='${db:Status-Status}' "$package" 2>/dev/null || true)
-		[[ $state == installed ]] || echo "$package"
+		[[ ${states[$package]:-} == installed ]] || echo "$package"
 	done
 }
 
