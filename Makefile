@@ -20,7 +20,7 @@ check: export NEED_MB := 8500
 # The kernel that all is for, one of the directories of patches/; nothing else names a version
 BASES := $(sort $(patsubst patches/%/series,%,$(wildcard patches/*/series)))
 override BASE := $(or $(strip $(BASE)),$(file <patches/default))
-ifeq ($(findstring | $(BASE) |,$(BASES:%=| % |)),)
+ifeq ($(findstring | $(BASE) |,$(BASES:%=| % |) | all |),)
 $(error BASE=$(BASE) is unknown; there are patches for $(BASES))
 endif
 
@@ -33,8 +33,20 @@ SERIES := python3 tools/series
 VM := python3 tools/testing/qemu/vm.py
 need = @tools/series/packages.sh $(1)
 
-help: ## this list
+help: ## this list; BASE= goes with all others: one of patches/*, or all for tree, kernel, initrd, series, check
 	@awk -F ':.*## ' '/^[a-z][a-z-]*:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+# BASE=all: each in turn, by a make of its own
+EACH := tree kernel initrd series check
+ifeq ($(BASE),all)
+ifneq ($(filter-out $(EACH) help clean,$(MAKECMDGOALS)),)
+$(error BASE=all is for $(EACH); $(firstword $(filter-out $(EACH) help clean,$(MAKECMDGOALS))) takes one of $(BASES))
+endif
+$(filter-out check,$(EACH)):
+	@for base in $(BASES); do $(MAKE) $@ BASE=$$base; done
+check:
+	@tools/checks/all.py $(BASES)
+else
 
 tree: ## the patched source tree, build/BASE/src (KSRC=tarball or directory instead of Debian's package)
 	$(call need,tree base)
@@ -89,7 +101,7 @@ torture: ## the torture test for MINUTES=10 on each of the debug kernels
 			/kselftest/procmap/procmap_torture --seconds $$(($(MINUTES) * 60)); \
 	done
 
-check: ## all tests; the last line is `N passed, N failed, N skipped` (ONLY="name..." for a choice)
+check: ## all tests, with BASE=all for each base; the last line is `N passed, N failed, N skipped` (ONLY="name..." for a choice)
 	$(call need,tree base kernel guest vm check $(filter arm64,$(CHECK_VARIANTS)) $(CHECK_CONFIGS:%=cross))
 	@$(SERIES)/kernel.py plain
 	@$(SERIES)/guest.py
@@ -107,6 +119,8 @@ apply: ## overlay and hunks onto your own tree: KDIR=directory
 series: ## build/series/*.patch with cover letter, for git am and git send-email
 	$(call need,tree base)
 	@$(SERIES)/emit.py
+
+endif
 
 clean: ## remove build/
 	rm -rf build
