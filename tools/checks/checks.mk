@@ -48,6 +48,12 @@ BESIDE += series
 check-series:
 	tools/checks/series_test.py
 
+# Several bases, on kernels of a few files that are made up
+CHECKS += bases
+BESIDE += bases
+check-bases:
+	tools/checks/bases_test.py
+
 # The client's own tests, on a kernel that is made up
 CHECKS += client
 BESIDE += client

@@ -1,0 +1,317 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0
+"""Tests of several bases, on two kernels of a few files that are made up. Results as TAP."""
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+
+import cases
+from places import ROOT
+
+# Two bases and what there is for them: 9.2 leaves out one file of the overlay, has one otherwise
+# and one in addition, and its hunk has other lines around it.
+PATCH = """From: A <a@localhost>
+Date: Thu, 1 Jan 1970 00:00:00 +0000
+Subject: mm: ours
+
+Text.
+---
+diff --git a/mm/mm.c b/mm/mm.c
+--- a/mm/mm.c
++++ b/mm/mm.c
+@@ -1,3 +1,4 @@
+ int one;
++int ours_{base};
+ int two_{base};
+ int three;
+"""
+KERNEL = {
+    "Makefile": "VERSION = 9\nPATCHLEVEL = {minor}\nSUBLEVEL = 7\n",
+    ".gitignore": "*.o\n",
+    "mm/mm.c": "int one;\nint two_9{minor};\nint three;\n",
+    "MAINTAINERS": "List\n\nALPHA\nM:\tB <b@localhost>\nF:\tmm/\n\n"
+                   "ZETA\nM:\tB <b@localhost>\nF:\tz/\n",
+}
+OURS = {
+    "MAINTAINERS": "OURS\nM:\tA <a@localhost>\nF:\tinclude/ours.h\nF:\tmm/extra.c\n"
+                   "F:\tmm/left_out.c\nF:\tmm/ours.c\n",
+    "mm/ours.c": "int ours;\n",
+    "mm/left_out.c": "int left_out;\n",
+    "include/ours.h": "/* of all bases */\n",
+    "patches/default": "9.1\n",
+    "patches/9.1/series": "0001-ours.patch: mm/ours.c mm/left_out.c include/ours.h\n",
+    "patches/9.2/series": "0001-ours.patch: include/ mm/ours.c\n0002-more.patch: mm/extra.c\n",
+    "patches/9.2/0002-more.patch": PATCH.partition("diff")[0].replace("ours", "more"),
+    "patches/9.2/files/include/ours.h": "/* of 9.2 */\n",
+    "patches/9.2/files/mm/extra.c": "int extra;\n",
+}
+for BASE, MINOR in (("9.1", "1"), ("9.2", "2")):
+    OURS[f"patches/{BASE}/0001-ours.patch"] = PATCH.replace("{base}", f"9{MINOR}")
+    OURS[f"patches/{BASE}/base"] = f"version {BASE}.7\nsha256 0\n"
+    OURS[f"patches/{BASE}/cover-letter"] = "Ours\nText.\n"
+
+
+class Project:
+    """A repository of its own, with the tooling of this one."""
+
+    def __enter__(self):
+        self.holder = tempfile.TemporaryDirectory(prefix="bases-test-")
+        self.top = os.path.join(self.holder.name, "project")
+        for name in ("tools/series", "tools/checks"):
+            shutil.copytree(os.path.join(ROOT, name), os.path.join(self.top, name),
+                            ignore=shutil.ignore_patterns("__pycache__"))
+        shutil.copy(os.path.join(ROOT, "Makefile"), self.top)
+        self.write(".gitignore", "/build\n__pycache__/\n")
+        for name, text in OURS.items():
+            self.write(name, text)
+        for minor in ("1", "2"):
+            for name, text in KERNEL.items():
+                self.write(f"../kernel-9.{minor}/{name}", text.replace("{minor}", minor))
+        self.git("init", "--quiet")
+        self.git("add", "-A")
+        return self
+
+    def __exit__(self, *_):
+        self.holder.cleanup()
+
+    def git(self, *args, tree="."):
+        return subprocess.run(["git", "-c", "safe.directory=*", "-c", "user.name=A", "-c",
+                               "user.email=a@localhost", "-C", os.path.join(self.top, tree), *args],
+                              check=True, capture_output=True, text=True).stdout
+
+    def write(self, name, text):
+        path = os.path.join(self.top, name)
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(text)
+
+    def read(self, name):
+        with open(os.path.join(self.top, name), encoding="utf-8") as file:
+            return file.read()
+
+    def has(self, name):
+        return os.path.lexists(os.path.join(self.top, name))
+
+    def remove(self, name):
+        os.unlink(os.path.join(self.top, name))
+
+    def make(self, *args, path=""):
+        """Run make with the kernel of the base that is asked for."""
+        drop = ("MAKEFLAGS", "MFLAGS", "MAKELEVEL", "UNLISTED", "KSRC", "VARIANT", "FORCE", "BASE")
+        env = {name: value for name, value in os.environ.items() if name not in drop}
+        env["PATH"] = path + env["PATH"]
+        base = ([arg[5:] for arg in args if arg.startswith("BASE=")] + ["9.1"])[0]
+        return subprocess.run(["make", "-s", *args, f"KSRC={self.holder.name}/kernel-{base}"],
+                              cwd=self.top, env=env, capture_output=True, text=True, check=False)
+
+    def good(self, *args, **kwargs):
+        result = self.make(*args, **kwargs)
+        assert not result.returncode, result.stdout + result.stderr
+        return result.stdout
+
+    def spy(self, name):
+        """A program of that name which notes how it was called; returns what to put into PATH."""
+        self.write(f"../bin/{name}", f'#!/bin/sh\necho "$*" >>{self.holder.name}/calls\n'
+                                     f'exec {shutil.which(name)} "$@"\n')
+        os.chmod(os.path.join(self.holder.name, "bin", name), 0o755)
+        self.write("../calls", "")
+        return os.path.join(self.holder.name, "bin:")
+
+
+def refused(result, *words):
+    """It failed, with a single line that has all the words."""
+    lines = [line for line in result.stderr.splitlines()
+             if not line.startswith(("make: ", "notice: "))]
+    assert result.returncode, f"succeeded: {result.stdout}"
+    assert len(lines) == 1, f"not one line: {lines}"
+    for word in words:
+        assert word in lines[0], f"no `{word}` in: {lines[0]}"
+
+
+def test_the_default_base_takes_the_overlay(project):
+    project.good("tree")
+    assert project.read("build/9.1/src/include/ours.h") == "/* of all bases */\n"
+    assert project.has("build/9.1/src/mm/left_out.c")
+    assert not project.has("build/9.1/src/mm/extra.c"), "a file of another base"
+    assert "ours_91" in project.read("build/9.1/src/mm/mm.c")
+    assert not project.has("build/9.2"), "another base was built, too"
+
+
+def test_another_base_takes_its_own_files_and_hunks(project):
+    project.good("tree", "BASE=9.2")
+    assert project.read("build/9.2/src/include/ours.h") == "/* of 9.2 */\n"
+    assert project.read("build/9.2/src/mm/ours.c") == "int ours;\n"
+    assert project.read("build/9.2/src/mm/extra.c") == "int extra;\n"
+    assert not project.has("build/9.2/src/mm/left_out.c"), "a file that the series does not name"
+    assert "ours_92" in project.read("build/9.2/src/mm/mm.c")
+
+
+def test_maintainers_follows_from_the_files_that_are_there(project):
+    for base, commit, there, missing in (
+            ("9.1", "HEAD", ("mm/ours.c", "mm/left_out.c"), "mm/extra.c"),
+            ("9.2", "HEAD~", ("mm/ours.c", "include/ours.h"), "mm/extra.c"),
+            ("9.2", "HEAD", ("mm/ours.c", "mm/extra.c"), "mm/left_out.c")):
+        project.good("tree", f"BASE={base}")
+        text = project.git("show", f"{commit}:MAINTAINERS", tree=f"build/{base}/src")
+        assert "ALPHA" in text.partition("OURS\n")[0] and "ZETA" in text.partition("OURS\n")[2], text
+        assert all(f"F:\t{name}\n" in text for name in there), text
+        assert f"F:\t{missing}\n" not in text, text
+
+
+def test_a_link_is_a_copy_of_what_the_base_has(project):
+    for base in ("9.1", "9.2"):
+        line = project.read(f"patches/{base}/series").replace("patch:", "patch: tools/copy.h", 1)
+        project.write(f"patches/{base}/series", line)
+    os.symlink("../include/ours.h", os.path.join(project.top, "tools", "copy.h"))
+    project.git("add", "-A")
+    project.good("tree", "BASE=9.2")
+    assert project.read("build/9.2/src/tools/copy.h") == "/* of 9.2 */\n"
+
+
+def test_an_overlay_file_that_no_base_takes_is_an_error(project):
+    project.write("mm/surplus.c", "")
+    project.git("add", "-A")
+    refused(project.make("tree"), "mm/surplus.c", "no base")
+    refused(project.make("tree", "BASE=9.2"), "mm/surplus.c", "no base")
+    project.good("tree", "UNLISTED=ok")
+
+
+def test_an_overlay_file_that_only_adapters_stand_for_is_an_error(project):
+    project.write("patches/9.1/files/include/ours.h", "/* of 9.1 */\n")
+    project.git("add", "-A")
+    refused(project.make("tree", "BASE=9.2"), "include/ours.h", "no base")
+
+
+def test_a_file_of_a_base_that_its_series_does_not_name_is_an_error(project):
+    project.write("patches/9.2/files/mm/surplus.c", "")
+    refused(project.make("tree", "BASE=9.2"), "patches/9.2/files/mm/surplus.c", "patches/9.2/series")
+
+
+def test_a_file_that_is_in_neither_place_is_an_error(project):
+    project.remove("patches/9.2/files/mm/extra.c")
+    refused(project.make("tree", "BASE=9.2"), "mm/extra.c", "neither", "patches/9.2/files")
+
+
+def test_an_unknown_base_is_an_error(project):
+    for target in ("tree", "help", "check"):
+        refused(project.make(target, "BASE=9.9"), "BASE=9.9", "9.1", "9.2")
+    refused(project.make("tree", "BASE=9.1 9.2"), "9.1 9.2")
+    script = os.path.join(project.top, "tools", "series", "tree.py")
+    refused(subprocess.run([sys.executable, script], env=dict(os.environ, BASE="9.9"), text=True,
+                           capture_output=True, check=False), "BASE=9.9", "9.1", "9.2")
+    assert not project.has("build"), "work was done before"
+
+
+def test_all_bases_in_turn(project):
+    text = project.good("tree", "BASE=all", "need=", "SERIES=echo made $$BASE; : ")
+    assert text == "made 9.1\nmade 9.2\n", text
+    refused(project.make("run", "BASE=all"), "run", "9.1", "9.2")
+
+
+def test_the_verdict_on_all_bases_is_the_sum(project):
+    project.write("../bin/make", '#!/bin/sh\ncase $* in *9.1) echo "2 passed, 0 failed, 1 skipped";;\n'
+                                 '*9.2) echo "3 passed, $BAD failed, 0 skipped"; exit $BAD;;\n'
+                                 '*) echo broken; exit 2;; esac\n')
+    os.chmod(os.path.join(project.holder.name, "bin", "make"), 0o755)
+    script = os.path.join(project.top, "tools", "checks", "all.py")
+    for bases, bad, status, verdict in ((("9.1", "9.2"), "0", 0, "5 passed, 0 failed, 1 skipped"),
+                                        (("9.2", "9.1"), "1", 1, "5 passed, 1 failed, 1 skipped"),
+                                        (("9.3", "9.1"), "0", 1, "2 passed, 1 failed, 1 skipped")):
+        path = f"{project.holder.name}/bin:{os.environ['PATH']}"
+        result = subprocess.run([sys.executable, script, *bases], text=True, capture_output=True,
+                                env=dict(os.environ, PATH=path, BAD=bad), check=False)
+        assert (result.returncode, result.stdout.splitlines()[-1]) == (status, verdict), result
+
+
+def test_the_mails_of_each_base_stay(project):
+    project.good("series", "BASE=9.2")
+    assert "ours_92" in project.read("build/series/0001-mm-ours.patch")
+    project.good("series")
+    assert "ours_91" in project.read("build/series/0001-mm-ours.patch")
+    assert "of 9.2" in project.read("build/9.2/series/0001-mm-ours.patch")
+
+
+def test_a_second_call_makes_no_commit(project):
+    path = project.spy("git")
+    project.good("tree", path=path)
+    assert "fast-import" in project.read("../calls"), "what is looked for below does not occur"
+    for text in ("int ours;\n", "int changed;\n"):
+        project.write("mm/ours.c", text)
+        project.write("../calls", "")
+        project.good("tree", path=path)
+        again = "fast-import" in project.read("../calls")
+        assert again == (text == "int changed;\n"), f"made again: {again}"
+        assert project.read("build/9.1/src/mm/ours.c") == text
+
+
+def test_edits_in_the_tree_are_kept(project):
+    project.good("tree")
+    project.write("build/9.1/src/mm/ours.c", "int edited;\n")
+    assert "an edited mm/ours.c" in project.good("tree")
+    project.write("mm/left_out.c", "int changed;\n")
+    refused(project.make("tree"), "an edited mm/ours.c", "make refresh")
+    assert project.read("build/9.1/src/mm/ours.c") == "int edited;\n"
+
+
+def test_commits_in_the_tree_are_kept(project):
+    project.good("tree")
+    project.write("build/9.1/src/mm/ours.c", "int edited;\n")
+    project.git("commit", "--quiet", "-a", "-m", "an edit", tree="build/9.1/src")
+    assert "with 1 commits" in project.good("tree")
+    assert project.read("build/9.1/src/mm/ours.c") == "int edited;\n"
+
+
+def test_refresh_takes_each_edit_to_where_its_file_is(project):
+    project.git("commit", "--quiet", "-m", "all")
+    project.good("tree", "BASE=9.2")
+    assert "nothing" in project.good("refresh", "BASE=9.2")
+    src = "build/9.2/src"
+    project.write(f"{src}/include/ours.h", "/* edited */\n")
+    project.write(f"{src}/mm/extra.c", "int edited;\n")
+    project.write(f"{src}/mm/ours.c", "int edited;\n")
+    project.write(f"{src}/mm/mm.c", project.read(f"{src}/mm/mm.c").replace("ours_92", "edited"))
+    project.good("refresh", "BASE=9.2")
+    changed = project.git("diff", "--name-only").split()
+    assert changed == ["mm/ours.c", "patches/9.2/0001-ours.patch", "patches/9.2/files/include/ours.h",
+                       "patches/9.2/files/mm/extra.c"], changed
+    assert project.read("patches/9.2/files/include/ours.h") == "/* edited */\n"
+    assert "+int edited;" in project.read("patches/9.2/0001-ours.patch")
+    assert "with an edited" not in project.good("tree", "BASE=9.2")
+
+
+def test_a_new_file_does_not_replace_that_of_another_base(project):
+    project.git("commit", "--quiet", "-m", "all")
+    project.good("tree", "BASE=9.2")
+    project.write("build/9.2/src/mm/left_out.c", "int otherwise;\n")
+    project.write("build/9.2/src/mm/new.c", "int new;\n")
+    project.git("add", "-f", "mm/left_out.c", "mm/new.c", tree="build/9.2/src")
+    project.git("commit", "--quiet", "-m", "mm: new", tree="build/9.2/src")
+    project.good("refresh", "BASE=9.2")
+    assert project.read("mm/left_out.c") == "int left_out;\n", "another base's file was replaced"
+    assert project.read("patches/9.2/files/mm/left_out.c") == "int otherwise;\n"
+    assert project.read("mm/new.c") == "int new;\n"
+
+
+def test_a_file_that_one_base_drops_stays_for_the_others(project):
+    project.git("commit", "--quiet", "-m", "all")
+    project.good("tree", "BASE=9.2")
+    src = "build/9.2/src"
+    project.git("reset", "--quiet", "--hard", "HEAD~", tree=src)
+    project.git("rm", "--quiet", "mm/ours.c", tree=src)
+    project.git("commit", "--quiet", "--amend", "--no-edit", tree=src)
+    project.git("cherry-pick", "-X", "theirs", "refs/procmap/generated", tree=src)
+    project.good("refresh", "BASE=9.2")
+    assert "ours.c" not in project.read("patches/9.2/series")
+    assert project.has("mm/ours.c"), "9.1 takes it still"
+    project.good("tree")
+
+
+def main():
+    sys.exit(cases.run(globals(), Project))
+
+
+if __name__ == "__main__":
+    main()
