@@ -66,16 +66,17 @@ CHECKS += vm
 check-vm:
 	tools/checks/vm_test.py
 
-# kselftests, as root and as an ordinary user; with -64 and -32 those programs that were built so
+# kselftests, as root and as an ordinary user; with -64 and -32 those programs that were built so, with
+# -racing those in which several tasks are at work at once
 # $(1) variant, $(2) seconds for all of it, $(3) factor for the limits of single tests
 define kselftest_rule
-$(foreach size,- -64- -32-,$(foreach user,root user,$(patsubst %-,%,check-kselftest-$(1)-$(user)$(size)))): \
+$(foreach size,- -64- -32- -racing-,$(foreach user,root user,$(patsubst %-,%,check-kselftest-$(1)-$(user)$(size)))): \
 check-kselftest-$(1)-%:
 	$$(if $$(filter-out plain,$(1)),$(SERIES)/kernel.py $(1))
 	$$(if $$(filter arm64,$(1)),$(SERIES)/guest.py $(1))
 	$(VM) --variant $(1) --memory 2G --timeout $(2) --results $(RESULTS)/$(1)-$$* \
 		--append secretmem.enable=1 --env VM_TIMEOUT_SCALE=$(3) $$(if $$(findstring user,$$*),--uid 1000) \
-		-- kselftest $$(filter 64 32,$$(subst -, ,$$*))
+		-- kselftest $$(filter 64 32 racing,$$(subst -, ,$$*))
 endef
 ifneq ($(filter plain,$(CHECK_VARIANTS)),)
 CHECKS += kselftest-plain-root kselftest-plain-user

@@ -2,10 +2,11 @@
 #
 # Checks of the other kernels of CHECK_VARIANTS, last, because they wait for these to be built.
 
-# As root. The debug kernels run 64-bit programs only: the others take the same paths behind the system
-# call, and as long again. ONLY=kselftest-debug-root-32, kselftest-debug-user and so on run the rest.
+# As root. The debug kernel runs 64-bit programs only: the others take the same paths behind the system
+# call, and as long again. KCSAN sees what several tasks do at once: programs without that are left out.
+# ONLY=kselftest-debug-root-32, kselftest-debug-user, kselftest-kcsan-root and so on run the rest.
 SIZE_debug := -64
-SIZE_kcsan := -64
+SIZE_kcsan := -racing
 CHECKS += $(foreach variant,$(filter-out base,$(OTHER_VARIANTS)),kselftest-$(variant)-root$(SIZE_$(variant)))
 $(eval $(call kselftest_rule,debug,2700,4))
 $(eval $(call kselftest_rule,kcsan,2700,4))
