@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Tests of the search for VMAs under RCU, on an address space that is made for
- * them: find_and_lock_vma_rcu() and vma_walk_rcu() beside writers.
+ * them: find_and_lock_vma_rcu() and vma_search_rcu() beside writers.
  */
 #include <kunit/test.h>
 #include <linux/completion.h>
@@ -16,6 +16,7 @@
 #include <linux/sched/signal.h>
 #include <linux/shmem_fs.h>
 #include <linux/vma_lock.h>
+#include <linux/vma_search.h>
 
 /*
  * What is mapped, in pages from BASE. There is a hole of one page behind each
@@ -119,15 +120,12 @@ static void expect_again(struct kunit *test, unsigned long addr)
 		vma_end_read(vma);
 }
 
-/* As vma_walk_rcu(), to its end; where a VMA begins, or 0 for none, or -EAGAIN. */
-static long walk(struct vma_walk *walk)
+/* Where the next VMA begins, or 0 for none, or -EAGAIN. */
+static long search(struct vma_search *search)
 {
-	struct vm_area_struct *vma;
+	struct vm_area_struct *vma = vma_search_rcu(search);
 	unsigned long start;
 
-	do {
-		vma = vma_walk_rcu(walk);
-	} while (vma == ERR_PTR(-EINPROGRESS));
 	if (IS_ERR_OR_NULL(vma))
 		return PTR_ERR(vma);
 	start = vma->vm_start;
@@ -135,25 +133,31 @@ static long walk(struct vma_walk *walk)
 	return start;
 }
 
-static long walk_covering(struct kunit *test, unsigned long addr)
+static long search_covering(struct kunit *test, unsigned long addr)
 {
-	struct vma_walk covering = { .mm = test->priv, .addr = addr, .covering = true };
+	struct vma_search covering;
 
-	return walk(&covering);
+	vma_search_begin(&covering, test->priv, addr);
+	covering.covering = true;
+	return search(&covering);
 }
 
-static long walk_files(struct kunit *test, unsigned long addr)
+static long search_files(struct kunit *test, unsigned long addr)
 {
-	struct vma_walk files = { .mm = test->priv, .addr = addr, .file_only = true };
+	struct vma_search files;
 
-	return walk(&files);
+	vma_search_begin(&files, test->priv, addr);
+	files.file_only = true;
+	return search(&files);
 }
 
-static long walk_flags(struct kunit *test, unsigned long addr, unsigned long flags)
+static long search_flags(struct kunit *test, unsigned long addr, unsigned long flags)
 {
-	struct vma_walk some = { .mm = test->priv, .addr = addr, .flags = flags };
+	struct vma_search some;
 
-	return walk(&some);
+	vma_search_begin(&some, test->priv, addr);
+	some.flags = flags;
+	return search(&some);
 }
 
 /* The VMA itself at its first and its last byte, and from the byte before it. */
@@ -183,24 +187,24 @@ static void find_nothing_in_an_empty_space(struct kunit *test)
 
 static void walk_only_what_covers(struct kunit *test)
 {
-	KUNIT_EXPECT_EQ(test, (long)start_of(7), walk_covering(test, start_of(7)));
-	KUNIT_EXPECT_EQ(test, (long)start_of(7), walk_covering(test, end_of(7) - 1));
-	KUNIT_EXPECT_EQ(test, 0L, walk_covering(test, end_of(7)));
-	KUNIT_EXPECT_EQ(test, 0L, walk_covering(test, start_of(7) - 1));
-	KUNIT_EXPECT_EQ(test, 0L, walk_covering(test, 0));
-	KUNIT_EXPECT_EQ(test, 0L, walk_covering(test, end_of(NR_VMAS - 1)));
+	KUNIT_EXPECT_EQ(test, (long)start_of(7), search_covering(test, start_of(7)));
+	KUNIT_EXPECT_EQ(test, (long)start_of(7), search_covering(test, end_of(7) - 1));
+	KUNIT_EXPECT_EQ(test, 0L, search_covering(test, end_of(7)));
+	KUNIT_EXPECT_EQ(test, 0L, search_covering(test, start_of(7) - 1));
+	KUNIT_EXPECT_EQ(test, 0L, search_covering(test, 0));
+	KUNIT_EXPECT_EQ(test, 0L, search_covering(test, end_of(NR_VMAS - 1)));
 }
 
 static void walk_with_filters(struct kunit *test)
 {
-	KUNIT_EXPECT_EQ(test, (long)start_of(FILE_VMA), walk_files(test, 0));
-	KUNIT_EXPECT_EQ(test, 0L, walk_files(test, end_of(FILE_VMA)));
-	KUNIT_EXPECT_EQ(test, (long)start_of(0), walk_flags(test, 0, VM_READ | VM_WRITE));
-	KUNIT_EXPECT_EQ(test, 0L, walk_flags(test, 0, VM_EXEC));
+	KUNIT_EXPECT_EQ(test, (long)start_of(FILE_VMA), search_files(test, 0));
+	KUNIT_EXPECT_EQ(test, 0L, search_files(test, end_of(FILE_VMA)));
+	KUNIT_EXPECT_EQ(test, (long)start_of(0), search_flags(test, 0, VM_READ | VM_WRITE));
+	KUNIT_EXPECT_EQ(test, 0L, search_flags(test, 0, VM_EXEC));
 	KUNIT_EXPECT_TRUE(test, map_one(NULL, 20, PROT_READ | PROT_EXEC));
-	KUNIT_EXPECT_EQ(test, (long)start_of(20), walk_flags(test, 0, VM_EXEC));
-	KUNIT_EXPECT_EQ(test, (long)start_of(21), walk_flags(test, start_of(20), VM_WRITE));
-	KUNIT_EXPECT_EQ(test, 0L, walk_flags(test, 0, VM_EXEC | VM_WRITE));
+	KUNIT_EXPECT_EQ(test, (long)start_of(20), search_flags(test, 0, VM_EXEC));
+	KUNIT_EXPECT_EQ(test, (long)start_of(21), search_flags(test, start_of(20), VM_WRITE));
+	KUNIT_EXPECT_EQ(test, 0L, search_flags(test, 0, VM_EXEC | VM_WRITE));
 }
 
 /* Who has marked the VMA keeps it from others, until the lock is released. */
@@ -214,7 +218,7 @@ static void marked_vma_is_not_locked(struct kunit *test)
 	vma_start_write(vma);
 	expect_again(test, start_of(10));
 	expect_again(test, end_of(10) - 1);
-	KUNIT_EXPECT_EQ(test, (long)-EAGAIN, walk_covering(test, start_of(10)));
+	KUNIT_EXPECT_EQ(test, (long)-EAGAIN, search_covering(test, start_of(10)));
 	expect_vma(test, start_of(9), 9);
 	expect_vma(test, start_of(11), 11);
 	expect_vma(test, start_of(0), 0);
@@ -242,16 +246,16 @@ static void holes_are_believed_beside_a_writer(struct kunit *test)
 
 	mmap_write_lock(mm);
 	vma_start_write(find_vma(mm, start_of(10)));
-	KUNIT_EXPECT_EQ(test, 0L, walk_covering(test, end_of(20)));
-	KUNIT_EXPECT_EQ(test, 0L, walk_covering(test, 0));
-	KUNIT_EXPECT_EQ(test, 0L, walk_covering(test, end_of(9)));
-	KUNIT_EXPECT_EQ(test, 0L, walk_covering(test, end_of(10)));
-	KUNIT_EXPECT_EQ(test, 0L, walk_covering(test, ULONG_MAX));
+	KUNIT_EXPECT_EQ(test, 0L, search_covering(test, end_of(20)));
+	KUNIT_EXPECT_EQ(test, 0L, search_covering(test, 0));
+	KUNIT_EXPECT_EQ(test, 0L, search_covering(test, end_of(9)));
+	KUNIT_EXPECT_EQ(test, 0L, search_covering(test, end_of(10)));
+	KUNIT_EXPECT_EQ(test, 0L, search_covering(test, ULONG_MAX));
 	expect_vma(test, end_of(20), 21);
 	expect_vma(test, end_of(10), 11);
 	expect_vma(test, end_of(NR_VMAS - 1), NR_VMAS);
-	KUNIT_EXPECT_EQ(test, (long)start_of(FILE_VMA), walk_files(test, end_of(10)));
-	KUNIT_EXPECT_EQ(test, 0L, walk_files(test, end_of(FILE_VMA)));
+	KUNIT_EXPECT_EQ(test, (long)start_of(FILE_VMA), search_files(test, end_of(10)));
+	KUNIT_EXPECT_EQ(test, 0L, search_files(test, end_of(FILE_VMA)));
 	mmap_write_unlock(mm);
 }
 
@@ -266,13 +270,13 @@ static void removed_range_is_not_believed(struct kunit *test)
 	expect_again(test, start_of(10));
 	expect_again(test, end_of(10) - 1);
 	expect_again(test, end_of(9));
-	KUNIT_EXPECT_EQ(test, (long)-EAGAIN, walk_covering(test, start_of(10)));
-	KUNIT_EXPECT_EQ(test, (long)-EAGAIN, walk_flags(test, end_of(9), VM_READ));
+	KUNIT_EXPECT_EQ(test, (long)-EAGAIN, search_covering(test, start_of(10)));
+	KUNIT_EXPECT_EQ(test, (long)-EAGAIN, search_flags(test, end_of(9), VM_READ));
 	expect_vma(test, start_of(9), 9);
 	expect_vma(test, start_of(11), 11);
 	mmap_write_unlock(mm);
 	expect_vma(test, start_of(10), 11);
-	KUNIT_EXPECT_EQ(test, 0L, walk_covering(test, start_of(10)));
+	KUNIT_EXPECT_EQ(test, 0L, search_covering(test, start_of(10)));
 }
 
 /* It held nothing that the filter lets pass, and holes elsewhere are holes. */
@@ -283,10 +287,10 @@ static void removed_range_is_passed_by_filters(struct kunit *test)
 
 	mmap_write_lock(mm);
 	KUNIT_EXPECT_EQ(test, 0, do_munmap(mm, start_of(10), LENGTH * PAGE_SIZE, &uf));
-	KUNIT_EXPECT_EQ(test, (long)start_of(FILE_VMA), walk_files(test, 0));
-	KUNIT_EXPECT_EQ(test, (long)start_of(FILE_VMA), walk_files(test, start_of(10)));
-	KUNIT_EXPECT_EQ(test, 0L, walk_flags(test, 0, VM_EXEC));
-	KUNIT_EXPECT_EQ(test, 0L, walk_covering(test, end_of(20)));
+	KUNIT_EXPECT_EQ(test, (long)start_of(FILE_VMA), search_files(test, 0));
+	KUNIT_EXPECT_EQ(test, (long)start_of(FILE_VMA), search_files(test, start_of(10)));
+	KUNIT_EXPECT_EQ(test, 0L, search_flags(test, 0, VM_EXEC));
+	KUNIT_EXPECT_EQ(test, 0L, search_covering(test, end_of(20)));
 	expect_vma(test, end_of(20), 21);
 	mmap_write_unlock(mm);
 }
@@ -304,8 +308,8 @@ static void two_removed_ranges_hide_nothing_else(struct kunit *test)
 	expect_again(test, start_of(35));
 	expect_vma(test, start_of(20), 20);
 	expect_vma(test, end_of(20), 21);
-	KUNIT_EXPECT_EQ(test, 0L, walk_covering(test, end_of(20)));
-	KUNIT_EXPECT_EQ(test, (long)start_of(FILE_VMA), walk_files(test, 0));
+	KUNIT_EXPECT_EQ(test, 0L, search_covering(test, end_of(20)));
+	KUNIT_EXPECT_EQ(test, (long)start_of(FILE_VMA), search_files(test, 0));
 	mmap_write_unlock(mm);
 }
 
@@ -378,7 +382,7 @@ static void writer_waits_for_reader(struct kunit *test)
 	}
 	KUNIT_EXPECT_EQ(test, 0, unmapper.ret);
 	expect_vma(test, start_of(10), 11);
-	KUNIT_EXPECT_EQ(test, 0L, walk_covering(test, start_of(10)));
+	KUNIT_EXPECT_EQ(test, 0L, search_covering(test, start_of(10)));
 }
 
 static struct kunit_case vma_lock_test_cases[] = {

@@ -20,25 +20,17 @@
 #include <linux/fs.h>
 #include <linux/hugetlb.h>
 #include <linux/limits.h>
+#include <linux/minmax.h>
 #include <linux/mm.h>
 #include <linux/mm_visit.h>
-#include <linux/sched.h>
-#include <linux/sched/signal.h>
 #include <linux/seq_file.h>
 #include <linux/slab.h>
 #include <linux/uaccess.h>
-#include <linux/vma_lock.h>
+#include <linux/vma_search.h>
 #include "internal.h"
 
 /* Most paths are shorter; longer ones cost an allocation and a second look. */
 #define PROCMAP_NAME_SHORT	256
-
-/* VMAs that one hold of mmap_lock may look at; only where there is no better way. */
-#define PROCMAP_LOCKED_STEPS	(IS_ENABLED(CONFIG_PER_VMA_LOCK) ? 1 : 256)
-/* Rounds of looking again at once: longer than most changes of a VMA take, */
-#define PROCMAP_ROUNDS		16
-/* and the most jiffies between two looks after that. */
-#define PROCMAP_NAP_MAX		(HZ / 50 ?: 1)
 
 /* The properties of a VMA, in both directions. */
 static const struct {
@@ -58,20 +50,6 @@ static const struct {
 
 static_assert(sizeof(struct procmap_query) == PROCMAP_QUERY_SIZE_VER0);
 static_assert(offsetofend(struct procmap_query, query_addr) == PROCMAP_QUERY_SIZE_MIN);
-
-/**
- * struct procmap_search - a VMA that is looked for, then held
- * @walk: where and what for
- * @rounds: how often mmap_lock could not be had
- * @nap: jiffies that the last sleep lasted
- * @mmap_locked: the VMA is held by mmap_lock, not by its own lock
- */
-struct procmap_search {
-	struct vma_walk walk;
-	unsigned int rounds;
-	long nap;
-	bool mmap_locked;
-};
 
 /**
  * struct procmap_extras - what takes more than copying fields
@@ -219,124 +197,6 @@ static u64 procmap_query_from_vm_flags(unsigned long vm_flags)
 }
 
 /*
- * A writer has what is asked for. Whoever sleeps for mmap_lock is given it before
- * he runs, and the process waits until he does: for the time of a slice, or for
- * a tenth of a second where a quota of processor time is used up. So sleep
- * without a claim, a little longer each time, and look again.
- */
-static int procmap_query_nap(struct procmap_search *search)
-{
-	if (search->rounds++ < PROCMAP_ROUNDS)
-		return -EINPROGRESS;
-	search->nap = clamp_t(long, search->nap * 2, 1, PROCMAP_NAP_MAX);
-	schedule_timeout_killable(search->nap);
-	return -EINPROGRESS;
-}
-
-/*
- * 0 with mmap_lock held, as a visitor; -EINPROGRESS to look again; -EINTR when
- * killed; -ESRCH.
- */
-static int procmap_query_lock_mmap(struct procmap_search *search)
-{
-	struct mm_struct *mm = search->walk.mm;
-	int err;
-
-	mm_visit_hold();
-	if (mm_visit_trylock(mm))
-		return 0;
-	mm_visit_let_go();
-
-	if (mm_visit_over(mm))
-		return -ESRCH;
-	if (IS_ENABLED(CONFIG_PER_VMA_LOCK))
-		return procmap_query_nap(search);
-	err = mm_visit_lock_killable(mm);
-	if (!err)
-		mm_visit_hold();
-	return err;
-}
-
-/*
- * Look on under mmap_lock, for a few steps at most: whoever waits to write
- * does not wait for a long walk. Returns as vma_walk_rcu(), with mmap_lock held
- * if it is a VMA; -EINTR when killed; -ESRCH. Does not sleep with mmap_lock held.
- */
-static struct vm_area_struct *procmap_query_find_locked(struct procmap_search *search)
-{
-	struct vma_walk *walk = &search->walk;
-	unsigned int steps = PROCMAP_LOCKED_STEPS;
-	struct vm_area_struct *vma;
-	struct vma_iterator vmi;
-	int err;
-
-	err = procmap_query_lock_mmap(search);
-	if (err)
-		return ERR_PTR(err);
-
-	vma_lock_count_fallback();
-	vma_iter_init(&vmi, walk->mm, walk->addr);
-	for_each_vma(vmi, vma) {
-		if (walk->covering && vma->vm_start > walk->addr) {
-			vma = NULL;
-			break;
-		}
-		if (vma_walk_wants(walk, vma->vm_flags, vma->vm_file)) {
-			search->mmap_locked = true;
-			return vma;
-		}
-		if (walk->covering) {
-			vma = NULL;
-			break;
-		}
-		walk->addr = vma->vm_end;
-		if (!--steps) {
-			vma = ERR_PTR(-EINPROGRESS);
-			break;
-		}
-	}
-	mm_visit_unlock(walk->mm);
-	mm_visit_let_go();
-	return vma;
-}
-
-/*
- * The VMA, to be released with procmap_query_unlock(). -ENOENT; -ESRCH, since
- * where the last user has left nothing is found any more; -EINTR.
- */
-static struct vm_area_struct *procmap_query_find(struct procmap_search *search)
-{
-	struct vm_area_struct *vma;
-
-	for (;;) {
-		mm_visit_hold();
-		vma = vma_walk_rcu(&search->walk);
-		if (!IS_ERR_OR_NULL(vma))
-			return vma;
-		mm_visit_let_go();
-		if (unlikely(vma == ERR_PTR(-EAGAIN)))
-			vma = procmap_query_find_locked(search);
-		if (!vma)
-			return ERR_PTR(mm_visit_over(search->walk.mm) ? -ESRCH : -ENOENT);
-		if (likely(vma != ERR_PTR(-EINPROGRESS)))
-			return vma;
-		if (fatal_signal_pending(current))
-			return ERR_PTR(-EINTR);
-		cond_resched();
-	}
-}
-
-static void procmap_query_unlock(struct procmap_search *search, struct vm_area_struct *vma)
-{
-	if (search->mmap_locked)
-		mm_visit_unlock(search->walk.mm);
-	else
-		vma_end_read(vma);
-	search->mmap_locked = false;
-	mm_visit_let_go();
-}
-
-/*
  * The path of the file, as seen from the caller's root. The buffer is no larger
  * than the caller's, so that a path that does not fit there does not fit here.
  */
@@ -435,19 +295,24 @@ static int procmap_query_more_room(const struct procmap_query *q, struct procmap
 	return extras->name_buf ? 0 : -ENOMEM;
 }
 
+/* One look: the snapshot of the next VMA that matches. */
+static int procmap_query_look(struct vma_search *search, struct procmap_query *q,
+			      struct procmap_extras *extras)
+{
+	struct vm_area_struct *vma = vma_search_next(search);
+	int err;
+
+	if (IS_ERR_OR_NULL(vma))
+		return vma ? PTR_ERR(vma) : -ENOENT;
+	err = procmap_query_snapshot(q, extras, vma);
+	vma_search_end(search);
+	return err;
+}
+
 static int procmap_query_look_up(struct mm_struct *mm, struct procmap_query *q,
 				 struct procmap_extras *extras)
 {
-	struct procmap_search search = {
-		.walk = {
-			.mm = mm,
-			.addr = q->query_addr,
-			.flags = procmap_query_to_vm_flags(q->query_flags),
-			.file_only = q->query_flags & PROCMAP_QUERY_FILE_BACKED_VMA,
-			.covering = !(q->query_flags & PROCMAP_QUERY_COVERING_OR_NEXT_VMA),
-		},
-	};
-	struct vm_area_struct *vma;
+	struct vma_search search;
 	int err;
 
 	if (!mm || mm_visit_over(mm))
@@ -456,18 +321,20 @@ static int procmap_query_look_up(struct mm_struct *mm, struct procmap_query *q,
 	if (q->query_addr > ULONG_MAX)
 		return -ENOENT;
 
-	do {
-		vma = procmap_query_find(&search);
-		if (IS_ERR(vma))
-			return PTR_ERR(vma);
-		err = procmap_query_snapshot(q, extras, vma);
-		procmap_query_unlock(&search, vma);
-		if (unlikely(err == -ENAMETOOLONG))
-			err = procmap_query_more_room(q, extras);
-		else
-			break;
-	} while (!err);
-	return err;
+	vma_search_begin(&search, mm, q->query_addr);
+	search.flags = procmap_query_to_vm_flags(q->query_flags);
+	search.file_only = q->query_flags & PROCMAP_QUERY_FILE_BACKED_VMA;
+	search.covering = !(q->query_flags & PROCMAP_QUERY_COVERING_OR_NEXT_VMA);
+	for (;;) {
+		err = procmap_query_look(&search, q, extras);
+		if (likely(err != -ENAMETOOLONG))
+			return err;
+		err = procmap_query_more_room(q, extras);
+		if (err)
+			return err;
+		/* What lies before this VMA has been passed over. */
+		search.addr = max_t(unsigned long, q->query_addr, q->vma_start);
+	}
 }
 
 static int procmap_query_put_name(const struct procmap_query *q, struct procmap_extras *extras)

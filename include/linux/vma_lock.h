@@ -19,36 +19,6 @@
 #include <linux/slab.h>
 #include <linux/string.h>
 
-/**
- * struct vma_walk - search for the first VMA that matches
- * @mm: address space, its mm_count held by the caller
- * @addr: in: where the search begins; out: where it has to go on. What lies
- *	between the two has been looked at and does not match.
- * @flags: VM_* bits that the VMA must have
- * @file_only: only VMAs with a file
- * @covering: only the VMA that covers @addr
- */
-struct vma_walk {
-	struct mm_struct *mm;
-	unsigned long addr;
-	unsigned long flags;
-	bool file_only;
-	bool covering;
-};
-
-/**
- * vma_walk_wants() - does a VMA with these properties match?
- * @walk: the search
- * @flags: vm_flags of the VMA
- * @file: has the VMA a file?
- *
- * Return: true if it matches; its place is not looked at.
- */
-static inline bool vma_walk_wants(const struct vma_walk *walk, unsigned long flags, bool file)
-{
-	return !(walk->flags & ~flags) && (file || !walk->file_only);
-}
-
 #ifdef CONFIG_PER_VMA_LOCK
 
 /*
@@ -72,8 +42,6 @@ void vma_start_remove(struct vm_area_struct *vma);
 void vma_cancel_remove(struct vm_area_struct *vma);
 void vma_lock_release(struct vm_area_struct *vma);
 void vma_end_read(struct vm_area_struct *vma);
-struct vm_area_struct *vma_walk_rcu(struct vma_walk *walk);
-void vma_lock_count_fallback(void);
 
 /* The word of a VMA that is marked for the current write section, unlocked. */
 static inline long vma_lock_marked(const struct mm_struct *mm)
@@ -89,7 +57,7 @@ static inline void vma_begin_write_section(struct mm_struct *mm)
 		return;
 	/*
 	 * Release: whoever sees this section has seen the end of the last one,
-	 * pairs with the acquire in vma_start_read() and vma_walk_rcu().
+	 * pairs with the acquire in vma_start_read() and vma_look().
 	 * Barrier: in order before each look at a vm_lock and before each
 	 * change, pairs with vma_start_read() and vma_seq_changed().
 	 */
@@ -235,22 +203,10 @@ static inline void vma_mark_attached(struct vm_area_struct *vma) {}
 static inline void vma_assert_marked(struct vm_area_struct *vma) {}
 static inline void vma_lock_release(struct vm_area_struct *vma) {}
 static inline void vma_end_read(struct vm_area_struct *vma) {}
-static inline void vma_lock_count_fallback(void) {}
 
 static inline void vma_tree_store(struct ma_state *mas, struct vm_area_struct *vma)
 {
 	mas_store_prealloc(mas, vma);
-}
-
-static inline struct vm_area_struct *vma_walk_rcu(struct vma_walk *walk)
-{
-	return ERR_PTR(-EAGAIN);
-}
-
-static inline struct vm_area_struct *find_and_lock_vma_rcu(struct mm_struct *mm,
-							   unsigned long address)
-{
-	return ERR_PTR(-EAGAIN);
 }
 
 static inline void vma_lock_clear(struct vm_area_struct *vma)

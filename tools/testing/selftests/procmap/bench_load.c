@@ -249,14 +249,14 @@ static int storm_end(struct bench_scene_state *state, struct bench_round *round)
 }
 
 /* Of the whole machine; 0 where the kernel does not count them. */
-static unsigned long fallbacks(void)
+static unsigned long naps(void)
 {
 	FILE *file = fopen("/proc/vmstat", "re");
 	unsigned long count = 0;
 	char line[128];
 
 	while (file && fgets(line, sizeof(line), file))
-		if (sscanf(line, "vma_lock_mmap %lu", &count) == 1)
+		if (sscanf(line, "vma_search_nap %lu", &count) == 1)
 			break;
 	if (file)
 		fclose(file);
@@ -283,7 +283,7 @@ static int load_play(struct bench_scene_state *state, struct bench_round *round)
 
 	if (!readers)
 		return bench_scene_failed(state, "readers", -ENOMEM);
-	round->fallbacks = fallbacks();
+	round->naps = naps();
 	clock_gettime(CLOCK_MONOTONIC, &begin);
 	err = readers_start(state, readers);
 	end = err ?: storm_start(state);
@@ -293,7 +293,7 @@ static int load_play(struct bench_scene_state *state, struct bench_round *round)
 	}
 	round->seconds = seconds_since(&begin);
 	err = readers_end(state, readers, round) ?: err;
-	round->fallbacks = fallbacks() - round->fallbacks;
+	round->naps = naps() - round->naps;
 	free(readers);
 	if (end)
 		return bench_scene_failed(state, "the writer", end);

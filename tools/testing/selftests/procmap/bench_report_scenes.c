@@ -32,7 +32,7 @@ static void json_round(const struct bench_round *round, const char *end)
 
 	printf("\n      { \"seconds\": %.6f, \"lookups\": %.3f, \"sleeps\": %lu",
 	       round->seconds, round->lookups, round->sleeps);
-	printf(", \"fallbacks\": %lu, \"hangs\": %lu", round->fallbacks, round->hangs);
+	printf(", \"naps\": %lu, \"hangs\": %lu", round->naps, round->hangs);
 	for (i = 0; i < BENCH_SCENE_HISTS; i++) {
 		const struct bench_latency *latency = &round->latency[i];
 

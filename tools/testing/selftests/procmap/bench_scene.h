@@ -32,7 +32,7 @@ struct bench_latency {
  * @seconds: for so long
  * @lookups: queries that were answered, or texts that were read; of parts of a text the share
  * @sleeps: how often the storm had to wait for something
- * @fallbacks: how many queries took mmap_lock after all (vma_lock_mmap of /proc/vmstat)
+ * @naps: how often a query slept for a writer (vma_search_nap of /proc/vmstat)
  * @hangs: calls that had not come back when their time was over, and were killed
  * @latency: of each kind
  */
@@ -40,7 +40,7 @@ struct bench_round {
 	double seconds;
 	double lookups;
 	unsigned long sleeps;
-	unsigned long fallbacks;
+	unsigned long naps;
 	unsigned long hangs;
 	struct bench_latency latency[BENCH_SCENE_HISTS];
 };

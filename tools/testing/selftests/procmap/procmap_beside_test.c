@@ -2,7 +2,7 @@
 /*
  * A reader that rarely runs walks over VMAs with holes between them, beside a
  * writer that is at work in quite another place: it must not pay more than who
- * reads the text, nor go to mmap_lock for the holes, but for one a pass at most.
+ * reads the text, nor sleep for the writer, but once a pass at most.
  */
 #include <fcntl.h>
 #include <sched.h>
@@ -35,13 +35,13 @@ static bool pin(void)
  * struct figures - what the reader measured, in memory that is shared
  * @text_ns: all passes over the text
  * @query_ns: as many by one query each, which finds the file behind all VMAs
- * @mmap: how often a query took mmap_lock meanwhile
+ * @naps: how often a query slept for a writer meanwhile
  * @passes: how many have been made
  */
 struct figures {
 	__u64 text_ns;
 	__u64 query_ns;
-	long mmap;
+	long naps;
 	unsigned int passes;
 };
 
@@ -133,7 +133,7 @@ static int reads_rarely(struct procmap_child *child, void *arg)
 	struct figures *figures = scene->figures;
 	struct sched_param param = { 0 };
 	__u64 start, between;
-	long mmap;
+	long naps;
 	unsigned int i;
 
 	if (!HOLDS(pin()) || !HOLDS(!sched_setscheduler(0, SCHED_IDLE, &param)))
@@ -147,12 +147,12 @@ static int reads_rarely(struct procmap_child *child, void *arg)
 			return 1;
 		between = stall_now_ns();
 		figures->text_ns += between - start;
-		mmap = stall_count("vma_lock_mmap");
+		naps = stall_count("vma_search_nap");
 		between = stall_now_ns();
 		if (!HOLDS(pass_by_query(scene)))
 			return 1;
 		figures->query_ns += stall_now_ns() - between;
-		figures->mmap += stall_count("vma_lock_mmap") - mmap;
+		figures->naps += stall_count("vma_search_nap") - naps;
 		figures->passes++;
 	}
 	return 0;
@@ -202,7 +202,7 @@ TEST_F_TIMEOUT(beside, a_walk_over_holes_is_not_slower_than_the_text, 280)
 	struct figures *figures = scene->figures;
 	bool in_time;
 
-	if (stall_count("vma_lock_mmap") < 0)
+	if (stall_count("vma_search_nap") < 0)
 		SKIP(return, "%s: kernel without per-VMA locks", _metadata->name);
 	ASSERT_EQ(0, procmap_child_start(&scene->target, writes_elsewhere, scene));
 	ASSERT_EQ(0, procmap_recv(&scene->target, &scene->start));
@@ -218,11 +218,11 @@ TEST_F_TIMEOUT(beside, a_walk_over_holes_is_not_slower_than_the_text, 280)
 	EXPECT_EQ(0, procmap_child_wait(&scene->reader));
 
 	fprintf(stderr,
-		"# %u passes over %u VMAs: text %llu us, queries %llu us, %ld by mmap_lock\n",
+		"# %u passes over %u VMAs: text %llu us, queries %llu us, %ld naps\n",
 		figures->passes, scene->nr, figures->text_ns / 1000, figures->query_ns / 1000,
-		figures->mmap);
+		figures->naps);
 	EXPECT_GE(figures->text_ns, figures->query_ns);
-	EXPECT_GE(scene->passes, figures->mmap);
+	EXPECT_GE(scene->passes, figures->naps);
 }
 
 TEST_HARNESS_MAIN

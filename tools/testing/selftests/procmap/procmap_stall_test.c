@@ -270,7 +270,7 @@ TEST_F_TIMEOUT(fault, queries_pass_a_stalled_fault_and_a_queued_writer, 120)
 	struct procmap_text text;
 	__u64 tid;
 
-	if (stall_count("vma_lock_mmap") < 0)
+	if (stall_count("vma_search_nap") < 0)
 		SKIP(return, "%s: kernel without per-VMA locks", _metadata->name);
 	ASSERT_EQ(0, start_target(stall, faults));
 	ASSERT_EQ(0, procmap_recv(&stall->child, &tid));
@@ -382,7 +382,7 @@ TEST_F_TIMEOUT(unmap, queries_pass_a_stalled_writer_or_wait_killably, 120)
 	struct helper killed, waiting, others;
 	struct procmap_text text;
 
-	if (stall_count("vma_lock_mmap") < 0)
+	if (stall_count("vma_search_nap") < 0)
 		SKIP(return, "%s: kernel without per-VMA locks", _metadata->name);
 	ASSERT_EQ(0, stop_writer(stall, &self->half, &text));
 	killed = self->half;

@@ -6,8 +6,8 @@
  * answer that belongs to none of them; see torture.h.
  *
  * First it shows that lies of the readers are noticed, and in the end that it has
- * raced: regions changed during queries, and the kernel's counters tell that all
- * ways through the kernel were taken.
+ * raced: regions changed during queries, and the kernel's counters tell that
+ * looks were spoilt by writers.
  */
 #include <getopt.h>
 #include <signal.h>
@@ -52,7 +52,7 @@ static const char * const lie_names[NR_LIES] = {
 	[LIE_SKIP] = "something passed over", [LIE_OLD] = "a state that is over",
 };
 
-static const char * const counter_names[] = { "vma_lock_rcu", "vma_lock_retry", "vma_lock_mmap" };
+static const char * const counter_names[] = { "vma_search", "vma_search_retry" };
 
 #define NR_COUNTERS	ARRAY_SIZE(counter_names)
 

@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Leaves of a maple tree, read under RCU beside writers.
+ *
+ * mas_walk() and its like give what the tree had for one index at one time. Who
+ * looks at many entries in a row, and has a way of his own to tell whether they
+ * were true together, reads a whole leaf for one descent of the tree.
+ *
+ * For trees with MT_FLAGS_ALLOC_RANGE and MT_FLAGS_USE_RCU. A writer can replace
+ * the leaf at any time. Its slots stay as they were then for as long as RCU is
+ * held, while what is needed to free it overwrites some pivots. So an entry is
+ * one that the tree had after the descent began, perhaps not for this index, and
+ * perhaps not at the same time as the next one. It is never a wild pointer.
+ */
+#ifndef _LINUX_MAPLE_LEAF_H
+#define _LINUX_MAPLE_LEAF_H
+
+#include <linux/build_bug.h>
+#include <linux/compiler.h>
+#include <linux/errno.h>
+#include <linux/maple_tree.h>
+#include <linux/rcupdate.h>
+#include <linux/stddef.h>
+#include <linux/xarray.h>
+
+/* Read what a writer may be overwriting; the result is put to the test afterwards. */
+#define maple_peek(what)	data_race(READ_ONCE(what))
+
+/* What frees a node overwrites nothing behind this. */
+static_assert(offsetofend(struct maple_node, ma_flags) <= offsetof(struct maple_range_64, slot));
+
+/**
+ * struct maple_leaf - a place in a leaf of a maple tree
+ * @node: the leaf
+ * @slot: the slot
+ * @end: the last slot in use
+ * @max: the last index below the leaf
+ */
+struct maple_leaf {
+	const struct maple_range_64 *node;
+	unsigned int slot;
+	unsigned int end;
+	unsigned long max;
+};
+
+static inline const struct maple_node *maple_entry_node(const void *entry)
+{
+	return (const struct maple_node *)((unsigned long)entry & ~MAPLE_NODE_MASK);
+}
+
+static inline enum maple_type maple_entry_type(const void *entry)
+{
+	return ((unsigned long)entry >> MAPLE_NODE_TYPE_SHIFT) & MAPLE_NODE_TYPE_MASK;
+}
+
+/* The first slot whose pivot is not below @index; the last slot needs no pivot. */
+static __always_inline unsigned int maple_node_slot(const unsigned long *pivots, unsigned int end,
+						    unsigned long index)
+{
+	const unsigned long *pivot = pivots, *last = pivots + end;
+
+	/* As maple_peek(), but a pivot that is read twice does no more harm than a wrong one. */
+	if (end && data_race(pivots[end / 2]) < index)
+		pivot += end / 2 + 1;
+	/* The same. */
+	while (pivot < last && data_race(*pivot) < index)
+		pivot++;
+	return pivot - pivots;
+}
+
+/* The last slot in use: a leaf that is not full keeps its number in its last slot. */
+static inline unsigned int maple_leaf_end(const struct maple_range_64 *node, unsigned long max)
+{
+	unsigned long pivot = READ_ONCE(node->pivot[MAPLE_RANGE64_SLOTS - 2]);
+
+	if (!pivot)
+		return READ_ONCE(node->meta.end);
+	return pivot == max ? MAPLE_RANGE64_SLOTS - 2 : MAPLE_RANGE64_SLOTS - 1;
+}
+
+/*
+ * Had a writer replaced the node when its pivots and slots were read? Both are
+ * overwritten later: by the head for call_rcu(), and by mte_dead_leaves().
+ */
+static inline bool maple_node_replaced(const struct maple_arange_64 *node)
+{
+	/* Read the parent last: it is the node itself then; pairs with mte_set_node_dead(). */
+	smp_rmb();
+	return ((unsigned long)maple_peek(node->parent) & ~MAPLE_NODE_MASK) ==
+	       (unsigned long)node;
+}
+
+/**
+ * maple_leaf_find() - go down to the leaf and the slot of an index
+ * @mt: the tree
+ * @index: the index
+ * @leaf: out: the place. If the tree is empty, @leaf->max only: ULONG_MAX
+ *
+ * An inner node must not have been replaced when it was read: its slots can lead
+ * anywhere then, and a wrong maximum would make the last slot of a leaf, which
+ * can hold metadata, look like an entry.
+ *
+ * Context: RCU held until @leaf is not used any more.
+ * Return: 0. -ENOENT: the tree has no nodes; -EAGAIN: a writer was met.
+ */
+static __always_inline int maple_leaf_find(const struct maple_tree *mt, unsigned long index,
+					   struct maple_leaf *leaf)
+{
+	const void *entry = rcu_dereference(mt->ma_root);
+
+	leaf->max = ULONG_MAX;
+	if (unlikely(!xa_is_node(entry)))
+		return -ENOENT;
+
+	while (maple_entry_type(entry) == maple_arange_64) {
+		const struct maple_arange_64 *node = &maple_entry_node(entry)->ma64;
+		unsigned int end = READ_ONCE(node->meta.end);
+		unsigned int slot = maple_node_slot(node->pivot, end, index);
+
+		if (slot < end)
+			leaf->max = maple_peek(node->pivot[slot]);
+		entry = rcu_dereference(node->slot[slot]);
+		if (unlikely(maple_node_replaced(node)))
+			return -EAGAIN;
+	}
+
+	if (unlikely(maple_entry_type(entry) != maple_leaf_64))
+		return -EAGAIN;
+	leaf->node = &maple_entry_node(entry)->mr64;
+	leaf->end = maple_leaf_end(leaf->node, leaf->max);
+	leaf->slot = maple_node_slot(leaf->node->pivot, leaf->end, index);
+	return 0;
+}
+
+/**
+ * maple_leaf_entry() - what is in the slot
+ * @leaf: the place
+ *
+ * Context: RCU held since maple_leaf_find().
+ * Return: the entry, or NULL.
+ */
+static inline void *maple_leaf_entry(const struct maple_leaf *leaf)
+{
+	return rcu_dereference(leaf->node->slot[leaf->slot]);
+}
+
+/**
+ * maple_leaf_last() - the last index of the slot
+ * @leaf: the place
+ *
+ * Context: RCU held since maple_leaf_find().
+ * Return: the index; any number, if the leaf has been replaced meanwhile.
+ */
+static inline unsigned long maple_leaf_last(const struct maple_leaf *leaf)
+{
+	return leaf->slot < leaf->end ? READ_ONCE(leaf->node->pivot[leaf->slot]) : leaf->max;
+}
+
+#endif /* _LINUX_MAPLE_LEAF_H */

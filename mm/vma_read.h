@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The reader's side of per-VMA locks, for the search in mm/vma_search.c.
+ *
+ * Documentation/mm/vma_lock.rst has the rules and the argument why they hold.
+ */
+#ifndef _MM_VMA_READ_H
+#define _MM_VMA_READ_H
+
+#include <linux/atomic.h>
+#include <linux/lockdep.h>
+#include <linux/mm_types.h>
+#include <linux/vma_lock.h>
+#include <linux/wait_bit.h>
+
+#ifdef CONFIG_PER_VMA_LOCK
+
+#ifdef CONFIG_LOCKDEP
+extern struct lockdep_map vma_lock_map;
+#endif
+
+#ifdef CONFIG_DEBUG_VM
+void vma_lock_check(struct vm_area_struct *vma, long word);
+#else
+static inline void vma_lock_check(struct vm_area_struct *vma, long word) {}
+#endif
+
+/* Is this the lock word of a VMA that is marked for this write section? */
+static inline bool vma_lock_word_marked(long word, unsigned long seq)
+{
+	return !((word ^ (long)(seq << VMA_LOCK_SEQ_SHIFT)) >> VMA_LOCK_SEQ_SHIFT);
+}
+
+/* May a VMA of @mm with this lock word be read? The word was read with acquire. */
+static inline bool vma_lock_readable(long word, const struct mm_struct *mm)
+{
+	/*
+	 * Acquire: the word first, since a mark is written after the sequence
+	 * that it is for; and when the marks are over, so are the changes.
+	 * Pairs with vma_begin_write_section() and vma_end_write_all().
+	 */
+	unsigned long seq = smp_load_acquire(&mm->vma_seq);
+
+	return !(word & VMA_LOCK_DETACHED) && !vma_lock_word_marked(word, seq);
+}
+
+static inline void vma_drop_read(struct vm_area_struct *vma)
+{
+	atomic_long_t *lock = &vma->vm_lock;
+	long word = atomic_long_dec_return(lock);
+
+	/* From here on only the address of the lock is used: @vma may be gone. */
+	if (unlikely((word & (VMA_LOCK_READERS | VMA_LOCK_WAITING)) == VMA_LOCK_WAITING))
+		wake_up_var(lock);
+}
+
+/**
+ * vma_start_read() - try to lock a VMA
+ * @vma: a VMA that was found in the tree of @mm; it may have left that tree
+ * @mm: the address space
+ *
+ * Context: RCU held since @vma was found.
+ * Return: true with the lock held, for vma_end_read(). Then the caller must look
+ * at vm_mm before anything else. False: a writer has the VMA.
+ */
+static inline bool vma_start_read(struct vm_area_struct *vma, const struct mm_struct *mm)
+{
+	unsigned long seq;
+	long old, new;
+
+	do {
+		old = atomic_long_read_acquire(&vma->vm_lock);
+		new = old + VMA_LOCK_READER;
+		if (!vma_lock_readable(old, mm) || !(new & VMA_LOCK_READERS))
+			return false;
+	} while (!atomic_long_try_cmpxchg(&vma->vm_lock, &old, new));
+
+	/*
+	 * The sequence wraps where long is short: a writer takes a very old
+	 * mark for its own and does not touch the word. Both it and we have a
+	 * full barrier between our write (mm->vma_seq, vm_lock) and our read of
+	 * the other's: one of us sees the other. Acquire: if that writer is
+	 * done already, so are its changes; pairs with vma_end_write_all().
+	 */
+	seq = smp_load_acquire(&mm->vma_seq);
+	if (unlikely(vma_lock_word_marked(new, seq))) {
+		vma_drop_read(vma);
+		return false;
+	}
+	rwsem_acquire_read(&vma_lock_map, 0, 1, _RET_IP_);
+	return true;
+}
+
+/* Has a VMA of @mm changed since mm->vma_seq was @seq? Or may it, meanwhile? */
+static inline bool vma_seq_changed(const struct mm_struct *mm, unsigned long seq)
+{
+	/* What was read before the sequence; pairs with the writers' smp_mb(). */
+	smp_rmb();
+	return (seq & 1) || READ_ONCE(mm->vma_seq) != seq;
+}
+
+#endif /* CONFIG_PER_VMA_LOCK */
+#endif /* _MM_VMA_READ_H */
