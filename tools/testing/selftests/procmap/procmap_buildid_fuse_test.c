@@ -14,6 +14,7 @@
 #include "elf_image.h"
 #include "fuse_server.h"
 #include "procmap_harness.h"
+#include "stall.h"
 
 /* What must come, comes within this; what must not is waited for that long. */
 #define SOON_MS		15000
@@ -293,6 +294,7 @@ FIXTURE(crowd) {
 	struct fuse_server server;
 	struct fuse_file file[NR_CROWD];
 	struct asker asker[NR_CROWD];
+	__u64 since;
 	int maps;
 };
 
@@ -318,6 +320,7 @@ FIXTURE_SETUP(crowd)
 	}
 	self->maps = procmap_open(0);
 	ASSERT_LE(0, self->maps);
+	self->since = stall_now_ns();
 	for (i = 0; i < NR_CROWD; i++) {
 		self->asker[i] = (struct asker){ .held = self->file, .nr_held = NR_CROWD };
 		ASSERT_EQ(0, start_asker(&self->asker[i], self->maps, &self->file[i]));
@@ -409,7 +412,7 @@ TEST_F_TIMEOUT(crowd, who_waits_in_vain_is_told, 120)
 TEST_F_TIMEOUT(crowd, a_file_whose_asker_was_killed_is_closed_in_the_end, 120)
 {
 	unsigned int i, last = NR_CROWD;
-	int ms;
+	int ms, closed;
 
 	ASSERT_TRUE(wait_for_reads(&self->server, SHARE));
 	for (i = 0; i < NR_CROWD; i++)
@@ -420,7 +423,10 @@ TEST_F_TIMEOUT(crowd, a_file_whose_asker_was_killed_is_closed_in_the_end, 120)
 	ASSERT_EQ(0, close(self->file[last].fd));
 	EXPECT_EQ(NR_CROWD - SHARE, kill_askers(self->asker, &self->server, false));
 	EXPECT_EQ(SHARE, kill_askers(self->asker, &self->server, true));
-	EXPECT_EQ(0, fuse_server_count(&self->server, last, FUSE_RELEASE));
+	closed = fuse_server_count(&self->server, last, FUSE_RELEASE);
+	/* Later than that nobody waits for his turn any more, and this machine may be slow. */
+	if (stall_now_ns() - self->since < PATIENCE_MS * 1000000ULL)
+		EXPECT_EQ(0, closed);
 	for (i = 0; i < NR_CROWD; i++)
 		ASSERT_EQ(0, fuse_server_release(&self->server, i, FUSE_READ));
 	for (ms = 0; ms < SOON_MS; ms += 10) {
