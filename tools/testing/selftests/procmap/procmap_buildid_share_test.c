@@ -275,7 +275,10 @@ TEST_F_TIMEOUT(crowd, of_stalled_file_systems_stops_nobody_else, 240)
 /* On a kernel without detectors */
 #define THREADS		2000
 #define ROUNDS		15
+#define TIMES		5
 #define FACTOR		10
+/* Where the clock moves by jiffies only, a query takes no time, or one or two of them. */
+#define COARSE_US	25000
 
 FIXTURE(herd) {
 	struct fuse_server stalled;
@@ -307,24 +310,34 @@ FIXTURE_TEARDOWN(herd)
 	fuse_server_stop(&self->healthy);
 }
 
-/* The least time that a cold query takes: what it costs, whatever else runs. Or -errno. */
-static long cold_query_us(int fd, int maps, const char *at)
+/* How long so many cold queries take, one after the other, or -errno. */
+static long cold_queries_us(int fd, int maps, const char *at)
 {
-	long took, least = LONG_MAX;
+	long start = now_us();
 	int i, ret;
 
 	for (i = 0; i < ROUNDS; i++) {
 		if (posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED))
 			return -EIO;
-		took = now_us();
 		ret = id_size(maps, at);
-		took = now_us() - took;
 		if (ret != SHA1_SIZE)
 			return ret < 0 ? ret : -EUCLEAN;
+	}
+	return now_us() - start;
+}
+
+/* The least of some times: what else runs here makes them longer only. */
+static long cold_query_us(int fd, int maps, const char *at)
+{
+	long took, least = LONG_MAX;
+	int i;
+
+	for (i = 0; i < TIMES; i++) {
+		took = cold_queries_us(fd, maps, at);
 		if (took < least)
 			least = took;
 	}
-	return least;
+	return least < 0 ? least : least / ROUNDS;
 }
 
 struct herd {
@@ -387,9 +400,9 @@ TEST_F_TIMEOUT(herd, that_sleeps_costs_others_nothing, 120)
 	beside = cold_query_us(self->fd, self->maps, self->own.at);
 	TH_LOG("a cold query takes %ld us, beside %u sleeping threads %ld us", alone,
 	       stall_scaled(THREADS), beside);
-	EXPECT_LT(0, alone);
-	EXPECT_LT(0, beside);
-	EXPECT_GT(FACTOR * alone, beside);
+	ASSERT_LE(0, alone);
+	ASSERT_LE(0, beside);
+	EXPECT_GT(alone ? FACTOR * alone : COARSE_US, beside);
 	procmap_child_kill(&child);
 }
 
