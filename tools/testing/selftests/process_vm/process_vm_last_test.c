@@ -486,7 +486,10 @@ TEST_F_TIMEOUT(last, a_caller_who_is_refused_holds_nothing, 600)
 	EXPECT_GT(MAX_MISSING_KB, missing);
 }
 
-/* A write that needs a fault, which a worker handles; returns how long it took, or 0. */
+/*
+ * A write that needs a fault, which a worker handles; returns how long it took, at least 1, since
+ * there are clocks that only move by jiffies, or 0.
+ */
 static __u64 write_untouched(char *page)
 {
 	const char byte = BYTE;
@@ -495,7 +498,7 @@ static __u64 write_untouched(char *page)
 	__u64 ns = pvm_now() - start;
 
 	madvise(page, sysconf(_SC_PAGESIZE), MADV_DONTNEED);
-	return HOLDS(ret == 1 || ret == -EAGAIN) ? ns : 0;
+	return HOLDS(ret == 1 || ret == -EAGAIN) ? ns ?: 1 : 0;
 }
 
 static char *untouched_page(void)
