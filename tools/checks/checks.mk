@@ -66,20 +66,21 @@ CHECKS += vm
 check-vm:
 	tools/checks/vm_test.py
 
-# kselftests, as root and as an ordinary user; with -64 and -32 those programs that were built so, with
-# -racing those in which several tasks are at work at once
+# kselftests, as root and as an ordinary user; with -64, -32, -racing or -exact a choice of programs, see
+# tools/testing/qemu/kselftest.sh
 # $(1) variant, $(2) seconds for all of it, $(3) factor for the limits of single tests
 define kselftest_rule
-$(foreach size,- -64- -32- -racing-,$(foreach user,root user,$(patsubst %-,%,check-kselftest-$(1)-$(user)$(size)))): \
+$(foreach size,- -64- -32- -racing- -exact-,$(foreach user,root user,$(patsubst %-,%,check-kselftest-$(1)-$(user)$(size)))): \
 check-kselftest-$(1)-%:
 	$$(if $$(filter-out plain,$(1)),$(SERIES)/kernel.py $(1))
 	$$(if $$(filter arm64,$(1)),$(SERIES)/guest.py $(1))
 	$(VM) --variant $(1) --memory 2G --timeout $(2) --results $(RESULTS)/$(1)-$$* \
 		--append secretmem.enable=1 --env VM_TIMEOUT_SCALE=$(3) $$(if $$(findstring user,$$*),--uid 1000) \
-		-- kselftest $$(filter 64 32 racing,$$(subst -, ,$$*))
+		$$(if $$(findstring exact,$$*),--accel icount) \
+		-- kselftest $$(filter 64 32 racing exact,$$(subst -, ,$$*))
 endef
 ifneq ($(filter plain,$(CHECK_VARIANTS)),)
-CHECKS += kselftest-plain-root kselftest-plain-user
+CHECKS += kselftest-plain-root kselftest-plain-root-exact kselftest-plain-user
 endif
 $(eval $(call kselftest_rule,plain,1500,1))
 

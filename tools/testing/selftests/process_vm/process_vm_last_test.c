@@ -8,9 +8,7 @@
  */
 #include <fcntl.h>
 #include <pthread.h>
-#include <sched.h>
 #include <signal.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -38,8 +36,6 @@
 #define MAX_MISSING_KB	(NR_INNOCENT * (long)(INNOCENT >> 10) / 4)
 #define NR_REFUSED	24
 #define BYTE		'e'
-#define NR_FLOOD	16
-#define NR_FLOOD_CALLS	50
 
 /* In memory that all share. */
 struct shared {
@@ -484,116 +480,6 @@ TEST_F_TIMEOUT(last, a_caller_who_is_refused_holds_nothing, 600)
 	TH_LOG("%lu calls refused; of %ld kB of others, %ld are not freed", shared->refused,
 	       NR_REFUSED * (long)(INNOCENT >> 10), missing);
 	EXPECT_GT(MAX_MISSING_KB, missing);
-}
-
-/*
- * A write that needs a fault, which a worker handles; returns how long it took, at least 1, since
- * there are clocks that only move by jiffies, or 0.
- */
-static __u64 write_untouched(char *page)
-{
-	const char byte = BYTE;
-	__u64 start = pvm_now();
-	long ret = pvm_copy(true, getpid(), page, &byte, 1, PROCESS_VM_NOWAIT);
-	__u64 ns = pvm_now() - start;
-
-	madvise(page, sysconf(_SC_PAGESIZE), MADV_DONTNEED);
-	return HOLDS(ret == 1 || ret == -EAGAIN) ? ns ?: 1 : 0;
-}
-
-static char *untouched_page(void)
-{
-	char *page = mmap(NULL, sysconf(_SC_PAGESIZE), PROT_READ | PROT_WRITE,
-			  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-
-	return page == MAP_FAILED ? NULL : page;
-}
-
-/* Another user than the test; counts its calls. */
-static void floods(unsigned long *calls)
-{
-	char *page = untouched_page();
-
-	if (!HOLDS(!procmap_drop_root()))
-		_exit(1);
-	while (page && write_untouched(page))
-		__atomic_add_fetch(calls, 1, __ATOMIC_RELAXED);
-	_exit(1);
-}
-
-static int by_size(const void *a, const void *b)
-{
-	const unsigned long *x = a, *y = b;
-
-	return (*x > *y) - (*x < *y);
-}
-
-/* How many calls of the others end meanwhile, as a rule; and the longest time of a call. */
-static unsigned long calls_beside(char *page, const unsigned long *calls, __u64 *worst)
-{
-	unsigned long ended[NR_FLOOD_CALLS];
-	unsigned int i;
-	__u64 ns;
-
-	for (*worst = 0, i = 0; i < NR_FLOOD_CALLS; i++) {
-		ended[i] = __atomic_load_n(calls, __ATOMIC_RELAXED);
-		ns = write_untouched(page);
-		ended[i] = __atomic_load_n(calls, __ATOMIC_RELAXED) - ended[i];
-		*worst = ns > *worst ? ns : *worst;
-	}
-	qsort(ended, NR_FLOOD_CALLS, sizeof(*ended), by_size);
-	return ended[NR_FLOOD_CALLS / 2];
-}
-
-FIXTURE(turns) {
-	char *page;
-};
-
-FIXTURE_SETUP(turns)
-{
-	self->page = untouched_page();
-	ASSERT_NE(0, (long)self->page);
-}
-
-FIXTURE_TEARDOWN(turns)
-{
-}
-
-/* In the order of coming, each process of the other user would have its turn first. */
-TEST_F_TIMEOUT(turns, a_user_who_floods_the_worker_has_one_of_two, 240)
-{
-	/* What is waited for is the worker, and not a processor to go on. */
-	const struct sched_param first = { .sched_priority = 1 }, none = { 0 };
-	pid_t pids[2 * NR_FLOOD];
-	unsigned int round, nr = 0;
-	unsigned long *calls, ended;
-	__u64 worst;
-
-	if (geteuid())
-		SKIP(return, "%s: to be two users needs root", _metadata->name);
-	calls = mmap(NULL, sizeof(*calls), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1,
-		     0);
-	ASSERT_NE((long)MAP_FAILED, (long)calls);
-	for (round = 1; round <= 2; round++) {
-		while (nr < round * NR_FLOOD) {
-			pids[nr] = spawn();
-			if (!pids[nr])
-				floods(calls);
-			ASSERT_LT(0, pids[nr++]);
-		}
-		while (__atomic_load_n(calls, __ATOMIC_RELAXED) < 4 * nr)
-			usleep(1000);
-		ASSERT_EQ(0, sched_setscheduler(0, SCHED_FIFO, &first));
-		ended = calls_beside(self->page, calls, &worst);
-		ASSERT_EQ(0, sched_setscheduler(0, SCHED_OTHER, &none));
-		TH_LOG("%u processes flood: %lu of their calls beside one, %llu us at most", nr,
-		       ended, worst / 1000);
-		EXPECT_GT(nr / 2, ended);
-	}
-	while (nr--) {
-		EXPECT_EQ(0, kill(pids[nr], SIGKILL));
-		EXPECT_EQ(pids[nr], waitpid(pids[nr], NULL, 0));
-	}
 }
 
 TEST_HARNESS_MAIN

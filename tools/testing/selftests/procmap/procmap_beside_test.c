@@ -3,6 +3,9 @@
  * A reader that rarely runs walks over VMAs with holes between them, beside a
  * writer that is at work in quite another place: it must not pay more than who
  * reads the text, nor sleep for the writer, but once a pass at most.
+ *
+ * The verdict compares two times. It is exact where the machine has one processor,
+ * and as good as the host where it has virtual ones.
  */
 #include <fcntl.h>
 #include <sched.h>
