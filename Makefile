@@ -29,9 +29,9 @@ $(error MINUTES=$(MINUTES) is not a number of minutes)
 endif
 export BASE KSRC VARIANT FORCE UNLISTED ACCEL KDIR TREE
 
-SERIES := python3 tools/series
-VM := python3 tools/testing/qemu/vm.py
-need = @tools/series/packages.sh $(1)
+SERIES := python3 workshop/series
+VM := python3 workshop/qemu/vm.py
+need = @workshop/series/packages.sh $(1)
 
 help: ## this list; BASE= goes with all others: one of patches/*, or all for tree, kernel, initrd, series, check
 	@awk -F ':.*## ' '/^[a-z][a-z-]*:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -45,7 +45,7 @@ endif
 $(filter-out check,$(EACH)):
 	@for base in $(BASES); do $(MAKE) $@ BASE=$$base; done
 check:
-	@tools/checks/all.py $(BASES)
+	@workshop/checks/all.py $(BASES)
 else
 
 tree: ## the patched source tree, build/BASE/src (KSRC=tarball or directory instead of Debian's package)
@@ -57,9 +57,8 @@ kernel: ## the kernel, build/BASE/VARIANT/bzImage (VARIANT=plain, debug, kcsan, 
 	@$(SERIES)/kernel.py "$(VARIANT)"
 
 RUN = $(VM) --memory 2G --timeout 300 --results build/$(BASE)/results/run --root host -- \
-	$(CURDIR)/tools/testing/qemu/run.sh $(CURDIR)/build/$(BASE)/tools/bin/procmap
-include tools/checks/checks.mk
-include $(filter-out tools/checks/checks.mk,$(wildcard tools/checks/*.mk))
+	$(CURDIR)/workshop/qemu/run.sh $(CURDIR)/build/$(BASE)/tools/bin/procmap
+include workshop/checks/checks.mk
 
 initrd: ## kselftests and client, and the initramfs of the test machine, build/BASE/initrd.cpio
 	$(call need,tree base kernel guest $(filter arm64,$(VARIANT)))
@@ -79,14 +78,14 @@ shell: ## a shell in the patched kernel, on this machine's files; or one command
 	$(call need,tree base kernel guest vm)
 	@$(SERIES)/kernel.py "$(VARIANT)"
 	@$(SERIES)/guest.py
-	@tools/testing/qemu/shell.sh $(if $(value CMD),'$(subst ','\'',$(value CMD))')
+	@workshop/qemu/shell.sh $(if $(value CMD),'$(subst ','\'',$(value CMD))')
 
 bench: ## what queries cost, and whom, against the unpatched base; build/BASE/results/bench.md, .json, .svg
 	$(call need,tree base kernel guest vm bench)
 	@$(SERIES)/kernel.py plain
 	@$(SERIES)/kernel.py base
 	@$(SERIES)/guest.py
-	@python3 tools/testing/qemu/bench.py
+	@python3 workshop/qemu/bench.py
 
 torture: ## the torture test for MINUTES=10 on each of the debug kernels
 	$(call need,tree base kernel guest vm $(filter arm64,$(TORTURE_VARIANTS)))
@@ -106,7 +105,7 @@ check: ## all tests, with BASE=all for each base; the last line is `N passed, N 
 	@$(SERIES)/kernel.py plain
 	@$(SERIES)/guest.py
 	@$(SERIES)/emit.py
-	@python3 tools/checks/run.py --beside "$(BESIDE)" $(or $(ONLY),$(CHECKS))
+	@python3 workshop/checks/run.py --beside "$(BESIDE)" $(or $(ONLY),$(CHECKS))
 
 refresh: ## bring edits and commits made in build/BASE/src (or TREE=another git tree) back into patches/ and overlay
 	$(call need,tree)

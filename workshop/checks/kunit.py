@@ -9,7 +9,7 @@ import sys
 
 from places import BUILD, ROOT
 
-sys.path.insert(0, os.path.join(ROOT, "tools", "testing", "qemu"))
+sys.path.insert(0, os.path.join(ROOT, "workshop", "qemu"))
 
 import console  # noqa: E402  pylint: disable=wrong-import-position
 
@@ -29,7 +29,7 @@ def report(text):
 
 
 def main():
-    vm = os.path.join(ROOT, "tools", "testing", "qemu", "vm.py")
+    vm = os.path.join(ROOT, "workshop", "qemu", "vm.py")
     status = subprocess.run([sys.executable, vm, "--variant", "debug", "--memory", "2G", "--timeout",
                              "900", "--results", RESULTS, "--append", "kunit.enable=1", "--",
                              "true"], check=False).returncode

@@ -22,7 +22,7 @@ KDIR = os.path.join(BUILD, "check", "kdir")
 REPO = Repo(SRC)
 PATCHED = REPO.out("rev-parse", "refs/procmap/generated^{tree}")
 PRISTINE = REPO.out("rev-parse", "refs/heads/base^{tree}")
-APPLY = [sys.executable, os.path.join(ROOT, "tools", "series", "apply.py"), KDIR]
+APPLY = [sys.executable, os.path.join(ROOT, "workshop", "series", "apply.py"), KDIR]
 
 
 def pristine():
@@ -148,7 +148,7 @@ def test_git_am_gives_the_tree_of_make_tree():
 
 
 def test_refresh_after_tree_changes_nothing():
-    result = run([sys.executable, os.path.join(ROOT, "tools", "series", "refresh.py"), "--check"])
+    result = run([sys.executable, os.path.join(ROOT, "workshop", "series", "refresh.py"), "--check"])
     assert not result.returncode, result.stdout + result.stderr
 
 

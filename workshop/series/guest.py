@@ -16,7 +16,7 @@ from common import BUILD, ROOT, SRC, lock, logged, main, read, rel, say, write
 from git import Repo
 from kernel import CROSS, Kernel
 
-QEMU = os.path.join(ROOT, "tools", "testing", "qemu")
+QEMU = os.path.join(ROOT, "workshop", "qemu")
 SELFTESTS = ("procmap", "process_vm")
 
 

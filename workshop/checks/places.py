@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Where the checks find things: the places that tools/series/common.py knows, for the chosen base.
+"""Where the checks find things: the places that workshop/series/common.py knows, for the chosen base.
 
-Whoever imports this can import the modules of tools/series after it.
+Whoever imports this can import the modules of workshop/series after it.
 """
 
 import os
 import sys
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-sys.path.insert(0, os.path.join(ROOT, "tools", "series"))
+sys.path.insert(0, os.path.join(ROOT, "workshop", "series"))
 
 from common import BASE, BUILD, LOGS, SRC  # noqa: E402,F401  pylint: disable=wrong-import-position,unused-import

@@ -33,7 +33,7 @@ def run(module, fixture=contextlib.nullcontext):
 
 def run_in_machine(script, name, timeout):
     """Run a script with --guest in the patched kernel, on this machine's root; its exit status."""
-    return subprocess.run([sys.executable, os.path.join(ROOT, "tools", "testing", "qemu", "vm.py"),
+    return subprocess.run([sys.executable, os.path.join(ROOT, "workshop", "qemu", "vm.py"),
                            "--root", "host", "--memory", "1G", "--timeout", str(timeout),
                            "--results", os.path.join(BUILD, "results", name),
                            "--env", f"BASE={BASE}", "--",

@@ -15,7 +15,7 @@ import sys
 from places import BUILD, ROOT, SRC
 
 BPF = os.path.join(SRC, "tools", "testing", "selftests", "bpf")
-VM = [sys.executable, os.path.join(ROOT, "tools", "testing", "qemu", "vm.py")]
+VM = [sys.executable, os.path.join(ROOT, "workshop", "qemu", "vm.py")]
 SOURCES = ["test_progs.c", "trace_helpers.c", "testing_helpers.c", "cgroup_helpers.c",
            "network_helpers.c", "cap_helpers.c", "btf_helpers.c", "test_loader.c",
            "prog_tests/maps_lookup.c"]

@@ -37,7 +37,7 @@ import console
 import terminal
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(HERE)), "series"))
+sys.path.insert(0, os.path.join(os.path.dirname(HERE), "series"))
 
 from common import BUILD  # noqa: E402  pylint: disable=wrong-import-position
 

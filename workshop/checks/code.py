@@ -15,7 +15,7 @@ import subprocess
 import sys
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-sys.path.insert(0, os.path.join(ROOT, "tools", "series"))
+sys.path.insert(0, os.path.join(ROOT, "workshop", "series"))
 
 import tree  # noqa: E402  pylint: disable=wrong-import-position
 from common import BUILD, SRC, SRC_BASE, Failure  # noqa: E402  pylint: disable=wrong-import-position

@@ -12,7 +12,7 @@ import sys
 
 from places import BUILD, ROOT
 
-VM = os.path.join(ROOT, "tools", "testing", "qemu", "vm.py")
+VM = os.path.join(ROOT, "workshop", "qemu", "vm.py")
 RESULTS = os.path.join(BUILD, "results", "splats")
 SPLAT = 120
 DIRECT = "/sys/kernel/debug/provoke-crash/DIRECT"

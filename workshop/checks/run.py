@@ -4,7 +4,7 @@
 
 Each NAME is a target check-NAME of the Makefile. What it prints goes to check-NAME.log of build/log.
 When that is TAP, each of its cases counts, otherwise the check is one case, by its exit status. A
-skipped case fails unless tools/checks/skips lists it. The last line is the verdict.
+skipped case fails unless workshop/checks/skips lists it. The last line is the verdict.
 
 Those that --beside names run one after the other while the rest does: a test machine leaves one of
 two processors idle most of the time.
@@ -26,7 +26,7 @@ from places import LOGS, ROOT
 
 def allowed_skips():
     """(check, case) patterns that may be skipped."""
-    with open(os.path.join(ROOT, "tools", "checks", "skips"), encoding="utf-8") as file:
+    with open(os.path.join(ROOT, "workshop", "checks", "skips"), encoding="utf-8") as file:
         lines = [line.split("#")[0].strip() for line in file]
     return [tuple(line.split(None, 1)) for line in lines if line]
 

@@ -7,7 +7,7 @@ import re
 import sys
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-sys.path.insert(0, os.path.join(ROOT, "tools", "series"))
+sys.path.insert(0, os.path.join(ROOT, "workshop", "series"))
 
 from common import BUILD, LOGS  # noqa: E402  pylint: disable=wrong-import-position
 from kernel import Kernel  # noqa: E402  pylint: disable=wrong-import-position

@@ -12,7 +12,7 @@ import subprocess
 import sys
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-sys.path.insert(0, os.path.join(ROOT, "tools", "series"))
+sys.path.insert(0, os.path.join(ROOT, "workshop", "series"))
 
 import tree  # noqa: E402  pylint: disable=wrong-import-position
 from common import BUILD, SRC, SRC_BASE, Failure, read, write  # noqa: E402  pylint: disable=wrong-import-position
@@ -20,7 +20,7 @@ from git import Repo  # noqa: E402  pylint: disable=wrong-import-position
 from kernel import symbols  # noqa: E402  pylint: disable=wrong-import-position
 from lint import Lint  # noqa: E402  pylint: disable=wrong-import-position
 
-TABLE = os.path.join(ROOT, "tools", "checks", "configs.table")
+TABLE = os.path.join(ROOT, "workshop", "checks", "configs.table")
 # Files of architectures, which are parts of larger objects there, and what they are for.
 ARCH_FILES = {"arch/s390/mm/gmap.c": "CONFIG_PGSTE",
               "arch/powerpc/kvm/book3s_hv_uvmem.c": "CONFIG_PPC_UV",

@@ -16,7 +16,7 @@ from places import BUILD, ROOT
 
 RESULTS = os.path.join(BUILD, "results", "buildid-usr")
 PROGRAM = os.path.join(BUILD, "kselftest", "procmap", "procmap_buildid_list")
-VM = os.path.join(ROOT, "tools", "testing", "qemu", "vm.py")
+VM = os.path.join(ROOT, "workshop", "qemu", "vm.py")
 TIMEOUT = 1800
 BATCH = 500
 # Both passes in one machine, divided by an empty line.

@@ -12,7 +12,7 @@ import time
 import cases
 from places import BUILD, ROOT
 
-VM = [sys.executable, os.path.join(ROOT, "tools", "testing", "qemu", "vm.py")]
+VM = [sys.executable, os.path.join(ROOT, "workshop", "qemu", "vm.py")]
 
 
 def vm(*args, timeout="120"):

@@ -10,10 +10,8 @@ from common import BASE, PATCHES, ROOT, Failure, bases, read, rel
 # What only this base needs, or needs otherwise than the overlay has it
 FILES = os.path.join(PATCHES, "files")
 
-# What in this repository does not belong into a kernel tree. Everything else is overlay.
-NOT_KERNEL = (".ci/", ".gitattributes", ".gitignore", "COPYING", "LICENSES/", "MAINTAINERS",
-              "Makefile", "README.md", "build", "patches/", "tools/checks/", "tools/series/",
-              "tools/testing/qemu/")
+# The overlay is what stands in directories, but for these and those that begin with a dot.
+NOT_OVERLAY = ("LICENSES", "build", "patches", "workshop")
 
 CREATES = re.compile(r"^(new file mode|deleted file mode|rename from|copy from|GIT binary patch)",
                      re.M)
@@ -158,8 +156,8 @@ def fold_directories(files, listed):
 
 
 def is_kernel_path(path):
-    return not any(path == name or path.startswith(name if name.endswith("/") else name + "/")
-                   for name in NOT_KERNEL)
+    top, _, inside = path.partition("/")
+    return bool(inside) and top[0] != "." and top not in NOT_OVERLAY
 
 
 def repository_files(*options):

@@ -14,7 +14,7 @@ from common import (BUILD, ROOT, SRC, SRC_BASE, Failure, lock, logged, main, nee
                     rel, say, write)
 from git import Repo
 
-CONFIGS = os.path.join(ROOT, "tools", "testing", "qemu", "configs")
+CONFIGS = os.path.join(ROOT, "workshop", "qemu", "configs")
 # A fragment whose name ends in `patched` has symbols that only the patched tree knows.
 VARIANTS = {"plain": ["plain", "patched"], "base": ["plain"],
             "debug": ["plain", "patched", "debug", "debug-patched"],

@@ -60,7 +60,7 @@ class Project:
     def __enter__(self):
         self.holder = tempfile.TemporaryDirectory(prefix="bases-test-")
         self.top = os.path.join(self.holder.name, "project")
-        for name in ("tools/series", "tools/checks"):
+        for name in ("workshop/series", "workshop/checks"):
             shutil.copytree(os.path.join(ROOT, name), os.path.join(self.top, name),
                             ignore=shutil.ignore_patterns("__pycache__"))
         shutil.copy(os.path.join(ROOT, "Makefile"), self.top)
@@ -165,6 +165,7 @@ def test_a_link_is_a_copy_of_what_the_base_has(project):
     for base in ("9.1", "9.2"):
         line = project.read(f"patches/{base}/series").replace("patch:", "patch: tools/copy.h", 1)
         project.write(f"patches/{base}/series", line)
+    os.mkdir(os.path.join(project.top, "tools"))
     os.symlink("../include/ours.h", os.path.join(project.top, "tools", "copy.h"))
     project.git("add", "-A")
     project.good("tree", "BASE=9.2")
@@ -199,7 +200,7 @@ def test_an_unknown_base_is_an_error(project):
     for target in ("tree", "help", "check"):
         refused(project.make(target, "BASE=9.9"), "BASE=9.9", "9.1", "9.2")
     refused(project.make("tree", "BASE=9.1 9.2"), "9.1 9.2")
-    script = os.path.join(project.top, "tools", "series", "tree.py")
+    script = os.path.join(project.top, "workshop", "series", "tree.py")
     refused(subprocess.run([sys.executable, script], env=dict(os.environ, BASE="9.9"), text=True,
                            capture_output=True, check=False), "BASE=9.9", "9.1", "9.2")
     assert not project.has("build"), "work was done before"
@@ -216,7 +217,7 @@ def test_the_verdict_on_all_bases_is_the_sum(project):
                                  '*9.2) echo "3 passed, $BAD failed, 0 skipped"; exit $BAD;;\n'
                                  '*) echo broken; exit 2;; esac\n')
     os.chmod(os.path.join(project.holder.name, "bin", "make"), 0o755)
-    script = os.path.join(project.top, "tools", "checks", "all.py")
+    script = os.path.join(project.top, "workshop", "checks", "all.py")
     for bases, bad, status, verdict in ((("9.1", "9.2"), "0", 0, "5 passed, 0 failed, 1 skipped"),
                                         (("9.2", "9.1"), "1", 1, "5 passed, 1 failed, 1 skipped"),
                                         (("9.3", "9.1"), "0", 1, "2 passed, 1 failed, 1 skipped")):

@@ -12,7 +12,7 @@ set -euo pipefail
 main() {
 	local here top
 	here=$(cd "$(dirname "$0")" && pwd)
-	top=$(cd "$here/../../.." && pwd)
+	top=$(cd "$here/../.." && pwd)
 	local -r variant=${VARIANT:-plain}
 	local -r build=$top/build/${BASE:-$(<"$top/patches/default")}
 	local -a vm=(python3 "$here/vm.py" --variant "$variant" --memory 2G --root host

@@ -17,7 +17,7 @@ import cases
 import record_test
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-SHELL = os.path.join(ROOT, "tools", "testing", "qemu", "shell.sh")
+SHELL = os.path.join(ROOT, "workshop", "qemu", "shell.sh")
 KNOWN = record_test.PROGRAM
 
 
