@@ -97,7 +97,7 @@ torture: ## the torture test for MINUTES=10 on each of the debug kernels
 		echo "  TORTURE $$variant, $(MINUTES) minutes"; \
 		$(VM) --variant $$variant --memory 2G --timeout $$(($(MINUTES) * 180 + 300)) \
 			--results build/$(BASE)/results/$$variant-torture -- \
-			/kselftest/procmap/procmap_torture --seconds $$(($(MINUTES) * 60)); \
+			/kselftest/procmap/torture/procmap_torture --seconds $$(($(MINUTES) * 60)); \
 	done
 
 check: ## all tests, with BASE=all for each base; the last line is `N passed, N failed, N skipped` (ONLY="name..." for a choice)

@@ -15,7 +15,8 @@ import sys
 from places import BUILD, ROOT
 
 RESULTS = os.path.join(BUILD, "results", "buildid-usr")
-PROGRAM = os.path.join(BUILD, "kselftest", "procmap", "procmap_buildid_list")
+PROGRAM = os.path.join(BUILD, "kselftest", "procmap", "buildid",
+                       "procmap_buildid_list")
 VM = os.path.join(ROOT, "workshop", "qemu", "vm.py")
 TIMEOUT = 1800
 BATCH = 500

@@ -54,7 +54,7 @@ def parse(argv):
     parser.add_argument("--patched", metavar="BZIMAGE",
                         default=os.path.join(BUILD, "plain", "bzImage"))
     parser.add_argument("--initrd", default=os.path.join(BUILD, "initrd.cpio"))
-    parser.add_argument("--program", default="/kselftest/procmap/procmap_bench",
+    parser.add_argument("--program", default="/kselftest/procmap/bench/procmap_bench",
                         help="the benchmark, in the initramfs")
     parser.add_argument("--part", choices=tuple(ACCEL), help="only this (default: both)")
     parser.add_argument("--select", action="append", default=[], metavar="PATTERN",

@@ -9,9 +9,9 @@
 #		counts instructions (vm.py --accel icount). With processors that the host gives and takes
 #		as it likes, they would judge the host.
 runner=/kselftest/run_kselftest.sh
-exact='procmap:procmap_beside_test|process_vm:process_vm_turns_test'
-racing='buildid_fuse|buildid_share|exit|files|fuzz|holes|oracle|stall|torture|writers|writers_flags'
-racing="procmap:procmap_($racing)|process_vm:process_vm_(adversary|exit|last|stall)"
+exact='procmap/wait:procmap_beside_test|process_vm:process_vm_turns_test'
+racing='procmap/fuzz:procmap_fuzz|procmap/(torture|wait):.*|procmap:.*_(oracle|writers|writers_flags)_test'
+racing="$racing|procmap/buildid:.*_(fuse|share)_test|process_vm:.*_(adversary|exit_test|last_test|stall_test)"
 
 all_but_exact() {
 	sh $runner --list | grep -vxE "$exact"
@@ -21,7 +21,7 @@ case ${1:-all} in
 all) tests=$(all_but_exact) ;;
 64) tests=$(all_but_exact | grep -v '_32$') ;;
 32) tests=$(all_but_exact | grep '_32$') ;;
-racing) tests=$(all_but_exact | grep -xE "($racing)(_test)?") ;;
+racing) tests=$(all_but_exact | grep -xE "$racing") ;;
 exact) tests=$(sh $runner --list | grep -xE "$exact") ;;
 *)
 	echo "usage: kselftest [64|32|racing|exact]" >&2

@@ -17,7 +17,8 @@ from git import Repo
 from kernel import CROSS, Kernel
 
 QEMU = os.path.join(ROOT, "workshop", "qemu")
-SELFTESTS = ("procmap", "process_vm")
+SELFTESTS = ("procmap", *(f"procmap/{name}" for name in ("bench", "buildid", "fuzz", "torture", "wait")),
+             "process_vm")
 
 
 def place(kernel, name):

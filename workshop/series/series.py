@@ -96,7 +96,7 @@ def load_series():
 
 
 def taken_files(base, there):
-    """{file: patch} of what a base takes; `directory/` stands for all below it that no line names."""
+    """{file: patch} of what a base takes; `directory/` is all that no line names closer."""
     name_of_series = "the series" if base == BASE else f"the series of {base}"
     taken, lines = {}, list(series_lines(base))
     for patch, listed in lines:
@@ -105,14 +105,14 @@ def taken_files(base, there):
                 raise Failure(f"{name} is named by two lines of {name_of_series}, "
                               f"{taken[name]} and {patch}")
             taken[name] = patch
-    for patch, listed in lines:
-        for directory in (name for name in listed if name[-1] == "/"):
-            found = sorted(name for name in there
-                           if name.startswith(directory) and name not in taken)
-            if not found:
-                raise Failure(f"{name_of_series} names {directory} ({patch}), and no tracked file "
-                              "of this repository is there that no other line names")
-            taken.update(dict.fromkeys(found, patch))
+    directories = [(name, patch) for patch, listed in lines for name in listed if name[-1] == "/"]
+    for directory, patch in sorted(directories, key=lambda pair: -len(pair[0])):
+        found = sorted(name for name in there
+                       if name.startswith(directory) and name not in taken)
+        if not found:
+            raise Failure(f"{name_of_series} names {directory} ({patch}), and no tracked file "
+                          "of this repository is there that no other line names")
+        taken.update(dict.fromkeys(found, patch))
     return taken
 
 

@@ -9,7 +9,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "../procmap/cgroup.h"
+#include "cgroup.h"
 #include "pvm_harness.h"
 
 /* Each processor may have charged some for a cgroup beforehand: in all less than MAX_AHEAD. */

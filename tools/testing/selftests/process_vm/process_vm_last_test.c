@@ -17,7 +17,7 @@
 #include <unistd.h>
 #include <linux/aio_abi.h>
 
-#include "../procmap/fuse_server.h"
+#include "fuse_server.h"
 #include "pvm_harness.h"
 
 /*

@@ -14,7 +14,7 @@
 #include <sys/uio.h>
 #include <linux/process_vm.h>
 
-#include "../procmap/procmap_util.h"
+#include "procmap_util.h"
 
 #define PVM_FLAGS	(PROCESS_VM_PIDFD | PROCESS_VM_NOWAIT)
 

@@ -9,7 +9,7 @@
 #ifndef SELFTEST_VICTIM_H
 #define SELFTEST_VICTIM_H
 
-#include "../procmap/fuse_server.h"
+#include "fuse_server.h"
 #include "pvm_util.h"
 
 /* What a victim's memory is filled with. */

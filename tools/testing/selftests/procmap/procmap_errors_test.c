@@ -25,7 +25,7 @@ FIXTURE_SETUP(errors)
 {
 	int memfd;
 
-	self->fd = procmap_open(0);
+	self->fd = maps_open(0);
 	ASSERT_LE(0, self->fd);
 	self->page = sysconf(_SC_PAGESIZE);
 	self->rw = mmap(NULL, 3 * self->page, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -346,7 +346,7 @@ TEST_F(errors, esrch_process_gone)
 	int fd;
 
 	ASSERT_EQ(0, procmap_child_start(&child, child_waits, NULL));
-	fd = procmap_open(child.pid);
+	fd = maps_open(child.pid);
 	ASSERT_LE(0, fd);
 	EXPECT_EQ(0, procmap_call(fd, &self->call));
 	ASSERT_EQ(0, procmap_child_finish(&child));

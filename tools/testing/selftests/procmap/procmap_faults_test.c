@@ -331,7 +331,7 @@ static int start_target(struct _test_data_faults *self)
 
 	if (ret)
 		return ret;
-	self->maps = procmap_open(self->child.pid);
+	self->maps = maps_open(self->child.pid);
 	self->pidfd = syscall(SYS_pidfd_open, self->child.pid, 0);
 	if (self->server.pid && posix_fadvise(self->fuse_fd, 0, 0, POSIX_FADV_DONTNEED))
 		return -EIO;

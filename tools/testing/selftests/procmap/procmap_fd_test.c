@@ -17,7 +17,7 @@
 FIXTURE(fd) {
 	struct procmap_child child;
 	int fd;
-	struct procmap_text text;
+	struct maps_text text;
 	struct procmap_call call;
 };
 
@@ -28,7 +28,7 @@ FIXTURE_SETUP(fd)
 
 FIXTURE_TEARDOWN(fd)
 {
-	procmap_text_free(&self->text);
+	maps_text_free(&self->text);
 	if (self->fd >= 0)
 		close(self->fd);
 }
@@ -65,7 +65,7 @@ static int waits(struct procmap_child *child, void *arg)
 
 static int sends_its_maps(struct procmap_child *child, void *arg)
 {
-	int fd = procmap_open(0);
+	int fd = maps_open(0);
 
 	if (!HOLDS(fd >= 0) || !HOLDS(!procmap_send_fd(child, fd)))
 		return 1;
@@ -81,7 +81,7 @@ TEST_F(fd, passed_over_a_socket)
 	self->fd = procmap_recv_fd(&self->child);
 	ASSERT_LE(0, self->fd);
 	ASSERT_EQ(0, procmap_recv(&self->child, &marker));
-	ASSERT_EQ(0, procmap_text_read_pid(self->child.pid, &self->text));
+	ASSERT_EQ(0, maps_text_read_pid(self->child.pid, &self->text));
 	EXPECT_EQ(0, procmap_ask(self->fd, marker, 0, &self->call));
 	EXPECT_EQ(marker, self->call.q.vma_start);
 	EXPECT_EQ(0, differences(self));
@@ -105,9 +105,9 @@ static int asks_for_its_parent(struct procmap_child *child, void *arg)
 
 TEST_F(fd, inherited_by_a_child)
 {
-	self->fd = procmap_open(0);
+	self->fd = maps_open(0);
 	ASSERT_LE(0, self->fd);
-	ASSERT_EQ(0, procmap_text_read(self->fd, &self->text));
+	ASSERT_EQ(0, maps_text_read(self->fd, &self->text));
 	ASSERT_EQ(0, procmap_child_start(&self->child, asks_for_its_parent, self));
 	EXPECT_EQ(0, procmap_child_wait(&self->child));
 }
@@ -125,7 +125,7 @@ static int asks_without_privileges(struct procmap_child *child, void *arg)
 	fd = procmap_recv_fd(child);
 	if (!HOLDS(fd >= 0) || !HOLDS(!procmap_recv(child, &marker)))
 		return 1;
-	if (!HOLDS(procmap_open(target->pid) == -EACCES))
+	if (!HOLDS(maps_open(target->pid) == -EACCES))
 		return 1;
 	if (!HOLDS(!procmap_ask(fd, marker, 0, &call)) || !HOLDS(call.q.vma_start == marker))
 		return 1;
@@ -134,7 +134,7 @@ static int asks_without_privileges(struct procmap_child *child, void *arg)
 
 static int hides(struct procmap_child *child, void *arg)
 {
-	int fd = procmap_open(0);
+	int fd = maps_open(0);
 
 	if (!HOLDS(fd >= 0) || !HOLDS(!procmap_send_fd(child, fd)) ||
 	    !HOLDS(!prctl(PR_SET_DUMPABLE, 0)))
@@ -162,14 +162,14 @@ TEST_F(fd, passed_to_somebody_who_may_not_open_it)
 static int asks_after_setuid(struct procmap_child *child, void *arg)
 {
 	const struct procmap_child *target = arg;
-	int fd = procmap_open(target->pid);
+	int fd = maps_open(target->pid);
 	struct procmap_call call;
 	__u64 marker;
 
 	if (!HOLDS(fd >= 0) || !HOLDS(!procmap_recv(child, &marker)) ||
 	    !HOLDS(!procmap_ask(fd, marker, 0, &call)))
 		return 1;
-	if (!HOLDS(!procmap_drop_root()) || !HOLDS(procmap_open(target->pid) == -EACCES))
+	if (!HOLDS(!procmap_drop_root()) || !HOLDS(maps_open(target->pid) == -EACCES))
 		return 1;
 	if (!HOLDS(!procmap_ask(fd, marker, 0, &call)) || !HOLDS(call.q.vma_start == marker))
 		return 1;
@@ -199,7 +199,7 @@ TEST_F(fd, opened_before_exit)
 
 	ASSERT_EQ(0, procmap_child_start(&self->child, waits, NULL));
 	ASSERT_EQ(0, procmap_recv(&self->child, &marker));
-	self->fd = procmap_open(self->child.pid);
+	self->fd = maps_open(self->child.pid);
 	ASSERT_LE(0, self->fd);
 	ASSERT_EQ(0, procmap_ask(self->fd, marker, 0, &self->call));
 	ASSERT_EQ(0, procmap_send(&self->child, 0));
@@ -219,7 +219,7 @@ TEST_F(fd, opened_before_kill)
 
 	ASSERT_EQ(0, procmap_child_start(&self->child, waits, NULL));
 	ASSERT_EQ(0, procmap_recv(&self->child, &marker));
-	self->fd = procmap_open(self->child.pid);
+	self->fd = maps_open(self->child.pid);
 	ASSERT_LE(0, self->fd);
 	EXPECT_EQ(256 + SIGKILL, procmap_child_kill(&self->child));
 	EXPECT_EQ(-ESRCH, procmap_ask(self->fd, marker, 0, &self->call));
@@ -227,7 +227,7 @@ TEST_F(fd, opened_before_kill)
 
 static int sends_its_maps_and_execs(struct procmap_child *child, void *arg)
 {
-	int fd = procmap_open(0);
+	int fd = maps_open(0);
 
 	if (!HOLDS(fd >= 0) || !HOLDS(!procmap_send_fd(child, fd)) ||
 	    !HOLDS(!procmap_sync(child)))
@@ -250,7 +250,7 @@ TEST_F(fd, opened_before_exec)
 	ASSERT_EQ(0, procmap_send(&self->child, 0));
 	ASSERT_EQ(0, procmap_sync(&self->child));
 	EXPECT_EQ(-ESRCH, procmap_ask(self->fd, 0, next, &self->call));
-	fd = procmap_open(self->child.pid);
+	fd = maps_open(self->child.pid);
 	ASSERT_LE(0, fd);
 	EXPECT_EQ(0, procmap_ask(fd, 0, next, &self->call));
 	close(fd);
@@ -267,7 +267,7 @@ static int leaves_its_memory(struct procmap_child *child, void *arg)
 {
 	static max_align_t stack[1024];
 	char *marker = map_marker();
-	int fd = procmap_open(0);
+	int fd = maps_open(0);
 	int pid;
 
 	(void)arg;
@@ -352,7 +352,7 @@ TEST_F(fd, of_a_thread)
 	ASSERT_NE(getpid(), thread.tid);
 	self->fd = open_thread(getpid(), thread.tid);
 	ASSERT_LE(0, self->fd);
-	ASSERT_EQ(0, procmap_text_read(self->fd, &self->text));
+	ASSERT_EQ(0, maps_text_read(self->fd, &self->text));
 	EXPECT_EQ(0, differences(self));
 	ASSERT_EQ(0, procmap_ask(self->fd, (unsigned long)self, 0, &self->call));
 	EXPECT_STREQ("[stack]", self->call.name);
@@ -379,7 +379,7 @@ TEST_F(fd, of_the_main_thread_of_another_process)
 	ASSERT_EQ(0, procmap_recv(&self->child, &marker));
 	self->fd = open_thread(self->child.pid, self->child.pid);
 	ASSERT_LE(0, self->fd);
-	ASSERT_EQ(0, procmap_text_read(self->fd, &self->text));
+	ASSERT_EQ(0, maps_text_read(self->fd, &self->text));
 	EXPECT_EQ(0, differences(self));
 	EXPECT_EQ(0, procmap_child_finish(&self->child));
 	EXPECT_EQ(-ESRCH, procmap_ask(self->fd, marker, 0, &self->call));
@@ -389,19 +389,19 @@ TEST_F(fd, of_thread_self)
 {
 	self->fd = open("/proc/thread-self/maps", O_RDONLY | O_CLOEXEC);
 	ASSERT_LE(0, self->fd);
-	ASSERT_EQ(0, procmap_text_read(self->fd, &self->text));
+	ASSERT_EQ(0, maps_text_read(self->fd, &self->text));
 	EXPECT_EQ(0, differences(self));
 }
 
 TEST_F(fd, duplicate)
 {
-	int fd = procmap_open(0);
+	int fd = maps_open(0);
 
 	ASSERT_LE(0, fd);
 	self->fd = dup(fd);
 	ASSERT_LE(0, self->fd);
 	ASSERT_EQ(0, close(fd));
-	ASSERT_EQ(0, procmap_text_read(self->fd, &self->text));
+	ASSERT_EQ(0, maps_text_read(self->fd, &self->text));
 	EXPECT_EQ(0, differences(self));
 }
 
@@ -437,7 +437,7 @@ TEST_F(fd, opened_as_a_path)
 static ssize_t read_between_queries(const struct _test_data_fd *self, char *buf, size_t size,
 				    size_t step)
 {
-	const struct procmap_text *text = &self->text;
+	const struct maps_text *text = &self->text;
 	struct procmap_call call;
 	size_t used = 0, turn = 0;
 	ssize_t got;
@@ -471,9 +471,9 @@ TEST_F(fd, text_and_queries_do_not_disturb_each_other)
 
 	ASSERT_EQ(0, procmap_child_exec(&self->child, "procmap_target"));
 	ASSERT_EQ(0, procmap_sync(&self->child));
-	self->fd = procmap_open(self->child.pid);
+	self->fd = maps_open(self->child.pid);
 	ASSERT_LE(0, self->fd);
-	ASSERT_EQ(0, procmap_text_read(self->fd, &self->text));
+	ASSERT_EQ(0, maps_text_read(self->fd, &self->text));
 	ASSERT_EQ(0, lseek(self->fd, 0, SEEK_SET));
 	while ((got = read(self->fd, plain + len, sizeof(plain) - len)) > 0)
 		len += got;
@@ -497,9 +497,9 @@ TEST_F(fd, queries_between_lseek_and_read)
 
 	ASSERT_EQ(0, procmap_child_exec(&self->child, "procmap_target"));
 	ASSERT_EQ(0, procmap_sync(&self->child));
-	self->fd = procmap_open(self->child.pid);
+	self->fd = maps_open(self->child.pid);
 	ASSERT_LE(0, self->fd);
-	ASSERT_EQ(0, procmap_text_read(self->fd, &self->text));
+	ASSERT_EQ(0, maps_text_read(self->fd, &self->text));
 	for (at = 0; at < 4096; at += 61) {
 		ASSERT_EQ(at, lseek(self->fd, at, SEEK_SET));
 		ASSERT_EQ(200, read(self->fd, plain, 200));

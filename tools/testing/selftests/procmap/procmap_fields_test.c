@@ -24,7 +24,7 @@ FIXTURE(fields) {
 FIXTURE_SETUP(fields)
 {
 	self->page = sysconf(_SC_PAGESIZE);
-	self->fd = procmap_open(0);
+	self->fd = maps_open(0);
 	ASSERT_LE(0, self->fd);
 	self->memfd = memfd_create("fields", MFD_CLOEXEC);
 	ASSERT_LE(0, self->memfd);
@@ -41,15 +41,15 @@ FIXTURE_TEARDOWN(fields)
 /* Ask for an address; the answer must also be what the text has there. */
 static int ask(struct _test_data_fields *self, const void *addr)
 {
-	struct procmap_text text;
-	int ret = procmap_text_read(self->fd, &text);
+	struct maps_text text;
+	int ret = maps_text_read(self->fd, &text);
 
 	if (ret)
 		return ret;
 	ret = procmap_ask(self->fd, (unsigned long)addr, 0, &self->call);
 	if (!ret)
 		ret = procmap_check(self->fd, &text, (unsigned long)addr, 0);
-	procmap_text_free(&text);
+	maps_text_free(&text);
 	return ret;
 }
 

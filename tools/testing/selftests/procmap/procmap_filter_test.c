@@ -9,33 +9,33 @@
 FIXTURE(filter) {
 	int fd;
 	struct procmap_zoo zoo;
-	struct procmap_text text;
+	struct maps_text text;
 	struct procmap_call call;
 };
 
 FIXTURE_SETUP(filter)
 {
 	ASSERT_EQ(0, procmap_zoo_map(&self->zoo));
-	self->fd = procmap_open(0);
+	self->fd = maps_open(0);
 	ASSERT_LE(0, self->fd);
-	ASSERT_EQ(0, procmap_text_read(self->fd, &self->text));
+	ASSERT_EQ(0, maps_text_read(self->fd, &self->text));
 }
 
 FIXTURE_TEARDOWN(filter)
 {
-	procmap_text_free(&self->text);
+	maps_text_free(&self->text);
 	close(self->fd);
 }
 
 /* Lines of the zoo that have, of the properties in @mask, those in @want and no others. */
-static size_t count(const struct procmap_text *text, const struct procmap_zoo *zoo, __u64 mask,
+static size_t count(const struct maps_text *text, const struct procmap_zoo *zoo, __u64 mask,
 		    __u64 want)
 {
 	unsigned long base = (unsigned long)zoo->base;
 	size_t i, nr = 0;
 
 	for (i = 0; i < text->nr; i++) {
-		const struct procmap_vma *vma = &text->vma[i];
+		const struct maps_vma *vma = &text->vma[i];
 		__u64 has = vma->flags | (vma->inode ? PROCMAP_QUERY_FILE_BACKED_VMA : 0);
 
 		if (vma->start >= base && vma->end <= base + zoo->size && (has & mask) == want)
@@ -82,7 +82,7 @@ TEST_F(filter, all_combinations_equal_the_oracle)
  * A walk from address to address sees exactly the VMAs that match, in order.
  * Returns their number, or -errno of the query that went wrong.
  */
-static ssize_t walk(int fd, const struct procmap_text *text, __u64 filter)
+static ssize_t walk(int fd, const struct maps_text *text, __u64 filter)
 {
 	struct procmap_call call;
 	__u64 addr = 0;
@@ -90,7 +90,7 @@ static ssize_t walk(int fd, const struct procmap_text *text, __u64 filter)
 	int ret;
 
 	for (;;) {
-		const struct procmap_vma *vma;
+		const struct maps_vma *vma;
 
 		filter |= PROCMAP_QUERY_COVERING_OR_NEXT_VMA;
 		ret = procmap_ask(fd, addr, filter, &call);
@@ -98,7 +98,7 @@ static ssize_t walk(int fd, const struct procmap_text *text, __u64 filter)
 			return nr;
 		if (ret)
 			return ret;
-		vma = procmap_text_match(text, addr, filter);
+		vma = maps_text_match(text, addr, filter);
 		if (!vma || procmap_differs(vma, &call))
 			return -EUCLEAN;
 		addr = call.q.vma_end;
@@ -133,7 +133,7 @@ FIXTURE(single) {
 
 FIXTURE_SETUP(single)
 {
-	self->fd = procmap_open(0);
+	self->fd = maps_open(0);
 	ASSERT_LE(0, self->fd);
 	self->page = sysconf(_SC_PAGESIZE);
 	self->area = mmap(NULL, 4 * self->page, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);

@@ -61,12 +61,12 @@ FIXTURE_TEARDOWN(file)
 /* @addr has the name @want, and the line of the text says the same. */
 static bool has_name(const void *addr, const char *want)
 {
-	struct procmap_text text;
+	struct maps_text text;
 	struct procmap_call call;
-	int fd = procmap_open(0);
+	int fd = maps_open(0);
 	bool ret = false;
 
-	if (fd < 0 || procmap_text_read(fd, &text))
+	if (fd < 0 || maps_text_read(fd, &text))
 		return false;
 	if (!procmap_check(fd, &text, (unsigned long)addr, 0) &&
 	    !procmap_ask(fd, (unsigned long)addr, 0, &call)) {
@@ -76,7 +76,7 @@ static bool has_name(const void *addr, const char *want)
 		if (!ret)
 			fprintf(stderr, "# name is '%.200s', not '%.200s'\n", name, want);
 	}
-	procmap_text_free(&text);
+	maps_text_free(&text);
 	close(fd);
 	return ret;
 }
@@ -129,7 +129,7 @@ TEST_F(file, hard_link)
 TEST_F(file, name_of_every_size_of_buffer)
 {
 	size_t need = strlen(self->path) + 1;
-	int fd = procmap_open(0);
+	int fd = maps_open(0);
 	size_t size;
 
 	ASSERT_LE(0, fd);
@@ -149,7 +149,7 @@ TEST_F(file, name_of_every_size_of_buffer)
 /* Without a buffer for it, the name is not written, and not missed. */
 TEST_F(file, no_buffer)
 {
-	int fd = procmap_open(0);
+	int fd = maps_open(0);
 
 	ASSERT_LE(0, fd);
 	procmap_call_init(&self->call, (unsigned long)self->map, 0);
@@ -182,16 +182,16 @@ static int enter_root(const char *root)
 static int reads_from_root(struct procmap_child *child, void *arg)
 {
 	const struct rooted *rooted = arg;
-	struct procmap_text text;
+	struct maps_text text;
 	struct procmap_call call;
-	int fd = procmap_open(0);
+	int fd = maps_open(0);
 
 	(void)child;
 	if (enter_root(rooted->root))
 		return ROOT_REFUSED;
 	if (!HOLDS(!procmap_ask(fd, (unsigned long)rooted->addr, 0, &call)) ||
 	    !HOLDS(!strcmp(call.name, rooted->want)) ||
-	    !HOLDS(!procmap_text_read(fd, &text)) ||
+	    !HOLDS(!maps_text_read(fd, &text)) ||
 	    !HOLDS(!procmap_check(fd, &text, (unsigned long)rooted->addr, 0)) ||
 	    !HOLDS(!procmap_check(fd, &text, (unsigned long)rooted->outside, 0)))
 		return 1;
@@ -218,7 +218,7 @@ TEST_F(file, path_from_the_root_of_the_reader)
 static int sends_its_maps(struct procmap_child *child, void *arg)
 {
 	const struct rooted *rooted = arg;
-	int fd = procmap_open(0);
+	int fd = maps_open(0);
 
 	if (enter_root(rooted->root))
 		return ROOT_REFUSED;
@@ -300,16 +300,16 @@ TEST_F(memory, vdso)
 
 TEST_F(memory, vvar)
 {
-	struct procmap_text text;
+	struct maps_text text;
 	unsigned long addr = 0;
 	size_t i;
 
-	ASSERT_EQ(0, procmap_text_read_pid(0, &text));
+	ASSERT_EQ(0, maps_text_read_pid(0, &text));
 	for (i = 0; i < text.nr; i++) {
 		if (!strcmp(text.vma[i].name, "[vvar]"))
 			addr = text.vma[i].start;
 	}
-	procmap_text_free(&text);
+	maps_text_free(&text);
 	ASSERT_NE(0, addr)
 		TH_LOG("the text has no [vvar]");
 	EXPECT_TRUE(has_name((void *)addr, "[vvar]"));
@@ -418,7 +418,7 @@ TEST_F(memory, heap_goes_before_anonymous_name)
 TEST_F(memory, anonymous_name_of_every_size_of_buffer)
 {
 	struct procmap_call call;
-	int fd = procmap_open(0);
+	int fd = maps_open(0);
 	size_t size;
 
 	ASSERT_LE(0, fd);
@@ -436,7 +436,7 @@ TEST_F(memory, anonymous_name_of_every_size_of_buffer)
 TEST_F(memory, special_name_of_every_size_of_buffer)
 {
 	struct procmap_call call;
-	int fd = procmap_open(0);
+	int fd = maps_open(0);
 	size_t size;
 
 	ASSERT_LE(0, fd);
@@ -504,14 +504,14 @@ FIXTURE_TEARDOWN(deep)
 
 TEST_F(deep, the_text_shows_the_whole_path)
 {
-	struct procmap_text text;
-	const struct procmap_vma *vma;
+	struct maps_text text;
+	const struct maps_vma *vma;
 
-	ASSERT_EQ(0, procmap_text_read_pid(0, &text));
-	vma = procmap_text_match(&text, (unsigned long)self->map, 0);
+	ASSERT_EQ(0, maps_text_read_pid(0, &text));
+	vma = maps_text_match(&text, (unsigned long)self->map, 0);
 	ASSERT_TRUE(!!vma);
 	EXPECT_STREQ(self->path, vma->name);
-	procmap_text_free(&text);
+	maps_text_free(&text);
 }
 
 /* Whatever the buffer, and with nothing written. */
@@ -519,7 +519,7 @@ static void expect_too_long(struct __test_metadata *_metadata, const char *map)
 {
 	static const size_t sizes[] = { 1, 256, PATH_MAX, PROCMAP_NAME_ROOM };
 	struct procmap_call call;
-	int i, fd = procmap_open(0);
+	int i, fd = maps_open(0);
 
 	ASSERT_LE(0, fd);
 	for (i = 0; i < ARRAY_SIZE(sizes); i++) {
@@ -572,7 +572,7 @@ TEST_F(deep, the_longest_path_fits_exactly_and_in_no_buffer_one_short)
 	char path[PATH_MAX + NAME_MAX];
 	char *map = map_path_of(self, longest, path);
 	struct procmap_call call;
-	int fd = procmap_open(0);
+	int fd = maps_open(0);
 
 	ASSERT_NE((long)MAP_FAILED, (long)map);
 	ASSERT_LE(0, fd);

@@ -16,7 +16,7 @@
 FIXTURE(oracle) {
 	struct procmap_child child;
 	int fd;
-	struct procmap_text text;
+	struct maps_text text;
 };
 
 FIXTURE_VARIANT(oracle) {
@@ -65,15 +65,15 @@ FIXTURE_SETUP(oracle)
 	ASSERT_EQ(0, ret);
 	if (self->child.pid)
 		ASSERT_EQ(0, procmap_sync(&self->child));
-	self->fd = procmap_open(self->child.pid);
+	self->fd = maps_open(self->child.pid);
 	ASSERT_LE(0, self->fd);
-	ASSERT_EQ(0, procmap_text_read(self->fd, &self->text));
+	ASSERT_EQ(0, maps_text_read(self->fd, &self->text));
 	ASSERT_LT(48, self->text.nr);
 }
 
 FIXTURE_TEARDOWN(oracle)
 {
-	procmap_text_free(&self->text);
+	maps_text_free(&self->text);
 	close(self->fd);
 	if (self->child.pid)
 		EXPECT_EQ(0, procmap_child_finish(&self->child));
@@ -96,7 +96,7 @@ static size_t check_range(const struct _test_data_oracle *self, __u64 from, __u6
 
 static size_t check_vma(const struct _test_data_oracle *self, size_t i, __u64 max_flags)
 {
-	const struct procmap_vma *vma = &self->text.vma[i];
+	const struct maps_vma *vma = &self->text.vma[i];
 
 	return check_range(self, vma->start, vma->end - 1, max_flags);
 }
@@ -166,15 +166,15 @@ FIXTURE(many) {
 FIXTURE_SETUP(many)
 {
 	ASSERT_EQ(0, procmap_zoo_map_many(&self->zoo, MIN_MANY, MAX_MANY));
-	self->oracle.fd = procmap_open(0);
+	self->oracle.fd = maps_open(0);
 	ASSERT_LE(0, self->oracle.fd);
-	ASSERT_EQ(0, procmap_text_read(self->oracle.fd, &self->oracle.text));
+	ASSERT_EQ(0, maps_text_read(self->oracle.fd, &self->oracle.text));
 	ASSERT_LT(self->zoo.nr, self->oracle.text.nr);
 }
 
 FIXTURE_TEARDOWN(many)
 {
-	procmap_text_free(&self->oracle.text);
+	maps_text_free(&self->oracle.text);
 	close(self->oracle.fd);
 }
 

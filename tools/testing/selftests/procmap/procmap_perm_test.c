@@ -59,7 +59,7 @@ static int opens(struct procmap_child *child, void *arg)
 	(void)child;
 	if (!HOLDS(!procmap_drop_root()))
 		return 1;
-	fd = procmap_open(target->pid);
+	fd = maps_open(target->pid);
 	if (fd < 0)
 		return -fd;
 	return procmap_ask(fd, 0, PROCMAP_QUERY_COVERING_OR_NEXT_VMA, &call) ? 1 : 0;
@@ -101,7 +101,7 @@ TEST_F(perm, root_may_open_what_is_not_dumpable)
 	ASSERT_EQ(0, procmap_child_start(&self->target, changes_dumpable, NULL));
 	ASSERT_EQ(0, procmap_sync(&self->target));
 	ASSERT_EQ(0, set_dumpable(&self->target, 0));
-	self->fd = procmap_open(self->target.pid);
+	self->fd = maps_open(self->target.pid);
 	ASSERT_LE(0, self->fd);
 	EXPECT_EQ(0, procmap_ask(self->fd, 0, PROCMAP_QUERY_COVERING_OR_NEXT_VMA, &self->call));
 	ASSERT_EQ(0, procmap_send(&self->target, 2));
@@ -113,16 +113,16 @@ static int keeps_its_descriptor(struct procmap_child *child, void *arg)
 {
 	const struct procmap_child *target = arg;
 	struct procmap_call call;
-	struct procmap_text text;
+	struct maps_text text;
 	int fd;
 
 	if (!HOLDS(!procmap_drop_root()))
 		return 1;
-	fd = procmap_open(target->pid);
+	fd = maps_open(target->pid);
 	if (!HOLDS(fd >= 0) || !HOLDS(!procmap_send(child, 0)) || !HOLDS(!procmap_sync(child)))
 		return 1;
-	if (!HOLDS(procmap_open(target->pid) == -EACCES) ||
-	    !HOLDS(!procmap_text_read(fd, &text)) ||
+	if (!HOLDS(maps_open(target->pid) == -EACCES) ||
+	    !HOLDS(!maps_text_read(fd, &text)) ||
 	    !HOLDS(!procmap_ask(fd, text.vma[0].start, 0, &call)) ||
 	    !HOLDS(!procmap_differs(&text.vma[0], &call)))
 		return 1;
@@ -173,7 +173,7 @@ static void check_no_memory(struct __test_metadata *_metadata, struct _test_data
 {
 	char byte;
 
-	self->fd = procmap_open(pid);
+	self->fd = maps_open(pid);
 	ASSERT_LE(0, self->fd);
 	EXPECT_EQ(0, read(self->fd, &byte, 1));
 	EXPECT_EQ(-ESRCH, procmap_ask(self->fd, 0, 0, &self->call));
@@ -226,7 +226,7 @@ TEST_F(perm, process_gone_is_enoent)
 {
 	ASSERT_EQ(0, procmap_child_start(&self->target, ends, NULL));
 	ASSERT_EQ(0, procmap_child_wait(&self->target));
-	EXPECT_EQ(-ENOENT, procmap_open(self->target.pid));
+	EXPECT_EQ(-ENOENT, maps_open(self->target.pid));
 }
 
 TEST_HARNESS_MAIN

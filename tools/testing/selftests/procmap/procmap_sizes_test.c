@@ -22,7 +22,7 @@ FIXTURE_SETUP(sizes)
 {
 	struct procmap_call call;
 
-	self->fd = procmap_open(0);
+	self->fd = maps_open(0);
 	ASSERT_LE(0, self->fd);
 	self->page = sysconf(_SC_PAGESIZE);
 	self->room = mmap(NULL, 3 * self->page, PROT_READ | PROT_WRITE,

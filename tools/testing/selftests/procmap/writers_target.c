@@ -9,12 +9,12 @@
 /* What the child gets back when the look failed; else the number of VMAs in its area. */
 #define LOOK_FAILED	(~0ULL)
 
-static bool in_area(const struct procmap_vma *vma)
+static bool in_area(const struct maps_vma *vma)
 {
 	return vma->start < WRITERS_AREA + WRITERS_SIZE && vma->end > WRITERS_AREA;
 }
 
-static bool same_answer(const struct procmap_vma *vma, const struct procmap_call *call)
+static bool same_answer(const struct maps_vma *vma, const struct procmap_call *call)
 {
 	const char *wrong = procmap_differs(vma, call);
 
@@ -25,14 +25,14 @@ static bool same_answer(const struct procmap_vma *vma, const struct procmap_call
 }
 
 /* Every VMA by a walk and by its last byte, every hole by its first. */
-static bool all_equal(int fd, const struct procmap_text *text)
+static bool all_equal(int fd, const struct maps_text *text)
 {
 	struct procmap_call call;
 	__u64 addr = 0;
 	size_t i;
 
 	for (i = 0; i < text->nr; i++) {
-		const struct procmap_vma *vma = &text->vma[i];
+		const struct maps_vma *vma = &text->vma[i];
 
 		if (procmap_ask(fd, addr, PROCMAP_QUERY_COVERING_OR_NEXT_VMA, &call) ||
 		    !same_answer(vma, &call))
@@ -49,14 +49,14 @@ static bool all_equal(int fd, const struct procmap_text *text)
 /* The number of VMAs in the area, or LOOK_FAILED. */
 static __u64 look(pid_t pid)
 {
-	int fd = procmap_open(pid);
-	struct procmap_text text;
+	int fd = maps_open(pid);
+	struct maps_text text;
 	__u64 nr = 0;
 	size_t i;
 
 	if (fd < 0)
 		return LOOK_FAILED;
-	if (procmap_text_read(fd, &text)) {
+	if (maps_text_read(fd, &text)) {
 		close(fd);
 		return LOOK_FAILED;
 	}
@@ -64,7 +64,7 @@ static __u64 look(pid_t pid)
 		nr += in_area(&text.vma[i]);
 	if (!all_equal(fd, &text))
 		nr = LOOK_FAILED;
-	procmap_text_free(&text);
+	maps_text_free(&text);
 	close(fd);
 	return nr;
 }

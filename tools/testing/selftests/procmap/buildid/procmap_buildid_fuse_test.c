@@ -1,0 +1,501 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Build IDs of files whose pages are not in the page cache, or cannot be had:
+ * they are on a FUSE server that counts what is asked for, and may not answer.
+ */
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <time.h>
+
+#include "cgroup.h"
+#include "elf_image.h"
+#include "fuse_server.h"
+#include "procmap_harness.h"
+#include "stall.h"
+
+/* What must come, comes within this; what must not is waited for that long. */
+#define SOON_MS		15000
+#define NEVER_MS	1000
+/* The end of a killed process on a slow machine; the server would never answer. */
+#define PROMPTLY_MS	5000
+
+#define PAGES		4
+#define PAGE		4096
+#define SHA1_SIZE	20
+
+enum { FILE_STALLED, FILE_HEALTHY, NR_FILES };
+
+static void __attribute__((constructor)) fuse_require(void)
+{
+	const char *lacking = fuse_server_lacking();
+
+	if (lacking)
+		ksft_exit_skip("%s\n", lacking);
+}
+
+/**
+ * struct fuse_file - a file of the server
+ * @image: what its first page contains
+ * @fd: kept open: opening again would wait for an abandoned read
+ * @map: all of it; never touched
+ */
+struct fuse_file {
+	struct elf_image image;
+	int fd;
+	char *map;
+};
+
+FIXTURE(fuse) {
+	struct fuse_server server;
+	struct fuse_file file[NR_FILES];
+	int maps;
+};
+
+FIXTURE_SETUP(fuse)
+{
+	static char data[NR_FILES][PAGES * PAGE];
+	struct fuse_server_file files[NR_FILES];
+	unsigned int i;
+
+	for (i = 0; i < NR_FILES; i++) {
+		elf_image_make(&self->file[i].image, true, SHA1_SIZE, 50 + i);
+		memcpy(data[i], self->file[i].image.data, ELF_IMAGE_SIZE);
+		files[i] = (struct fuse_server_file){ .data = data[i], .size = sizeof(data[i]) };
+	}
+	ASSERT_EQ(0, fuse_server_start(&self->server, files, NR_FILES));
+	for (i = 0; i < NR_FILES; i++) {
+		struct fuse_file *file = &self->file[i];
+
+		file->fd = fuse_server_open(&self->server, i, O_RDONLY);
+		ASSERT_LE(0, file->fd);
+		file->map = mmap(NULL, PAGES * PAGE, PROT_READ, MAP_PRIVATE, file->fd, 0);
+		ASSERT_NE((long)MAP_FAILED, (long)file->map);
+	}
+	self->maps = maps_open(0);
+	ASSERT_LE(0, self->maps);
+}
+
+/* With the server ends whatever still waits for it. */
+FIXTURE_TEARDOWN(fuse)
+{
+	fuse_server_stop(&self->server);
+}
+
+/* The length of the build ID of a file's mapping, if it is the right one; else -errno. */
+static int id_size(int maps, const struct fuse_file *file)
+{
+	struct procmap_call call;
+	int ret = procmap_ask(maps, (unsigned long)file->map, 0, &call);
+
+	if (ret)
+		return ret;
+	if (call.q.build_id_size && memcmp(call.build_id, file->image.id, SHA1_SIZE))
+		return -EUCLEAN;
+	return call.q.build_id_size;
+}
+
+/* How many pages of the file are in the page cache; -errno. */
+static int cached(const struct fuse_file *file)
+{
+	unsigned char page[PAGES];
+	int i, nr = 0;
+
+	if (mincore(file->map, PAGES * PAGE, page))
+		return -errno;
+	for (i = 0; i < PAGES; i++)
+		nr += page[i] & 1;
+	return nr;
+}
+
+TEST_F(fuse, a_file_that_is_not_cached_takes_one_read)
+{
+	struct fuse_file *file = &self->file[FILE_HEALTHY];
+	int i;
+
+	for (i = 1; i <= 3; i++) {
+		ASSERT_EQ(0, cached(file));
+		EXPECT_EQ(SHA1_SIZE, id_size(self->maps, file));
+		EXPECT_EQ(i, fuse_server_count(&self->server, FILE_HEALTHY, FUSE_READ));
+		EXPECT_EQ(1, cached(file));
+		/* Now it is there. */
+		EXPECT_EQ(SHA1_SIZE, id_size(self->maps, file));
+		EXPECT_EQ(i, fuse_server_count(&self->server, FILE_HEALTHY, FUSE_READ));
+		ASSERT_EQ(0, posix_fadvise(file->fd, 0, 0, POSIX_FADV_DONTNEED));
+	}
+}
+
+TEST_F(fuse, a_file_that_is_closed_is_read)
+{
+	struct fuse_file *file = &self->file[FILE_HEALTHY];
+
+	ASSERT_EQ(0, close(file->fd));
+	EXPECT_EQ(0, fuse_server_count(&self->server, FILE_HEALTHY, FUSE_READ));
+	EXPECT_EQ(SHA1_SIZE, id_size(self->maps, file));
+	EXPECT_EQ(1, fuse_server_count(&self->server, FILE_HEALTHY, FUSE_READ));
+}
+
+/* What cannot be read has no build ID, until it can be read. No error of a server is a signal. */
+TEST_F(fuse, a_read_that_fails)
+{
+	const int errors[] = { EIO, EINTR, ENOMEM, EAGAIN };
+	struct fuse_file *file = &self->file[FILE_HEALTHY];
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(errors); i++) {
+		int ret;
+
+		ASSERT_EQ(0, fuse_server_fail(&self->server, FILE_HEALTHY, FUSE_READ, 1,
+					      errors[i]));
+		ret = id_size(self->maps, file);
+		EXPECT_EQ(errors[i] == ENOMEM ? -ENOMEM : 0, ret)
+			TH_LOG("READ failed with %d", errors[i]);
+		EXPECT_EQ(SHA1_SIZE, id_size(self->maps, file));
+		ASSERT_EQ(0, posix_fadvise(file->fd, 0, 0, POSIX_FADV_DONTNEED));
+	}
+}
+
+#define WRONG	255
+
+/* A process that asks for the build ID of a file, and holds none of @nr_held itself. */
+struct asker {
+	struct procmap_child child;
+	int maps;
+	const struct fuse_file *file;
+	const struct fuse_file *held;
+	unsigned int nr_held;
+};
+
+static void nothing(int sig)
+{
+}
+
+/* Exits with the length of the build ID. */
+static int asks(struct procmap_child *child, void *arg)
+{
+	const struct asker *asker = arg;
+	struct sigaction action = { .sa_handler = nothing };
+	unsigned int i;
+	int size;
+
+	if (!HOLDS(!sigaction(SIGUSR1, &action, NULL)))
+		return WRONG;
+	/* Closing tells the server, which need not be there any more. */
+	for (i = 0; i < asker->nr_held; i++) {
+		close(asker->held[i].fd);
+		munmap(asker->held[i].map, PAGE);
+	}
+	size = id_size(asker->maps, asker->file);
+	return HOLDS(size >= 0) ? size : WRONG;
+}
+
+static int start_asker(struct asker *asker, int maps, const struct fuse_file *file)
+{
+	asker->maps = maps;
+	asker->file = file;
+	return procmap_child_start(&asker->child, asks, asker);
+}
+
+/* Has the process ended within this time? */
+static bool ends(const struct asker *asker, int timeout_ms)
+{
+	struct pollfd fd = { .fd = asker->child.sock, .events = POLLIN };
+
+	return poll(&fd, 1, timeout_ms) == 1;
+}
+
+/* Its exit status, as procmap_child_wait(); -ETIMEDOUT: SIGKILL did not end it. */
+static int kill_asker(struct asker *asker)
+{
+	if (kill(asker->child.pid, SIGKILL))
+		return -errno;
+	return ends(asker, PROMPTLY_MS) ? procmap_child_wait(&asker->child) : -ETIMEDOUT;
+}
+
+TEST_F_TIMEOUT(fuse, a_stalled_server_holds_up_nobody_who_is_killed, 120)
+{
+	struct fuse_file *file = &self->file[FILE_STALLED];
+	struct asker first = {}, second = {}, healthy = {};
+
+	ASSERT_EQ(0, fuse_server_stall(&self->server, FILE_STALLED, FUSE_READ));
+	ASSERT_EQ(0, start_asker(&first, self->maps, file));
+	ASSERT_EQ(0, fuse_server_wait_held(&self->server, FILE_STALLED, FUSE_READ, SOON_MS,
+					   NULL));
+	EXPECT_FALSE(ends(&first, NEVER_MS));
+	EXPECT_EQ(256 + SIGKILL, kill_asker(&first));
+
+	/* The page stays locked by the read that was left behind: that is nobody else's fault. */
+	ASSERT_EQ(0, start_asker(&second, self->maps, file));
+	EXPECT_FALSE(ends(&second, NEVER_MS));
+	ASSERT_EQ(0, start_asker(&healthy, self->maps, &self->file[FILE_HEALTHY]));
+	ASSERT_TRUE(ends(&healthy, SOON_MS));
+	EXPECT_EQ(SHA1_SIZE, procmap_child_wait(&healthy.child));
+	EXPECT_EQ(256 + SIGKILL, kill_asker(&second));
+
+	/* What it brings in the end is of use. */
+	ASSERT_EQ(0, fuse_server_release(&self->server, FILE_STALLED, FUSE_READ));
+	EXPECT_EQ(SHA1_SIZE, id_size(self->maps, file));
+	EXPECT_EQ(1, fuse_server_count(&self->server, FILE_STALLED, FUSE_READ));
+}
+
+TEST_F_TIMEOUT(fuse, a_signal_that_does_not_kill_is_not_an_answer, 120)
+{
+	struct asker asker = {};
+
+	ASSERT_EQ(0, fuse_server_stall(&self->server, FILE_STALLED, FUSE_READ));
+	ASSERT_EQ(0, start_asker(&asker, self->maps, &self->file[FILE_STALLED]));
+	ASSERT_EQ(0, fuse_server_wait_held(&self->server, FILE_STALLED, FUSE_READ, SOON_MS,
+					   NULL));
+	ASSERT_EQ(0, kill(asker.child.pid, SIGUSR1));
+	EXPECT_FALSE(ends(&asker, NEVER_MS));
+	ASSERT_EQ(0, fuse_server_release(&self->server, FILE_STALLED, FUSE_READ));
+	ASSERT_TRUE(ends(&asker, SOON_MS));
+	EXPECT_EQ(SHA1_SIZE, procmap_child_wait(&asker.child));
+}
+
+/* Only who asks for the build ID waits for the file. */
+TEST_F_TIMEOUT(fuse, a_query_without_build_id_reads_nothing, 120)
+{
+	struct procmap_call call;
+
+	ASSERT_EQ(0, fuse_server_stall(&self->server, FILE_STALLED, FUSE_READ));
+	procmap_call_init(&call, (unsigned long)self->file[FILE_STALLED].map, 0);
+	call.q.build_id_size = 0;
+	call.q.build_id_addr = 0;
+	ASSERT_EQ(0, procmap_call(self->maps, &call));
+	EXPECT_EQ(0, call.q.build_id_size);
+	EXPECT_EQ(0, fuse_server_count(&self->server, FILE_STALLED, FUSE_READ));
+}
+
+TEST_F_TIMEOUT(fuse, a_server_that_dies_ends_the_wait, 120)
+{
+	struct fuse_file *file = &self->file[FILE_STALLED];
+	struct asker asker = {};
+
+	ASSERT_EQ(0, fuse_server_stall(&self->server, FILE_STALLED, FUSE_READ));
+	ASSERT_EQ(0, start_asker(&asker, self->maps, file));
+	ASSERT_EQ(0, fuse_server_wait_held(&self->server, FILE_STALLED, FUSE_READ, SOON_MS,
+					   NULL));
+	ASSERT_EQ(0, kill(self->server.pid, SIGKILL));
+	ASSERT_TRUE(ends(&asker, SOON_MS));
+	EXPECT_EQ(0, procmap_child_wait(&asker.child));
+	EXPECT_EQ(0, id_size(self->maps, file));
+}
+
+/* Reads of one file system that are in workers at a time; see lib/buildid_queue.c. */
+#define SHARE		4
+#define NR_CROWD	(SHARE + 4)
+/* When that many have not been answered for so long, others do not wait any more. */
+#define PATIENCE_MS	5000
+
+FIXTURE(crowd) {
+	struct fuse_server server;
+	struct fuse_file file[NR_CROWD];
+	struct asker asker[NR_CROWD];
+	__u64 since;
+	int maps;
+};
+
+/* One asker for each file of a server that answers none of them. */
+FIXTURE_SETUP(crowd)
+{
+	static char data[NR_CROWD][PAGE];
+	struct fuse_server_file files[NR_CROWD];
+	unsigned int i;
+
+	for (i = 0; i < NR_CROWD; i++) {
+		elf_image_make(&self->file[i].image, true, SHA1_SIZE, 50 + i);
+		memcpy(data[i], self->file[i].image.data, ELF_IMAGE_SIZE);
+		files[i] = (struct fuse_server_file){ .data = data[i], .size = PAGE };
+	}
+	ASSERT_EQ(0, fuse_server_start(&self->server, files, NR_CROWD));
+	for (i = 0; i < NR_CROWD; i++) {
+		self->file[i].fd = fuse_server_open(&self->server, i, O_RDONLY);
+		ASSERT_LE(0, self->file[i].fd);
+		self->file[i].map = mmap(NULL, PAGE, PROT_READ, MAP_PRIVATE, self->file[i].fd, 0);
+		ASSERT_NE((long)MAP_FAILED, (long)self->file[i].map);
+		ASSERT_EQ(0, fuse_server_stall(&self->server, i, FUSE_READ));
+	}
+	self->maps = maps_open(0);
+	ASSERT_LE(0, self->maps);
+	self->since = stall_now_ns();
+	for (i = 0; i < NR_CROWD; i++) {
+		self->asker[i] = (struct asker){ .held = self->file, .nr_held = NR_CROWD };
+		ASSERT_EQ(0, start_asker(&self->asker[i], self->maps, &self->file[i]));
+	}
+}
+
+FIXTURE_TEARDOWN(crowd)
+{
+	fuse_server_stop(&self->server);
+}
+
+static bool reads(struct fuse_server *server, unsigned int file)
+{
+	return fuse_server_count(server, file, FUSE_READ) == 1;
+}
+
+static unsigned int all_reads(struct fuse_server *server)
+{
+	unsigned int i, nr = 0;
+
+	for (i = 0; i < NR_CROWD; i++)
+		nr += reads(server, i);
+	return nr;
+}
+
+static bool wait_for_reads(struct fuse_server *server, unsigned int nr)
+{
+	int ms;
+
+	for (ms = 0; ms < SOON_MS && all_reads(server) < nr; ms += 10)
+		usleep(10000);
+	return all_reads(server) == nr;
+}
+
+/* Kills who waits for his turn, or who is read. */
+static unsigned int kill_askers(struct asker *askers, struct fuse_server *server, bool read)
+{
+	unsigned int i, killed = 0;
+
+	for (i = 0; i < NR_CROWD; i++)
+		if (reads(server, i) == read)
+			killed += kill_asker(&askers[i]) == 256 + SIGKILL;
+	return killed;
+}
+
+TEST_F_TIMEOUT(crowd, of_one_file_system_a_share_is_read_and_the_rest_waits_killably, 120)
+{
+	unsigned int i;
+
+	ASSERT_TRUE(wait_for_reads(&self->server, SHARE));
+	usleep(NEVER_MS * 1000);
+	EXPECT_EQ(SHARE, all_reads(&self->server));
+	for (i = 0; i < NR_CROWD; i++)
+		EXPECT_FALSE(ends(&self->asker[i], 0));
+	EXPECT_EQ(NR_CROWD - SHARE, kill_askers(self->asker, &self->server, false));
+	/* Nor does one of those that are read keep whoever asked from being killed. */
+	EXPECT_EQ(SHARE, kill_askers(self->asker, &self->server, true));
+	EXPECT_EQ(SHARE, all_reads(&self->server));
+}
+
+/* It does not answer: who waits for his turn need not wait any longer. */
+TEST_F_TIMEOUT(crowd, who_waits_in_vain_is_told, 120)
+{
+	unsigned int i;
+
+	ASSERT_TRUE(wait_for_reads(&self->server, SHARE));
+	usleep(PATIENCE_MS * 1000);
+	for (i = 0; i < NR_CROWD; i++) {
+		if (reads(&self->server, i)) {
+			EXPECT_FALSE(ends(&self->asker[i], 0));
+			continue;
+		}
+		ASSERT_TRUE(ends(&self->asker[i], SOON_MS));
+		EXPECT_EQ(0, procmap_child_wait(&self->asker[i].child));
+	}
+	/* Nor does anybody else, until it does answer. */
+	EXPECT_EQ(0, id_size(self->maps, &self->file[0]));
+	EXPECT_EQ(SHARE, all_reads(&self->server));
+	for (i = 0; i < NR_CROWD; i++)
+		ASSERT_EQ(0, fuse_server_release(&self->server, i, FUSE_READ));
+	for (i = 0; i < NR_CROWD; i++)
+		if (reads(&self->server, i))
+			EXPECT_EQ(SHA1_SIZE, procmap_child_wait(&self->asker[i].child));
+	for (i = 0; i < NR_CROWD; i++)
+		EXPECT_EQ(SHA1_SIZE, id_size(self->maps, &self->file[i]));
+}
+
+/* The last reference to a file: a worker closes it in its turn, its asker need not live on. */
+TEST_F_TIMEOUT(crowd, a_file_whose_asker_was_killed_is_closed_in_the_end, 120)
+{
+	unsigned int i, last = NR_CROWD;
+	int ms, closed;
+
+	ASSERT_TRUE(wait_for_reads(&self->server, SHARE));
+	for (i = 0; i < NR_CROWD; i++)
+		if (!reads(&self->server, i))
+			last = i;
+	ASSERT_NE(NR_CROWD, last);
+	ASSERT_EQ(0, munmap(self->file[last].map, PAGE));
+	ASSERT_EQ(0, close(self->file[last].fd));
+	EXPECT_EQ(NR_CROWD - SHARE, kill_askers(self->asker, &self->server, false));
+	EXPECT_EQ(SHARE, kill_askers(self->asker, &self->server, true));
+	closed = fuse_server_count(&self->server, last, FUSE_RELEASE);
+	/* Later than that nobody waits for his turn any more, and this machine may be slow. */
+	if (stall_now_ns() - self->since < PATIENCE_MS * 1000000ULL)
+		EXPECT_EQ(0, closed);
+	for (i = 0; i < NR_CROWD; i++)
+		ASSERT_EQ(0, fuse_server_release(&self->server, i, FUSE_READ));
+	for (ms = 0; ms < SOON_MS; ms += 10) {
+		if (fuse_server_count(&self->server, last, FUSE_RELEASE))
+			break;
+		usleep(10000);
+	}
+	EXPECT_EQ(1, fuse_server_count(&self->server, last, FUSE_RELEASE));
+	EXPECT_EQ(SHARE, all_reads(&self->server));
+}
+
+TEST_F_TIMEOUT(crowd, who_waits_for_his_turn_is_served_in_the_end, 120)
+{
+	unsigned int i;
+
+	ASSERT_TRUE(wait_for_reads(&self->server, SHARE));
+	for (i = 0; i < NR_CROWD; i++)
+		ASSERT_EQ(0, fuse_server_release(&self->server, i, FUSE_READ));
+	for (i = 0; i < NR_CROWD; i++) {
+		ASSERT_TRUE(ends(&self->asker[i], SOON_MS));
+		EXPECT_EQ(SHA1_SIZE, procmap_child_wait(&self->asker[i].child));
+	}
+	EXPECT_EQ(NR_CROWD, all_reads(&self->server));
+}
+
+TEST_F_TIMEOUT(crowd, other_file_systems_do_not_notice, 120)
+{
+	struct fuse_server_file healthy = { .data = self->file[0].image.data,
+					    .size = ELF_IMAGE_SIZE };
+	struct fuse_file file = { .image = self->file[0].image };
+	struct fuse_server other;
+	struct asker asker = {};
+
+	ASSERT_TRUE(wait_for_reads(&self->server, SHARE));
+	ASSERT_EQ(0, fuse_server_start(&other, &healthy, 1));
+	file.fd = fuse_server_open(&other, 0, O_RDONLY);
+	ASSERT_LE(0, file.fd);
+	file.map = mmap(NULL, PAGE, PROT_READ, MAP_PRIVATE, file.fd, 0);
+	ASSERT_NE((long)MAP_FAILED, (long)file.map);
+	ASSERT_EQ(0, start_asker(&asker, self->maps, &file));
+	EXPECT_TRUE(ends(&asker, SOON_MS));
+	EXPECT_EQ(1, fuse_server_count(&other, 0, FUSE_READ));
+	fuse_server_stop(&other);
+	EXPECT_EQ(SHA1_SIZE, procmap_child_wait(&asker.child));
+	EXPECT_EQ(SHARE, all_reads(&self->server));
+}
+
+/* The limits of a cgroup hold the reads of its processes back, and nobody else's. */
+TEST_F_TIMEOUT(crowd, callers_of_another_cgroup_have_a_share_of_their_own, 120)
+{
+	const char *lacking = cgroup_lacking("io");
+	struct cgroup cgroup;
+	struct asker asker = {};
+	unsigned int i = 0;
+
+	if (lacking)
+		SKIP(return, "%s: %s", _metadata->name, lacking);
+	ASSERT_TRUE(wait_for_reads(&self->server, SHARE));
+	while (reads(&self->server, i))
+		i++;
+	ASSERT_EQ(0, cgroup_make(&cgroup, "io"));
+	ASSERT_EQ(0, cgroup_enter(&cgroup, 0));
+	ASSERT_EQ(0, start_asker(&asker, self->maps, &self->file[i]));
+	ASSERT_EQ(0, cgroup_leave(&cgroup, 0));
+	EXPECT_TRUE(wait_for_reads(&self->server, SHARE + 1));
+	EXPECT_TRUE(reads(&self->server, i));
+	EXPECT_FALSE(ends(&asker, 0));
+	EXPECT_EQ(256 + SIGKILL, kill_asker(&asker));
+	EXPECT_EQ(0, cgroup_remove(&cgroup));
+}
+
+TEST_HARNESS_MAIN

@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * What the parts of procmap_fuzz share.
+ *
+ * A worker is a process that fuzzes one interface against one target. What the
+ * kernel may read and write of the worker is the local arena, pages of every
+ * protection; fuzz_arena.c knows what each byte of it has to be. The remote arena
+ * is the same in the target. From these, fuzz_query.c and fuzz_vm.c predict each
+ * result, and what must have been written.
+ *
+ * Everything random follows from the seed, the case and the number of the
+ * iteration, so each iteration can be repeated alone.
+ *
+ * Functions return 0 or a descriptor, and -errno on failure.
+ */
+#ifndef SELFTEST_PROCMAP_FUZZ_H
+#define SELFTEST_PROCMAP_FUZZ_H
+
+#include <stdbool.h>
+#include <sys/mman.h>
+#include <sys/uio.h>
+#include <linux/fs.h>
+
+#include "procmap_util.h"
+
+#define FUZZ_PAGES	12
+
+/* One bit for success and for each errno; the result may be any of a set. */
+#define FUZZ_DONE	1ULL
+#define FUZZ_ERR(err)	(1ULL << (err))
+
+/* Flags of process_vm_readv(), from <linux/process_vm.h>, which not all headers have. */
+#define FUZZ_VM_PIDFD	1UL
+#define FUZZ_VM_NOWAIT	2UL
+
+/* What the kernel can do with a page on behalf of the caller. */
+#define FUZZ_R		1
+#define FUZZ_W		2
+
+/* Numbers of 64 bits, on programs of 32 bits, too. */
+struct fuzz_rng {
+	__u64 state;
+};
+
+/**
+ * enum fuzz_kind - what is behind a page of an arena
+ * @FUZZ_SHARED: a page of a memfd, shared
+ * @FUZZ_PRIVATE: a page of a memfd, private
+ * @FUZZ_ANON: anonymous memory
+ * @FUZZ_HOLE: nothing is mapped
+ * @FUZZ_BEYOND: mapped, but the memfd ends before it
+ */
+enum fuzz_kind { FUZZ_SHARED, FUZZ_PRIVATE, FUZZ_ANON, FUZZ_HOLE, FUZZ_BEYOND };
+
+struct fuzz_page {
+	int prot;
+	enum fuzz_kind kind;
+};
+
+/**
+ * struct fuzz_arena - pages of every protection, and what they contain
+ * @at: where they are; before and behind nothing can be accessed
+ * @plain: FUZZ_SHARED pages of @at, readable and writable whatever @at says
+ * @want: what they contain, or have to
+ * @can: FUZZ_R and FUZZ_W for each page
+ */
+struct fuzz_arena {
+	const struct fuzz_page *layout;
+	char *at;
+	char *plain;
+	char *want;
+	size_t page;
+	size_t size;
+	unsigned int can[FUZZ_PAGES];
+};
+
+/**
+ * enum fuzz_life - what may happen to a target during a call
+ * @FUZZ_ALIVE: nothing
+ * @FUZZ_DYING: it dies; until then nothing changes
+ * @FUZZ_EXECING: it calls execve() all the time
+ * @FUZZ_DEAD: it has no address space, and never will have
+ */
+enum fuzz_life { FUZZ_ALIVE, FUZZ_DYING, FUZZ_EXECING, FUZZ_DEAD };
+
+#define FUZZ_ID_ROOM	20
+
+/**
+ * struct fuzz_target - the process that is asked for
+ * @denied: the caller may not access its memory
+ * @has_arena: it has the remote arena at the worker's addresses
+ * @maps: descriptor of its maps file
+ * @mem: descriptor of its mem file; -1: none
+ * @text: the text of @maps; none for a target that is FUZZ_DEAD or FUZZ_EXECING
+ * @ids: the build ID of each line of @text; the first byte is its length
+ * @left: iterations after which a new process is needed; 0: never
+ */
+struct fuzz_target {
+	enum fuzz_life life;
+	bool denied;
+	bool has_arena;
+	struct procmap_child child;
+	pid_t pid;
+	int pidfd;
+	int maps;
+	int mem;
+	struct maps_text text;
+	__u8 (*ids)[1 + FUZZ_ID_ROOM];
+	unsigned int left;
+};
+
+/**
+ * enum fuzz_lie - what a worker does to the result before it checks it
+ *
+ * So it is seen that the checks find something.
+ */
+enum fuzz_lie { FUZZ_NO_LIE, FUZZ_LIE_RESULT, FUZZ_LIE_ANSWER, FUZZ_LIE_OUTSIDE, NR_FUZZ_LIES };
+
+/**
+ * struct fuzz_progress - what the parent sees of a worker
+ * @iteration: the current one
+ * @nr: number of calls
+ * @results: how often which errno came, 0: success; for process_vm also bytes
+ */
+struct fuzz_progress {
+	__u64 iteration;
+	__u64 nr;
+	__u64 results[64];
+};
+
+/**
+ * struct fuzz - one worker
+ * @vm_flags: those that process_vm_readv() knows here
+ * @exact: a transfer that meets a fault is counted to the byte
+ * @racing: another thread writes to the arguments during the calls
+ */
+struct fuzz {
+	__u64 seed;
+	struct fuzz_rng rng;
+	struct fuzz_arena local;
+	struct fuzz_arena remote;
+	struct fuzz_target target;
+	unsigned long vm_flags;
+	bool exact;
+	bool racing;
+	enum fuzz_lie lie;
+	struct fuzz_progress *progress;
+};
+
+void fuzz_seed(struct fuzz *fuzz, __u64 number);
+__u64 fuzz_random(struct fuzz *fuzz);
+__u64 fuzz_below(struct fuzz *fuzz, __u64 limit);
+bool fuzz_chance(struct fuzz *fuzz, unsigned int percent);
+__u64 fuzz_pick(struct fuzz *fuzz, const __u64 *from, size_t nr);
+__u64 fuzz_address(struct fuzz *fuzz, const struct fuzz_arena *arena);
+
+int fuzz_arena_map(struct fuzz_arena *arena, bool remote);
+void fuzz_arena_reset(struct fuzz_arena *arena);
+size_t fuzz_arena_span(const struct fuzz_arena *arena, __u64 addr, __u64 size, unsigned int can);
+void fuzz_arena_poke(struct fuzz_arena *arena, __u64 addr, const void *from, size_t size);
+void fuzz_arena_expect(struct fuzz_arena *arena, __u64 addr, const void *from, size_t size);
+size_t fuzz_arena_peek(const struct fuzz_arena *arena, __u64 addr, void *to, size_t size);
+void fuzz_arena_pass(struct fuzz_arena *arena, __u64 addr, __u64 size);
+bool fuzz_arena_check(const struct fuzz_arena *arena, const char *name);
+bool fuzz_arena_check_mem(const struct fuzz_arena *arena, int mem);
+void fuzz_arena_pass_mem(struct fuzz_arena *arena, int mem);
+bool fuzz_arena_counts_exactly(const struct fuzz_arena *arena);
+
+int fuzz_target_start(struct fuzz *fuzz, const char *state);
+int fuzz_target_next(struct fuzz *fuzz);
+void fuzz_target_stop(struct fuzz *fuzz);
+bool fuzz_target_is_there(const char *state);
+void fuzz_exec_loop(void);
+
+bool fuzz_result(struct fuzz *fuzz, __u64 allowed, long ret, const char *what);
+bool fuzz_query(struct fuzz *fuzz);
+bool fuzz_vm(struct fuzz *fuzz);
+
+int fuzz_race_start(struct fuzz *fuzz);
+void fuzz_race(void *at, const void *one, const void *other, size_t size);
+void fuzz_race_pause(void);
+
+#endif /* SELFTEST_PROCMAP_FUZZ_H */

@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Numbers and addresses that can be had again, and somebody who interferes: see fuzz.h. */
+#include <pthread.h>
+#include <stdatomic.h>
+#include <string.h>
+
+#include "../../kselftest.h"
+#include "fuzz.h"
+
+static __u64 mix(__u64 x)
+{
+	x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ULL;
+	x = (x ^ (x >> 27)) * 0x94d049bb133111ebULL;
+	return x ^ (x >> 31);
+}
+
+/**
+ * fuzz_seed() - start the random numbers of one iteration
+ * @fuzz: the worker
+ * @number: of the iteration
+ */
+void fuzz_seed(struct fuzz *fuzz, __u64 number)
+{
+	fuzz->rng.state = mix(fuzz->seed) + mix(number);
+}
+
+/**
+ * fuzz_random() - the next 64 random bits
+ * @fuzz: the worker
+ *
+ * Return: the number.
+ */
+__u64 fuzz_random(struct fuzz *fuzz)
+{
+	fuzz->rng.state += 0x9e3779b97f4a7c15ULL;
+	return mix(fuzz->rng.state);
+}
+
+/**
+ * fuzz_below() - a random number below a limit
+ * @fuzz: the worker
+ * @limit: at least 1
+ *
+ * Return: the number.
+ */
+__u64 fuzz_below(struct fuzz *fuzz, __u64 limit)
+{
+	return fuzz_random(fuzz) % limit;
+}
+
+/**
+ * fuzz_chance() - true at times
+ * @fuzz: the worker
+ * @percent: how often
+ *
+ * Return: true in so many of 100 cases.
+ */
+bool fuzz_chance(struct fuzz *fuzz, unsigned int percent)
+{
+	return fuzz_below(fuzz, 100) < percent;
+}
+
+/**
+ * fuzz_pick() - one of several numbers
+ * @fuzz: the worker
+ * @from: the numbers
+ * @nr: how many
+ *
+ * Return: the number.
+ */
+__u64 fuzz_pick(struct fuzz *fuzz, const __u64 *from, size_t nr)
+{
+	return from[fuzz_below(fuzz, nr)];
+}
+
+/**
+ * fuzz_address() - an address in an arena, mostly near a border of pages, or a bad one
+ * @fuzz: the worker
+ * @arena: the arena
+ *
+ * A program of 32 bits, too, may be given one of 64 bits. Where another thread
+ * interferes there are no bad ones: parts of them could make an address of our own.
+ *
+ * Return: the address.
+ */
+__u64 fuzz_address(struct fuzz *fuzz, const struct fuzz_arena *arena)
+{
+	static const __u64 deltas[] = {
+		0, 0, -1, -2, -4, -7, -8, -15, -16, -20, -21, -23, -24, -32, -64, -96, -100, -103,
+		-104, -105, -112, -128, 1, 2, 4, 8, 16,
+	};
+	const __u64 bad[] = {
+		0, 1, 8, 4096 - 8, ~0ULL, ~0ULL - 7, ~0ULL - 103, ~0ULL - 4095, 1ULL << 63,
+		0xffff800000000000ULL, 0xffffffff81000000ULL, 0xffffffffff600000ULL,
+		(1ULL << 32) + (unsigned long)arena->at,
+		(0xffffULL << 48) + (unsigned long)arena->at,
+	};
+	__u64 at = (unsigned long)arena->at;
+
+	if (!fuzz->racing && fuzz_chance(fuzz, 5))
+		return fuzz_pick(fuzz, bad, ARRAY_SIZE(bad));
+	at += fuzz_below(fuzz, FUZZ_PAGES) * arena->page;
+	if (fuzz_chance(fuzz, 40))
+		return at + fuzz_below(fuzz, arena->page);
+	return at + fuzz_pick(fuzz, deltas, ARRAY_SIZE(deltas));
+}
+
+/* What the thread that interferes does; from STOPPING to IDLE it comes by itself. */
+enum { IDLE, RACING, STOPPING };
+
+static struct {
+	pthread_t thread;
+	atomic_int state;
+	char *at;
+	const char *from[2];
+	size_t size;
+	char *page;
+	size_t page_size;
+} racer;
+
+static void change_words(unsigned int which)
+{
+	unsigned long *to = (unsigned long *)racer.at;
+	const unsigned long *from = (const unsigned long *)racer.from[which];
+	size_t i;
+
+	for (i = 0; i < racer.size / sizeof(*to); i++)
+		__atomic_store_n(&to[i], from[i], __ATOMIC_RELAXED);
+}
+
+static void *interfere(void *arg)
+{
+	unsigned int round = 0;
+
+	for (;;) {
+		int stopping = STOPPING;
+
+		if (atomic_load(&racer.state) != RACING) {
+			atomic_compare_exchange_strong(&racer.state, &stopping, IDLE);
+			sched_yield();
+			continue;
+		}
+		change_words(round & 1);
+		if (++round % 64 == 0)
+			mprotect(racer.page, racer.page_size,
+				 PROT_READ | (round & 64 ? PROT_WRITE : 0));
+	}
+	return NULL;
+}
+
+/**
+ * fuzz_race_start() - get the thread that interferes
+ * @fuzz: the worker; a page of its local arena will be writable at times only
+ *
+ * Return: 0 or -errno.
+ */
+int fuzz_race_start(struct fuzz *fuzz)
+{
+	racer.page = fuzz->local.at + 3 * fuzz->local.page;
+	racer.page_size = fuzz->local.page;
+	return -pthread_create(&racer.thread, NULL, interfere, NULL);
+}
+
+/**
+ * fuzz_race() - begin to interfere
+ * @at: what to change all the time, aligned for a long
+ * @one: what it is then, word by word,
+ * @other: or what else
+ * @size: of all three
+ */
+void fuzz_race(void *at, const void *one, const void *other, size_t size)
+{
+	racer.at = at;
+	racer.from[0] = one;
+	racer.from[1] = other;
+	racer.size = size;
+	atomic_store(&racer.state, RACING);
+}
+
+/**
+ * fuzz_race_pause() - interfere no longer
+ */
+void fuzz_race_pause(void)
+{
+	int racing = RACING;
+
+	if (!atomic_compare_exchange_strong(&racer.state, &racing, STOPPING))
+		return;
+	while (atomic_load(&racer.state) != IDLE)
+		sched_yield();
+}

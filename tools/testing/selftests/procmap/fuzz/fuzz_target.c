@@ -1,0 +1,409 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Processes in every state, to be asked for: see fuzz.h. */
+#include <fcntl.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "../../kselftest.h"
+#include "fuzz.h"
+
+#define MAX_LINES	1024
+/* Calls for one process that dies, which takes a while, and how many of 100 of them kill it. */
+#define CALLS_PER_LIFE	200
+#define PERCENT_KILL	3
+/* Calls for one image of a process that calls execve(). */
+#define CALLS_PER_IMAGE	16
+/* Calls for one descriptor of a zombie's maps. */
+#define CALLS_PER_OPEN	200
+
+static __u8 ids[MAX_LINES][1 + FUZZ_ID_ROOM];
+
+static int waits(struct procmap_child *child, void *arg)
+{
+	return procmap_sync(child) ? 1 : 0;
+}
+
+/* After it has been looked at, nobody else may: for root, who always may, see other_user(). */
+static int hides(struct procmap_child *child, void *arg)
+{
+	if (procmap_sync(child) || prctl(PR_SET_DUMPABLE, geteuid() == 0) ||
+	    procmap_send(child, 0))
+		return 1;
+	return waits(child, arg);
+}
+
+static int execs(struct procmap_child *child, void *arg)
+{
+	fuzz_exec_loop();
+	return 127;
+}
+
+/**
+ * fuzz_exec_loop() - become this program again, which then does the same
+ */
+void fuzz_exec_loop(void)
+{
+	execl("/proc/self/exe", "procmap_fuzz", "--exec-loop", NULL);
+}
+
+static int vforked(void *arg)
+{
+	struct procmap_child *child = arg;
+
+	if (prctl(PR_SET_PDEATHSIG, SIGKILL) || procmap_send(child, getpid()))
+		_exit(1);
+	_exit(procmap_sync(child) ? 1 : 0);
+}
+
+/* Sleeps in vfork() while its child uses its memory. */
+static int vforks(struct procmap_child *child, void *arg)
+{
+	static char stack[32768];
+	int status;
+	pid_t pid = clone(vforked, stack + sizeof(stack), CLONE_VM | CLONE_VFORK | SIGCHLD, child);
+
+	return pid > 0 && waitpid(pid, &status, 0) == pid ? status : 1;
+}
+
+/* Its child is the first process of a PID namespace, and owned by nobody known there. */
+static int unshares(struct procmap_child *child, void *arg)
+{
+	int status;
+	pid_t pid;
+
+	if (unshare(CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNS | CLONE_NEWIPC | CLONE_NEWUTS)) {
+		procmap_send(child, -errno);
+		return 1;
+	}
+	pid = fork();
+	if (!pid) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		_exit(waits(child, arg));
+	}
+	procmap_send(child, pid);
+	return pid > 0 && waitpid(pid, &status, 0) == pid ? status : 1;
+}
+
+static void close_fd(int *fd)
+{
+	if (*fd >= 0)
+		close(*fd);
+	*fd = -1;
+}
+
+static void close_all(struct fuzz_target *target)
+{
+	close_fd(&target->maps);
+	close_fd(&target->mem);
+	close_fd(&target->pidfd);
+}
+
+static int open_all(struct fuzz_target *target)
+{
+	char path[64];
+
+	close_all(target);
+	snprintf(path, sizeof(path), "/proc/%d/mem", target->pid);
+	target->maps = maps_open(target->pid);
+	target->mem = open(path, O_RDWR | O_CLOEXEC);
+	target->pidfd = syscall(SYS_pidfd_open, target->pid, 0);
+	if (target->maps < 0)
+		return target->maps;
+	return target->pidfd < 0 ? -errno : 0;
+}
+
+/* What a plain query says of the build IDs; other tests compare them with those of the files. */
+static int read_ids(struct fuzz_target *target)
+{
+	struct procmap_call call;
+	size_t i;
+	int ret;
+
+	if (target->text.nr > MAX_LINES)
+		return -E2BIG;
+	target->ids = ids;
+	for (i = 0; i < target->text.nr; i++) {
+		ret = procmap_ask(target->maps, target->text.vma[i].start, 0, &call);
+		if (ret)
+			return ret;
+		ids[i][0] = call.q.build_id_size;
+		memcpy(ids[i] + 1, call.build_id, call.q.build_id_size);
+	}
+	return 0;
+}
+
+static int look_at(struct fuzz_target *target)
+{
+	int ret;
+
+	maps_text_free(&target->text);
+	ret = maps_text_read(target->maps, &target->text);
+	return ret ? ret : read_ids(target);
+}
+
+/* A child of ours that waits, with its text. */
+static int start_waiting(struct fuzz_target *target,
+			 int (*fn)(struct procmap_child *child, void *arg))
+{
+	int ret = procmap_child_start(&target->child, fn, NULL);
+
+	if (ret)
+		return ret;
+	target->pid = target->child.pid;
+	target->has_arena = true;
+	ret = open_all(target);
+	return ret ? ret : look_at(target);
+}
+
+/* The child says which other process is meant. */
+static int start_other(struct fuzz_target *target,
+		       int (*fn)(struct procmap_child *child, void *arg))
+{
+	__u64 pid;
+	int ret = procmap_child_start(&target->child, fn, NULL);
+
+	if (ret)
+		return ret;
+	ret = procmap_recv(&target->child, &pid);
+	if (ret)
+		return ret;
+	target->pid = pid;
+	if (target->pid < 0)
+		return target->pid;
+	target->has_arena = true;
+	ret = open_all(target);
+	return ret ? ret : look_at(target);
+}
+
+static int running(struct fuzz_target *target)
+{
+	return start_waiting(target, waits);
+}
+
+static int self(struct fuzz_target *target)
+{
+	int ret;
+
+	target->pid = getpid();
+	target->has_arena = true;
+	ret = open_all(target);
+	return ret ? ret : look_at(target);
+}
+
+static int other_size(struct fuzz_target *target)
+{
+	const char *name = sizeof(long) == 8 ? "procmap_target_32" : "procmap_target";
+	int ret = procmap_child_exec(&target->child, name);
+
+	if (!ret)
+		ret = procmap_sync(&target->child);
+	if (ret)
+		return ret;
+	target->pid = target->child.pid;
+	ret = open_all(target);
+	return ret ? ret : look_at(target);
+}
+
+static int zombie(struct fuzz_target *target)
+{
+	siginfo_t info;
+	int ret = start_waiting(target, waits);
+
+	if (ret)
+		return ret;
+	target->life = FUZZ_DEAD;
+	target->left = CALLS_PER_OPEN;
+	if (procmap_send(&target->child, 0) ||
+	    waitid(P_PID, target->pid, &info, WEXITED | WNOWAIT))
+		return -errno;
+	return 0;
+}
+
+static int reaped(struct fuzz_target *target)
+{
+	int ret = start_waiting(target, waits);
+
+	if (!ret)
+		ret = procmap_child_finish(&target->child);
+	target->life = FUZZ_DEAD;
+	target->child.pid = 0;
+	return ret;
+}
+
+static int dying(struct fuzz_target *target)
+{
+	int ret = start_waiting(target, waits);
+
+	target->life = FUZZ_DYING;
+	target->left = CALLS_PER_LIFE;
+	return ret;
+}
+
+static int execing(struct fuzz_target *target)
+{
+	int ret = procmap_child_start(&target->child, execs, NULL);
+
+	if (ret)
+		return ret;
+	target->pid = target->child.pid;
+	target->life = FUZZ_EXECING;
+	target->left = CALLS_PER_IMAGE;
+	return open_all(target);
+}
+
+/* The first one, where there are any in this PID namespace. */
+static int kernel_thread(struct fuzz_target *target)
+{
+	target->pid = 2;
+	target->life = FUZZ_DEAD;
+	return open_all(target);
+}
+
+static int vfork_child(struct fuzz_target *target)
+{
+	return start_other(target, vforks);
+}
+
+static int other_user(struct fuzz_target *target)
+{
+	int ret = start_waiting(target, hides);
+
+	if (!ret)
+		ret = procmap_send(&target->child, 0);
+	if (!ret)
+		ret = procmap_sync(&target->child);
+	if (!ret)
+		ret = procmap_drop_root();
+	target->denied = true;
+	return ret ? ret : prctl(PR_SET_PDEATHSIG, SIGKILL);
+}
+
+static int namespaces(struct fuzz_target *target)
+{
+	return start_other(target, unshares);
+}
+
+static const struct {
+	const char *name;
+	int (*start)(struct fuzz_target *target);
+} states[] = {
+	{ "running", running }, { "self", self }, { "other-size", other_size },
+	{ "zombie", zombie }, { "reaped", reaped }, { "dying", dying }, { "execing", execing },
+	{ "kernel-thread", kernel_thread }, { "vfork-child", vfork_child },
+	{ "other-user", other_user }, { "namespaces", namespaces },
+};
+
+/**
+ * fuzz_target_start() - bring a process into a state
+ * @fuzz: the worker; @fuzz->target gets the process
+ * @state: name of the state
+ *
+ * Return: 0 or -errno.
+ */
+int fuzz_target_start(struct fuzz *fuzz, const char *state)
+{
+	struct fuzz_target *target = &fuzz->target;
+	size_t i;
+
+	memset(target, 0, sizeof(*target));
+	target->maps = -1;
+	target->mem = -1;
+	target->pidfd = -1;
+	for (i = 0; i < ARRAY_SIZE(states); i++) {
+		if (!strcmp(states[i].name, state))
+			return states[i].start(target);
+	}
+	return -EINVAL;
+}
+
+/* What lived through its calls is replaced; before that, at some time, it is killed. */
+static int next_life(struct fuzz *fuzz)
+{
+	struct fuzz_target *target = &fuzz->target;
+
+	if (target->left) {
+		if (fuzz_chance(fuzz, PERCENT_KILL))
+			kill(target->pid, SIGKILL);
+		return 0;
+	}
+	procmap_child_kill(&target->child);
+	fuzz_arena_reset(&fuzz->remote);
+	return dying(target);
+}
+
+/* Its first image may be gone before it is looked at. */
+static int next_image(struct fuzz_target *target)
+{
+	if (target->left)
+		return 0;
+	target->left = CALLS_PER_IMAGE;
+	return open_all(target);
+}
+
+static int open_late(struct fuzz_target *target)
+{
+	if (target->left)
+		return 0;
+	target->left = CALLS_PER_OPEN;
+	close_fd(&target->maps);
+	target->maps = maps_open(target->pid);
+	return target->maps < 0 ? target->maps : 0;
+}
+
+/**
+ * fuzz_target_next() - what has to happen to the target before each call
+ * @fuzz: the worker
+ *
+ * Return: 0 or -errno.
+ */
+int fuzz_target_next(struct fuzz *fuzz)
+{
+	struct fuzz_target *target = &fuzz->target;
+
+	if (target->life == FUZZ_ALIVE || !target->left)
+		return 0;
+	target->left--;
+	if (target->life == FUZZ_DYING)
+		return next_life(fuzz);
+	return target->life == FUZZ_EXECING ? next_image(target) : open_late(target);
+}
+
+/**
+ * fuzz_target_stop() - end the target
+ * @fuzz: the worker
+ */
+void fuzz_target_stop(struct fuzz *fuzz)
+{
+	struct fuzz_target *target = &fuzz->target;
+
+	close_all(target);
+	if (target->child.pid)
+		procmap_child_kill(&target->child);
+	maps_text_free(&target->text);
+}
+
+/**
+ * fuzz_target_is_there() - can this program have a target in this state here?
+ * @state: name of the state
+ *
+ * Return: false when the machine has no such thing.
+ */
+bool fuzz_target_is_there(const char *state)
+{
+	char name[32] = "";
+	int fd;
+
+	if (strcmp(state, "kernel-thread"))
+		return true;
+	fd = open("/proc/2/comm", O_RDONLY | O_CLOEXEC);
+	if (fd >= 0 && read(fd, name, sizeof(name) - 1) < 0)
+		name[0] = '\0';
+	close(fd);
+	return !strcmp(name, "kthreadd\n");
+}

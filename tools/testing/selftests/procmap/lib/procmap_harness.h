@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The kselftest harness for the programs that test PROCMAP_QUERY. A kernel
+ * without it skips a program as a whole, before its first case: in the harness
+ * of 6.1, SKIP() in a fixture's setup does not keep the case from running.
+ */
+#ifndef SELFTEST_PROCMAP_HARNESS_H
+#define SELFTEST_PROCMAP_HARNESS_H
+
+#include "../../kselftest_harness.h"
+#include "procmap_util.h"
+
+static void __attribute__((constructor)) procmap_require(void)
+{
+	if (procmap_kernel_lacks_it())
+		ksft_exit_skip("kernel without PROCMAP_QUERY (CONFIG_PROCMAP_QUERY)\n");
+}
+
+#endif /* SELFTEST_PROCMAP_HARNESS_H */

@@ -1,0 +1,818 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Queries, text oracle and children: see procmap_util.h. */
+#include <fcntl.h>
+#include <grp.h>
+#include <inttypes.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "procmap_util.h"
+
+#define NOBODY	65534
+
+/**
+ * maps_open() - open /proc/<pid>/maps
+ * @pid: the process; 0: the caller
+ *
+ * Return: a descriptor, or -errno.
+ */
+int maps_open(pid_t pid)
+{
+	char path[64] = "/proc/self/maps";
+	int fd;
+
+	if (pid)
+		snprintf(path, sizeof(path), "/proc/%d/maps", pid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	return fd < 0 ? -errno : fd;
+}
+
+/**
+ * procmap_ioctl() - PROCMAP_QUERY as it is, nothing watched
+ * @fd: descriptor of a maps file
+ * @arg: the argument, good or bad
+ *
+ * Return: what ioctl() returned, with errno folded in: 0 or -errno.
+ */
+int procmap_ioctl(int fd, void *arg)
+{
+	int ret = ioctl(fd, PROCMAP_QUERY, arg);
+
+	return ret < 0 ? -errno : ret;
+}
+
+/**
+ * procmap_supported() - does this kernel know the command?
+ *
+ * Asks with an argument that cannot be read, so only a kernel without the
+ * command answers ENOTTY; whatever else it answers is for the tests to judge.
+ *
+ * Return: false when it does not.
+ */
+bool procmap_supported(void)
+{
+	int fd = maps_open(0);
+	int ret;
+
+	if (fd < 0)
+		return true;
+	ret = procmap_ioctl(fd, NULL);
+	close(fd);
+	return ret != -ENOTTY;
+}
+
+/**
+ * procmap_call_init() - a query for everything, on poisoned buffers
+ * @call: what to set up; @call->q may be changed afterwards
+ * @addr: address to ask for
+ * @flags: PROCMAP_QUERY_* bits
+ */
+void procmap_call_init(struct procmap_call *call, __u64 addr, __u64 flags)
+{
+	memset(call, PROCMAP_POISON, sizeof(*call));
+	call->q.size = sizeof(call->q);
+	call->q.query_flags = flags;
+	call->q.query_addr = addr;
+	call->q.vma_name_size = sizeof(call->name);
+	call->q.build_id_size = sizeof(call->build_id);
+	call->q.vma_name_addr = (unsigned long)call->name;
+	call->q.build_id_addr = (unsigned long)call->build_id;
+}
+
+static bool is_poison(const void *from, const void *to)
+{
+	const __u8 *p;
+
+	for (p = from; p < (const __u8 *)to; p++) {
+		if (*p != PROCMAP_POISON) {
+			fprintf(stderr, "# byte %td of %td is 0x%02x, written by the kernel\n",
+				p - (const __u8 *)from, (const __u8 *)to - (const __u8 *)from, *p);
+			return false;
+		}
+	}
+	return true;
+}
+
+/* A buffer that the caller made smaller has its guard right behind the size. */
+static bool buffers_intact(const struct procmap_call *call, __u32 name_end, __u32 id_end)
+{
+	if (call->q.vma_name_addr == (unsigned long)call->name &&
+	    !is_poison(call->name + name_end, call->guard_name))
+		return false;
+	if (call->q.build_id_addr == (unsigned long)call->build_id &&
+	    !is_poison(call->build_id + id_end, call->guard_id))
+		return false;
+	return is_poison(call->guard_front, &call->q) &&
+	       is_poison(call->guard_query, call->name) &&
+	       is_poison(call->guard_name, call->build_id) &&
+	       is_poison(call->guard_id, call + 1);
+}
+
+static bool inputs_kept(const struct procmap_query *is, const struct procmap_query *was)
+{
+	return is->size == was->size && is->query_flags == was->query_flags &&
+	       is->query_addr == was->query_addr && is->vma_name_addr == was->vma_name_addr &&
+	       is->build_id_addr == was->build_id_addr;
+}
+
+/**
+ * procmap_call() - query, and check that nothing but the answer was written
+ * @fd: descriptor of a maps file
+ * @call: from procmap_call_init()
+ *
+ * After success the input fields are the same, and of the buffers only the
+ * bytes are written that the answer counts. After an error the whole struct is
+ * the same, and nothing behind the given buffer sizes is written.
+ *
+ * Return: 0, -errno, or PROCMAP_OVERRUN when one of these does not hold.
+ */
+int procmap_call(int fd, struct procmap_call *call)
+{
+	struct procmap_query was = call->q;
+	int ret = procmap_ioctl(fd, &call->q);
+
+	if (ret) {
+		if (!memcmp(&was, &call->q, sizeof(was)) &&
+		    buffers_intact(call, was.vma_name_size, was.build_id_size))
+			return ret;
+	} else if (inputs_kept(&call->q, &was) &&
+		   call->q.vma_name_size <= was.vma_name_size &&
+		   call->q.build_id_size <= was.build_id_size &&
+		   buffers_intact(call, call->q.vma_name_size, call->q.build_id_size)) {
+		return 0;
+	}
+	fprintf(stderr, "# a query that returned %d wrote where it must not\n", ret);
+	return PROCMAP_OVERRUN;
+}
+
+/**
+ * procmap_ask() - procmap_call_init() and procmap_call() in one
+ * @fd: descriptor of a maps file
+ * @addr: address to ask for
+ * @flags: PROCMAP_QUERY_* bits
+ * @call: gets the answer
+ *
+ * Return: as procmap_call().
+ */
+int procmap_ask(int fd, __u64 addr, __u64 flags, struct procmap_call *call)
+{
+	procmap_call_init(call, addr, flags);
+	return procmap_call(fd, call);
+}
+
+/**
+ * procmap_ask_self() - ask for the VMA that covers an address of the caller
+ * @addr: the address
+ * @call: gets the answer
+ *
+ * Return: as procmap_call(), or the -errno of opening the maps file.
+ */
+int procmap_ask_self(const void *addr, struct procmap_call *call)
+{
+	int fd = maps_open(0);
+	int ret;
+
+	if (fd < 0)
+		return fd;
+	ret = procmap_ask(fd, (unsigned long)addr, 0, call);
+	close(fd);
+	return ret;
+}
+
+static __u64 huge_page_size(void)
+{
+	static __u64 size;
+	char line[128];
+	FILE *file;
+
+	if (size)
+		return size;
+	size = 1;
+	file = fopen("/proc/meminfo", "r");
+	while (file && fgets(line, sizeof(line), file)) {
+		if (sscanf(line, "Hugepagesize: %llu kB", &size) == 1)
+			size *= 1024;
+	}
+	if (file)
+		fclose(file);
+	return size;
+}
+
+static __u64 page_size_of(const char *name)
+{
+	if (!strcmp(name, "/anon_hugepage (deleted)"))
+		return huge_page_size();
+	return sysconf(_SC_PAGESIZE);
+}
+
+/* @line ends with a NUL in place of its newline. */
+static int parse_line(char *line, struct maps_vma *vma)
+{
+	char perm[5];
+	int pos = -1;
+
+	if (sscanf(line, "%llx-%llx %4s %llx %x:%x %llu%n", &vma->start, &vma->end, perm,
+		   &vma->offset, &vma->dev_major, &vma->dev_minor, &vma->inode, &pos) != 7)
+		return -EPROTO;
+	if (pos < 0 || line[pos] != ' ')
+		return -EPROTO;
+	vma->name = line + pos + strspn(line + pos, " ");
+	vma->flags = (perm[0] == 'r' ? PROCMAP_QUERY_VMA_READABLE : 0) |
+		     (perm[1] == 'w' ? PROCMAP_QUERY_VMA_WRITABLE : 0) |
+		     (perm[2] == 'x' ? PROCMAP_QUERY_VMA_EXECUTABLE : 0) |
+		     (perm[3] == 's' ? PROCMAP_QUERY_VMA_SHARED : 0);
+	vma->page_size = page_size_of(vma->name);
+	return 0;
+}
+
+static int parse_text(struct maps_text *text, char *end)
+{
+	char *line = text->buf;
+
+	text->nr = 0;
+	memset(&text->gate, 0, sizeof(text->gate));
+	while (line < end) {
+		struct maps_vma *vma = &text->vma[text->nr];
+		char *newline = memchr(line, '\n', end - line);
+
+		if (!newline || text->nr == text->vma_size / sizeof(*vma))
+			return -EPROTO;
+		*newline = '\0';
+		if (parse_line(line, vma))
+			return -EPROTO;
+		if (strcmp(vma->name, "[vsyscall]"))
+			text->nr++;
+		else
+			text->gate = *vma;
+		line = newline + 1;
+	}
+	return 0;
+}
+
+/* Returns the length, -EFBIG when it does not fit with a byte to spare, or another -errno. */
+static ssize_t read_all(int fd, char *buf, size_t size)
+{
+	size_t used = 0;
+	ssize_t got;
+
+	if (lseek(fd, 0, SEEK_SET))
+		return -errno;
+	while (used < size) {
+		got = read(fd, buf + used, size - used);
+		if (got < 0)
+			return -errno;
+		if (!got)
+			return used;
+		used += got;
+	}
+	return -EFBIG;
+}
+
+static void *map_room(size_t size)
+{
+	void *room = mmap(NULL, size, PROT_READ | PROT_WRITE,
+			  MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+
+	return room == MAP_FAILED ? NULL : room;
+}
+
+/* A line of text is at least 48 bytes, and so never needs more room in @vma than this. */
+static int text_room(struct maps_text *text, size_t size)
+{
+	text->buf_size = size;
+	text->vma_size = size / 48 * sizeof(*text->vma);
+	text->buf = map_room(text->buf_size);
+	text->vma = map_room(text->vma_size);
+	if (text->buf && text->vma)
+		return 0;
+	maps_text_free(text);
+	return -ENOMEM;
+}
+
+/* A stack that grows after the text was read would be another VMA than the text shows. */
+static void grow_stack(void)
+{
+	char room[128 * 1024];
+
+	room[0] = 0;
+	asm volatile("" : : "r" (room) : "memory");
+}
+
+/**
+ * maps_text_read() - read and parse the whole text, from its start
+ * @fd: descriptor of a maps file; its offset is at the end afterwards
+ * @text: gets the lines; maps_text_free() releases them
+ *
+ * All memory is mapped before the reading, so that the text of the caller's own
+ * address space still holds when it is returned.
+ *
+ * Return: 0; -EPROTO: a line that cannot be understood; or another -errno.
+ */
+int maps_text_read(int fd, struct maps_text *text)
+{
+	size_t size = 64 * 1024;
+	ssize_t len;
+	int ret;
+
+	huge_page_size();
+	grow_stack();
+	for (;;) {
+		ret = text_room(text, size);
+		if (ret)
+			return ret;
+		len = read_all(fd, text->buf, text->buf_size);
+		if (len != -EFBIG)
+			break;
+		maps_text_free(text);
+		size *= 4;
+	}
+	ret = len < 0 ? len : parse_text(text, text->buf + len);
+	if (ret)
+		maps_text_free(text);
+	return ret;
+}
+
+/**
+ * maps_text_read_pid() - maps_text_read() on an own descriptor
+ * @pid: the process; 0: the caller
+ * @text: gets the lines; maps_text_free() releases them
+ *
+ * Return: 0 or -errno.
+ */
+int maps_text_read_pid(pid_t pid, struct maps_text *text)
+{
+	int fd = maps_open(pid);
+	int ret;
+
+	if (fd < 0)
+		return fd;
+	ret = maps_text_read(fd, text);
+	close(fd);
+	return ret;
+}
+
+/**
+ * maps_text_free() - release what maps_text_read() mapped
+ * @text: the text
+ */
+void maps_text_free(struct maps_text *text)
+{
+	if (text->buf)
+		munmap(text->buf, text->buf_size);
+	if (text->vma)
+		munmap(text->vma, text->vma_size);
+	memset(text, 0, sizeof(*text));
+}
+
+static bool passes(const struct maps_vma *vma, __u64 flags)
+{
+	__u64 has = vma->flags | (vma->inode ? PROCMAP_QUERY_FILE_BACKED_VMA : 0);
+
+	return !(flags & PROCMAP_FILTERS & ~has);
+}
+
+/**
+ * maps_text_match() - the oracle: what a query must find
+ * @text: the text
+ * @addr: address that is asked for
+ * @flags: PROCMAP_QUERY_* bits
+ *
+ * Return: the line; NULL where the query must fail with ENOENT.
+ */
+const struct maps_vma *maps_text_match(const struct maps_text *text, __u64 addr,
+				       __u64 flags)
+{
+	size_t low = 0, high = text->nr;
+
+	while (low < high) {
+		size_t mid = low + (high - low) / 2;
+
+		if (text->vma[mid].end > addr)
+			high = mid;
+		else
+			low = mid + 1;
+	}
+	for (; low < text->nr; low++) {
+		const struct maps_vma *vma = &text->vma[low];
+		bool covers = vma->start <= addr;
+
+		if (!covers && !(flags & PROCMAP_QUERY_COVERING_OR_NEXT_VMA))
+			return NULL;
+		if (passes(vma, flags))
+			return vma;
+	}
+	return NULL;
+}
+
+/* The text prints a newline as \012 and everything else as it is. */
+static bool same_name(const char *text, const char *name)
+{
+	for (; *name; name++) {
+		if (*name == '\n') {
+			if (strncmp(text, "\\012", 4))
+				return false;
+			text += 4;
+		} else if (*text++ != *name) {
+			return false;
+		}
+	}
+	return !*text;
+}
+
+static const char *name_differs(const struct maps_vma *vma, const struct procmap_call *call)
+{
+	size_t size = call->q.vma_name_size;
+
+	if (!*vma->name)
+		return size ? "a name where the text has none" : NULL;
+	if (!size)
+		return "no name where the text has one";
+	if (size > sizeof(call->name) || strnlen(call->name, size) != size - 1)
+		return "a size of the name that is not its length with the NUL";
+	return same_name(vma->name, call->name) ? NULL : "vma_name";
+}
+
+/**
+ * procmap_differs() - compare an answer with a line of text
+ * @vma: the line
+ * @call: the answer to a query for everything
+ *
+ * Return: NULL if all fields are equal, else the name of one that is not.
+ */
+const char *procmap_differs(const struct maps_vma *vma, const struct procmap_call *call)
+{
+	const struct procmap_query *q = &call->q;
+
+	if (q->vma_start != vma->start)
+		return "vma_start";
+	if (q->vma_end != vma->end)
+		return "vma_end";
+	if (q->vma_flags != vma->flags)
+		return "vma_flags";
+	if (q->vma_page_size != vma->page_size)
+		return "vma_page_size";
+	if (q->vma_offset != vma->offset)
+		return "vma_offset";
+	if (q->inode != vma->inode)
+		return "inode";
+	if (q->dev_major != vma->dev_major)
+		return "dev_major";
+	if (q->dev_minor != vma->dev_minor)
+		return "dev_minor";
+	return name_differs(vma, call);
+}
+
+/**
+ * procmap_check() - one query, and its answer compared with the oracle
+ * @fd: descriptor of a maps file
+ * @text: its text
+ * @addr: address to ask for
+ * @flags: PROCMAP_QUERY_* bits
+ *
+ * Return: 0 if both agree, else -EUCLEAN with the difference on stderr.
+ */
+int procmap_check(int fd, const struct maps_text *text, __u64 addr, __u64 flags)
+{
+	const struct maps_vma *vma = maps_text_match(text, addr, flags);
+	struct procmap_call call;
+	const char *wrong = NULL;
+	int ret = procmap_ask(fd, addr, flags, &call);
+
+	if (ret != (vma ? 0 : -ENOENT))
+		wrong = "the result";
+	else if (vma)
+		wrong = procmap_differs(vma, &call);
+	if (!wrong)
+		return 0;
+	fprintf(stderr, "# query of 0x%llx with flags 0x%02llx: %s differs: returned %d,",
+		addr, flags, wrong, ret);
+	if (!ret)
+		fprintf(stderr, " 0x%llx-0x%llx flags 0x%llx;", call.q.vma_start,
+			call.q.vma_end, call.q.vma_flags);
+	if (vma)
+		fprintf(stderr, " text has 0x%llx-0x%llx flags 0x%llx %.200s\n", vma->start,
+			vma->end, vma->flags, vma->name);
+	else
+		fprintf(stderr, " text has nothing\n");
+	return -EUCLEAN;
+}
+
+/**
+ * procmap_child_start() - run a function in a child
+ * @child: gets the child
+ * @fn: what to run; its return value is the exit status
+ * @arg: handed to @fn
+ *
+ * Return: 0 or -errno.
+ */
+int procmap_child_start(struct procmap_child *child,
+			int (*fn)(struct procmap_child *child, void *arg), void *arg)
+{
+	pid_t parent = getpid();
+	int sock[2], ret;
+
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET, 0, sock))
+		return -errno;
+	fflush(NULL);
+	child->pid = fork();
+	if (child->pid < 0) {
+		ret = -errno;
+		close(sock[0]);
+		close(sock[1]);
+		return ret;
+	}
+	child->sock = sock[!child->pid];
+	close(sock[!!child->pid]);
+	if (child->pid)
+		return 0;
+	/* A test that dies takes its children along. */
+	if (prctl(PR_SET_PDEATHSIG, SIGKILL) || getppid() != parent)
+		_exit(126);
+	_exit(fn(child, arg));
+}
+
+/**
+ * procmap_exec() - in a child: become a program of the test directory
+ * @child: what the function of the child got; the program has its socket as
+ *	descriptor 0
+ * @program: file name, without directory
+ *
+ * Return: only on failure: -errno.
+ */
+int procmap_exec(struct procmap_child *child, const char *program)
+{
+	char path[4096];
+	ssize_t len = readlink("/proc/self/exe", path, sizeof(path) - 1);
+	char *slash;
+
+	if (len < 0)
+		return -errno;
+	path[len] = '\0';
+	slash = strrchr(path, '/');
+	if (!slash || slash + strlen(program) + 2 > path + sizeof(path))
+		return -ENAMETOOLONG;
+	strcpy(slash + 1, program);
+	if (dup2(child->sock, 0))
+		return -errno;
+	execl(path, program, NULL);
+	return -errno;
+}
+
+static int runs_program(struct procmap_child *child, void *arg)
+{
+	int ret = procmap_exec(child, arg);
+
+	fprintf(stderr, "# cannot run %s: %s\n", (char *)arg, strerror(-ret));
+	return 127;
+}
+
+/**
+ * procmap_child_exec() - run a program of the test directory in a child
+ * @child: gets the child; the program has the socket as descriptor 0
+ * @program: file name, without directory
+ *
+ * Return: 0 or -errno.
+ */
+int procmap_child_exec(struct procmap_child *child, const char *program)
+{
+	return procmap_child_start(child, runs_program, (void *)program);
+}
+
+/**
+ * procmap_child_wait() - wait for the end of a child
+ * @child: the child
+ *
+ * Return: its exit status, 256 plus the signal that killed it, or -errno.
+ */
+int procmap_child_wait(struct procmap_child *child)
+{
+	int status;
+
+	close(child->sock);
+	if (waitpid(child->pid, &status, 0) != child->pid)
+		return -errno;
+	return WIFEXITED(status) ? WEXITSTATUS(status) : 256 + WTERMSIG(status);
+}
+
+/**
+ * procmap_child_finish() - let a child that waits go on to its end
+ * @child: the child
+ *
+ * Return: as procmap_child_wait().
+ */
+int procmap_child_finish(struct procmap_child *child)
+{
+	int ret = procmap_send(child, 0);
+	int status = procmap_child_wait(child);
+
+	return ret ? ret : status;
+}
+
+/**
+ * procmap_child_kill() - kill a child and wait for its end
+ * @child: the child
+ *
+ * Return: as procmap_child_wait(), that is 256 + SIGKILL.
+ */
+int procmap_child_kill(struct procmap_child *child)
+{
+	if (kill(child->pid, SIGKILL))
+		return -errno;
+	return procmap_child_wait(child);
+}
+
+/**
+ * procmap_kernel_lacks_it() - can no program use PROCMAP_QUERY here?
+ *
+ * A 32-bit program that gets ENOTTY may have found a kernel without the feature,
+ * or one that forgot such callers: see what procmap_target, which has the word
+ * size of the kernel where both can be built, finds. When in doubt, say no: then
+ * the tests run, and fail.
+ *
+ * Return: true when both word sizes get ENOTTY.
+ */
+bool procmap_kernel_lacks_it(void)
+{
+	struct procmap_child child;
+	__u64 supported;
+
+	if (procmap_supported() || procmap_child_exec(&child, "procmap_target"))
+		return false;
+	if (procmap_recv(&child, &supported))
+		supported = true;
+	return !procmap_child_finish(&child) && !supported;
+}
+
+/**
+ * procmap_send() - send a number to the other side
+ * @child: the child, or in the child what its function got
+ * @value: the number
+ *
+ * Return: 0 or -errno.
+ */
+int procmap_send(struct procmap_child *child, __u64 value)
+{
+	if (send(child->sock, &value, sizeof(value), MSG_NOSIGNAL) != sizeof(value))
+		return -errno;
+	return 0;
+}
+
+/**
+ * procmap_recv() - wait for a number from the other side
+ * @child: the child, or in the child what its function got
+ * @value: gets the number
+ *
+ * Return: 0, -errno, or -EPIPE when the other side is gone.
+ */
+int procmap_recv(struct procmap_child *child, __u64 *value)
+{
+	ssize_t got = recv(child->sock, value, sizeof(*value), 0);
+
+	if (got < 0)
+		return -errno;
+	return got == sizeof(*value) ? 0 : -EPIPE;
+}
+
+/**
+ * procmap_sync() - wait for a number that does not matter
+ * @child: the child, or in the child what its function got
+ *
+ * Return: as procmap_recv().
+ */
+int procmap_sync(struct procmap_child *child)
+{
+	__u64 value;
+
+	return procmap_recv(child, &value);
+}
+
+union fd_message {
+	char buf[CMSG_SPACE(sizeof(int))];
+	struct cmsghdr align;
+};
+
+/**
+ * procmap_send_fd() - pass a descriptor to the other side
+ * @child: the child, or in the child what its function got
+ * @fd: the descriptor
+ *
+ * Return: 0 or -errno.
+ */
+int procmap_send_fd(struct procmap_child *child, int fd)
+{
+	union fd_message control = { .buf = { 0 } };
+	char byte = 0;
+	struct iovec iov = { .iov_base = &byte, .iov_len = 1 };
+	struct msghdr msg = {
+		.msg_iov = &iov,
+		.msg_iovlen = 1,
+		.msg_control = control.buf,
+		.msg_controllen = sizeof(control.buf),
+	};
+	struct cmsghdr *cmsg = CMSG_FIRSTHDR(&msg);
+
+	cmsg->cmsg_level = SOL_SOCKET;
+	cmsg->cmsg_type = SCM_RIGHTS;
+	cmsg->cmsg_len = CMSG_LEN(sizeof(fd));
+	memcpy(CMSG_DATA(cmsg), &fd, sizeof(fd));
+	return sendmsg(child->sock, &msg, MSG_NOSIGNAL) == 1 ? 0 : -errno;
+}
+
+/**
+ * procmap_recv_fd() - wait for a descriptor from the other side
+ * @child: the child, or in the child what its function got
+ *
+ * Return: the descriptor, or -errno; -EPROTO: the message had none.
+ */
+int procmap_recv_fd(struct procmap_child *child)
+{
+	union fd_message control;
+	char byte;
+	struct iovec iov = { .iov_base = &byte, .iov_len = 1 };
+	struct msghdr msg = {
+		.msg_iov = &iov,
+		.msg_iovlen = 1,
+		.msg_control = control.buf,
+		.msg_controllen = sizeof(control.buf),
+	};
+	struct cmsghdr *cmsg;
+	int fd;
+
+	if (recvmsg(child->sock, &msg, MSG_CMSG_CLOEXEC) < 0)
+		return -errno;
+	cmsg = CMSG_FIRSTHDR(&msg);
+	if (!cmsg || cmsg->cmsg_type != SCM_RIGHTS)
+		return -EPROTO;
+	memcpy(&fd, CMSG_DATA(cmsg), sizeof(fd));
+	return fd;
+}
+
+/**
+ * procmap_holds() - print a condition that is false; see HOLDS()
+ * @cond: the condition
+ * @text: the condition as it is written
+ * @file: where it is written
+ * @line: where it is written
+ *
+ * Return: @cond.
+ */
+bool procmap_holds(bool cond, const char *text, const char *file, int line)
+{
+	if (!cond)
+		fprintf(stderr, "# %s:%d: in a child: not %s (errno %d)\n", file, line, text,
+			errno);
+	return cond;
+}
+
+/**
+ * procmap_drop_root() - root becomes nobody, everybody else stays who he is
+ *
+ * Return: 0 or -errno.
+ */
+int procmap_drop_root(void)
+{
+	if (geteuid())
+		return 0;
+	return setgroups(0, NULL) || setgid(NOBODY) || setuid(NOBODY) ? -errno : 0;
+}
+
+static int write_text(const char *path, const char *text)
+{
+	int fd = open(path, O_WRONLY | O_CLOEXEC);
+	int ret = fd < 0 || write(fd, text, strlen(text)) < 0 ? -errno : 0;
+
+	close(fd);
+	return ret;
+}
+
+/**
+ * procmap_become_root() - an ordinary user becomes root in namespaces of his own
+ *
+ * There he may mount, and no mount outlives him. Root stays root where he is.
+ *
+ * Return: 0 or -errno.
+ */
+int procmap_become_root(void)
+{
+	char uid_map[32], gid_map[32];
+	int ret;
+
+	if (!geteuid())
+		return 0;
+	snprintf(uid_map, sizeof(uid_map), "0 %d 1", geteuid());
+	snprintf(gid_map, sizeof(gid_map), "0 %d 1", getegid());
+	if (unshare(CLONE_NEWUSER | CLONE_NEWNS))
+		return -errno;
+	ret = write_text("/proc/self/setgroups", "deny");
+	if (!ret)
+		ret = write_text("/proc/self/uid_map", uid_map);
+	return ret ? ret : write_text("/proc/self/gid_map", gid_map);
+}

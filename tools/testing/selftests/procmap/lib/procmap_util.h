@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * What the tests of PROCMAP_QUERY share: queries that watch over every byte
+ * the kernel may write, the text of /proc/<pid>/maps as the oracle, children.
+ * Functions return 0 or a descriptor, and -errno on failure.
+ */
+#ifndef SELFTEST_PROCMAP_UTIL_H
+#define SELFTEST_PROCMAP_UTIL_H
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <sys/types.h>
+#include <linux/fs.h>
+
+#ifndef PROCMAP_QUERY
+#error "<linux/fs.h> lacks PROCMAP_QUERY: run 'make headers_install' in the patched tree first"
+#endif
+
+#define PROCMAP_FILTERS	(PROCMAP_QUERY_VMA_READABLE | PROCMAP_QUERY_VMA_WRITABLE |	\
+			 PROCMAP_QUERY_VMA_EXECUTABLE | PROCMAP_QUERY_VMA_SHARED |	\
+			 PROCMAP_QUERY_FILE_BACKED_VMA)
+#define PROCMAP_FLAGS	(PROCMAP_FILTERS | PROCMAP_QUERY_COVERING_OR_NEXT_VMA)
+
+#define PROCMAP_POISON		0xa5
+#define PROCMAP_GUARD_SIZE	64
+#define PROCMAP_NAME_ROOM	8192
+#define PROCMAP_ID_ROOM		64
+
+/* What procmap_call() returns when the kernel wrote where it must not. */
+#define PROCMAP_OVERRUN		(-ENOTRECOVERABLE)
+
+/**
+ * struct procmap_call - a query, its buffers, and guard bytes around them
+ * @q: the argument; procmap_call_init() asks for the name and the build ID
+ * @name: buffer that @q.vma_name_addr points to
+ * @build_id: buffer that @q.build_id_addr points to
+ */
+struct procmap_call {
+	__u8 guard_front[PROCMAP_GUARD_SIZE];
+	struct procmap_query q;
+	__u8 guard_query[PROCMAP_GUARD_SIZE];
+	char name[PROCMAP_NAME_ROOM];
+	__u8 guard_name[PROCMAP_GUARD_SIZE];
+	__u8 build_id[PROCMAP_ID_ROOM];
+	__u8 guard_id[PROCMAP_GUARD_SIZE];
+};
+
+/**
+ * struct maps_vma - one line of the text
+ * @name: as printed, that is with a newline as \012; "" where there is none
+ */
+struct maps_vma {
+	__u64 start;
+	__u64 end;
+	__u64 flags;
+	__u64 page_size;
+	__u64 offset;
+	__u64 inode;
+	__u32 dev_major;
+	__u32 dev_minor;
+	const char *name;
+};
+
+/**
+ * struct maps_text - a whole /proc/<pid>/maps
+ * @vma: the VMAs, in order of address
+ * @nr: their number
+ * @gate: the line of [vsyscall], which is no VMA of the process; end 0: none
+ */
+struct maps_text {
+	struct maps_vma *vma;
+	size_t nr;
+	struct maps_vma gate;
+	char *buf;
+	size_t buf_size;
+	size_t vma_size;
+};
+
+int maps_open(pid_t pid);
+int procmap_ioctl(int fd, void *arg);
+bool procmap_supported(void);
+bool procmap_kernel_lacks_it(void);
+
+void procmap_call_init(struct procmap_call *call, __u64 addr, __u64 flags);
+int procmap_call(int fd, struct procmap_call *call);
+int procmap_ask(int fd, __u64 addr, __u64 flags, struct procmap_call *call);
+int procmap_ask_self(const void *addr, struct procmap_call *call);
+
+int maps_text_read(int fd, struct maps_text *text);
+int maps_text_read_pid(pid_t pid, struct maps_text *text);
+void maps_text_free(struct maps_text *text);
+const struct maps_vma *maps_text_match(const struct maps_text *text, __u64 addr,
+				       __u64 flags);
+const char *procmap_differs(const struct maps_vma *vma, const struct procmap_call *call);
+int procmap_check(int fd, const struct maps_text *text, __u64 addr, __u64 flags);
+
+/**
+ * struct procmap_child - one process that a test talks to
+ * @pid: its PID; 0 in the child itself
+ * @sock: a datagram socket to the other side
+ */
+struct procmap_child {
+	pid_t pid;
+	int sock;
+};
+
+int procmap_child_start(struct procmap_child *child,
+			int (*fn)(struct procmap_child *child, void *arg), void *arg);
+int procmap_exec(struct procmap_child *child, const char *program);
+int procmap_child_exec(struct procmap_child *child, const char *program);
+int procmap_child_finish(struct procmap_child *child);
+int procmap_child_kill(struct procmap_child *child);
+int procmap_child_wait(struct procmap_child *child);
+
+int procmap_send(struct procmap_child *child, __u64 value);
+int procmap_recv(struct procmap_child *child, __u64 *value);
+int procmap_sync(struct procmap_child *child);
+int procmap_send_fd(struct procmap_child *child, int fd);
+int procmap_recv_fd(struct procmap_child *child);
+
+int procmap_drop_root(void);
+int procmap_become_root(void);
+
+bool procmap_holds(bool cond, const char *text, const char *file, int line);
+
+/* For the function of a child, whose failures the harness does not see: names a false @cond. */
+#define HOLDS(cond) procmap_holds(cond, #cond, __FILE__, __LINE__)
+
+#endif /* SELFTEST_PROCMAP_UTIL_H */

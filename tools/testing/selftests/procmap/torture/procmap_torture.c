@@ -1,0 +1,402 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Torture test of PROCMAP_QUERY: an address space that changes in every way and
+ * as fast as it can, queried by its own threads and by other processes. An oracle
+ * knows which states each query may have met, and fails the test at the first
+ * answer that belongs to none of them; see torture.h.
+ *
+ * First it shows that lies of the readers are noticed, and in the end that it has
+ * raced: regions changed during queries, and the kernel's counters tell that
+ * looks were spoilt by writers.
+ */
+#include <getopt.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "../../kselftest.h"
+#include "torture.h"
+
+#ifndef PR_SET_VMA
+#define PR_SET_VMA		0x53564d41
+#define PR_SET_VMA_ANON_NAME	0
+#endif
+
+#define NR_PROCESSES	(TORTURE_READERS + 2)
+/* A lie must be noticed within this time, usually it takes a fraction of a second. */
+#define LIE_SECONDS	60
+/* An actor that has done nothing for so long is stuck. */
+#define STUCK_SECONDS	60
+#define TICK_MS		50
+
+static const char * const op_names[NR_OPS] = {
+	"mmap", "mmap over", "mmap file", "munmap", "mprotect", "mremap move", "mremap grow",
+	"mremap shrink", "madvise", "anon name", "userfaultfd register", "userfaultfd unregister",
+	"mlock", "munlock", "big mmap over", "big mprotect", "stack map", "stack grow", "stack cut",
+	"brk", "fork", "exec",
+};
+
+static const char * const ask_names[NR_ASKS] = {
+	"covering", "next", "filtered next", "with name", "small name buffer", "walk", "step",
+	"own state", "exec'ing child",
+};
+
+static const char * const lie_names[NR_LIES] = {
+	[LIE_END] = "another end", [LIE_FLAGS] = "other flags", [LIE_OFFSET] = "another offset",
+	[LIE_NAME] = "another name", [LIE_HOLE] = "a hole where something is",
+	[LIE_SKIP] = "something passed over", [LIE_OLD] = "a state that is over",
+};
+
+static const char * const counter_names[] = { "vma_search", "vma_search_retry" };
+
+#define NR_COUNTERS	ARRAY_SIZE(counter_names)
+
+/**
+ * struct options - what the command line asks for
+ */
+struct options {
+	unsigned int seconds;
+	unsigned int seed;
+	unsigned int readers;
+	unsigned int writers;
+	bool verbose;
+	bool self_test_only;
+};
+
+static double seconds_since(const struct timespec *start)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return now.tv_sec - start->tv_sec + (now.tv_nsec - start->tv_nsec) / 1e9;
+}
+
+static void read_counters(long *counters)
+{
+	FILE *file = fopen("/proc/vmstat", "r");
+	char line[128], name[64];
+	unsigned int i;
+	long value;
+
+	for (i = 0; i < NR_COUNTERS; i++)
+		counters[i] = -1;
+	while (file && fgets(line, sizeof(line), file)) {
+		if (sscanf(line, "%63s %ld", name, &value) != 2)
+			continue;
+		for (i = 0; i < NR_COUNTERS; i++)
+			if (!strcmp(name, counter_names[i]))
+				counters[i] = value;
+	}
+	if (file)
+		fclose(file);
+}
+
+static pid_t start(struct torture *t, int (*fn)(struct torture *t, unsigned int actor, int maps),
+		   unsigned int actor, int maps)
+{
+	pid_t parent = getpid();
+	pid_t pid;
+
+	fflush(NULL);
+	pid = fork();
+	if (pid < 0)
+		torture_fail(t, "cannot fork: errno %d", errno);
+	if (pid)
+		return pid;
+	if (prctl(PR_SET_PDEATHSIG, SIGKILL) || getppid() != parent)
+		_exit(1);
+	_exit(fn(t, actor, maps));
+}
+
+static int run_target(struct torture *t, unsigned int actor, int maps)
+{
+	return torture_target(t);
+}
+
+static int run_child_reader(struct torture *t, unsigned int actor, int maps)
+{
+	return torture_read_children(t, actor);
+}
+
+static int torture_processes(struct torture *t, pid_t *pids)
+{
+	unsigned int nr = 0, i, waited;
+	/* Threads of the target come first; more than enough numbers for them. */
+	unsigned int actor = TORTURE_WRITERS + TORTURE_READERS + 2;
+	int maps;
+
+	pids[nr++] = start(t, run_target, 0, -1);
+	for (waited = 0; waited < STUCK_SECONDS * 1000 && !t->ready && !t->stop; waited++)
+		usleep(1000);
+	maps = maps_open(pids[0]);
+	if (maps < 0)
+		torture_fail(t, "cannot open the target's maps: errno %d", -maps);
+	for (i = 0; i < t->readers; i++)
+		pids[nr++] = start(t, torture_read, actor++, maps);
+	pids[nr++] = start(t, run_child_reader, actor++, -1);
+	close(maps);
+	return nr;
+}
+
+/* Ends the run when somebody is stuck. */
+static void watch(struct torture *t, unsigned int seconds)
+{
+	unsigned long beat[TORTURE_ACTORS] = { 0 };
+	struct timespec begin, checked;
+	unsigned int i;
+
+	clock_gettime(CLOCK_MONOTONIC, &begin);
+	checked = begin;
+	while (!torture_stopped(t) && seconds_since(&begin) < seconds) {
+		usleep(TICK_MS * 1000);
+		if (seconds_since(&checked) < STUCK_SECONDS)
+			continue;
+		clock_gettime(CLOCK_MONOTONIC, &checked);
+		for (i = 0; i < TORTURE_ACTORS; i++) {
+			if (beat[i] && beat[i] == t->beat[i])
+				torture_fail(t, "actor %u did nothing for %u seconds", i,
+					     STUCK_SECONDS);
+			beat[i] = t->beat[i];
+		}
+	}
+	__atomic_store_n(&t->stop, 1, __ATOMIC_SEQ_CST);
+}
+
+/* All must end by themselves, and well. */
+static void collect(struct torture *t, pid_t *pids, unsigned int nr)
+{
+	unsigned int i, waited = 0;
+	int status;
+
+	for (i = 0; i < nr; i++) {
+		while (waited < STUCK_SECONDS * 1000 / TICK_MS &&
+		       !waitpid(pids[i], &status, WNOHANG)) {
+			usleep(TICK_MS * 1000);
+			waited++;
+		}
+		if (waited < STUCK_SECONDS * 1000 / TICK_MS) {
+			if (status)
+				torture_fail(t, "process %u ended with status 0x%x", i, status);
+			continue;
+		}
+		torture_fail(t, "process %u does not end", i);
+		kill(pids[i], SIGKILL);
+		waitpid(pids[i], NULL, 0);
+	}
+}
+
+static bool names_work(void)
+{
+	size_t size = getpagesize();
+	void *map = mmap(NULL, size, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	int ret = prctl(PR_SET_VMA, PR_SET_VMA_ANON_NAME, map, size, "probe");
+
+	munmap(map, size);
+	return !ret;
+}
+
+/* One run in processes of its own; what came of it stays in the returned memory. */
+static struct torture *run(const struct options *options, enum torture_lie lie,
+			   unsigned int seconds)
+{
+	struct torture *t = mmap(NULL, sizeof(*t), PROT_READ | PROT_WRITE,
+				 MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	pid_t pids[NR_PROCESSES];
+	unsigned int i;
+	int ret;
+
+	if (t == MAP_FAILED)
+		ksft_exit_fail_msg("no memory\n");
+	t->seed = options->seed;
+	t->readers = options->readers;
+	t->writers = options->writers;
+	t->lie = lie;
+	t->without[OP_ANON_NAME] = !names_work();
+	ret = torture_lay_out(t);
+	if (ret)
+		ksft_exit_fail_msg("cannot make files: %s\n", strerror(-ret));
+	ret = torture_processes(t, pids);
+	watch(t, seconds);
+	collect(t, pids, ret);
+	for (i = 0; i < TORTURE_FILES; i++)
+		close(t->file[i].fd);
+	return t;
+}
+
+static void print_reports(const struct torture *t)
+{
+	unsigned int i;
+
+	for (i = 0; i < t->failed && i < TORTURE_REPORTS; i++)
+		ksft_print_msg("%s\n", t->report[i]);
+}
+
+static void self_test(const struct options *options)
+{
+	enum torture_lie lie;
+
+	for (lie = LIE_NONE + 1; lie < NR_LIES; lie++) {
+		struct timespec begin;
+		struct torture *t;
+
+		clock_gettime(CLOCK_MONOTONIC, &begin);
+		t = run(options, lie, LIE_SECONDS);
+		if (options->verbose)
+			print_reports(t);
+		/* Not any failure: one that a lie can have caused. */
+		ksft_test_result(t->failed && t->lies && strstr(t->report[0], "returned"),
+				 "a reader lies about %s: noticed after %.1f s\n", lie_names[lie],
+				 seconds_since(&begin));
+		munmap(t, sizeof(*t));
+	}
+}
+
+static void report_counts(const struct torture *t)
+{
+	unsigned int i;
+
+	for (i = 0; i < NR_OPS; i++)
+		ksft_print_msg("%-24s %10lu\n", op_names[i], t->ops[i]);
+	for (i = 0; i < NR_ASKS; i++)
+		ksft_print_msg("query: %-17s %10lu\n", ask_names[i], t->asks[i]);
+	ksft_print_msg("region changed meanwhile %10lu\n", t->moved);
+	ksft_print_msg("too much changed to judge %9lu\n", t->lapped);
+}
+
+static void result_of_ops(const struct torture *t)
+{
+	bool good = true, lacks = false;
+	unsigned int i;
+
+	for (i = 0; i < NR_OPS; i++) {
+		lacks = lacks || t->without[i];
+		if (t->ops[i] || t->without[i])
+			continue;
+		ksft_print_msg("never done: %s\n", op_names[i]);
+		good = false;
+	}
+	for (i = 0; i < NR_ASKS; i++) {
+		if (t->asks[i])
+			continue;
+		ksft_print_msg("never asked: %s\n", ask_names[i]);
+		good = false;
+	}
+	if (good && lacks)
+		ksft_test_result_skip("kinds: kernel without anonymous names or userfaultfd\n");
+	else
+		ksft_test_result(good, "every kind of operation and query was seen\n");
+}
+
+static void result_of_counter(const char *name, long before, long after)
+{
+	if (before < 0)
+		ksft_test_result_skip("%s: kernel without CONFIG_PER_VMA_LOCK\n", name);
+	else
+		ksft_test_result(after > before, "%s grew by %ld\n", name, after - before);
+}
+
+static void torture(const struct options *options)
+{
+	long before[NR_COUNTERS], after[NR_COUNTERS];
+	struct torture *t;
+	unsigned int i;
+
+	read_counters(before);
+	t = run(options, LIE_NONE, options->seconds);
+	read_counters(after);
+	report_counts(t);
+	print_reports(t);
+	ksft_test_result(!t->failed, "no illegal answer in %u seconds\n", options->seconds);
+	ksft_test_result(t->moved, "regions changed during queries\n");
+	result_of_ops(t);
+	for (i = 0; i < NR_COUNTERS; i++)
+		result_of_counter(counter_names[i], before[i], after[i]);
+	munmap(t, sizeof(*t));
+}
+
+static unsigned int number_of(const char *name, const char *text, unsigned int low,
+			      unsigned int high)
+{
+	char *end;
+	unsigned long value = strtoul(text, &end, 0);
+
+	if (*text >= '0' && *text <= '9' && !*end && value >= low && value <= high)
+		return value;
+	fprintf(stderr, "procmap_torture: %s is '%s', must be a number from %u to %u\n", name, text,
+		low, high);
+	exit(1);
+}
+
+static const char usage[] =
+	"usage: procmap_torture [--seconds N] [--seed N] [--readers N] [--writers N] [--verbose] [--self-test]\n"
+	"  --seconds N  how long to torture (default 60, or $PROCMAP_TORTURE_SECONDS)\n"
+	"  --seed N     of the random numbers (default: from the clock, and printed)\n"
+	"  --readers N  threads in the target, and as many processes (default 2)\n"
+	"  --writers N  threads that do everything; three more do special things (default 4)\n"
+	"  --self-test  only show that the readers' lies are noticed\n";
+
+static void parse(int argc, char **argv, struct options *options)
+{
+	static const struct option longs[] = {
+		{ "seconds", required_argument, NULL, 's' },
+		{ "seed", required_argument, NULL, 'S' },
+		{ "readers", required_argument, NULL, 'r' },
+		{ "writers", required_argument, NULL, 'w' },
+		{ "verbose", no_argument, NULL, 'v' },
+		{ "self-test", no_argument, NULL, 't' },
+		{ "help", no_argument, NULL, 'h' },
+		{ 0 }
+	};
+	const char *seconds = getenv("PROCMAP_TORTURE_SECONDS");
+	int c;
+
+	if (seconds)
+		options->seconds = number_of("PROCMAP_TORTURE_SECONDS", seconds, 1, 1000000);
+	while ((c = getopt_long(argc, argv, "", longs, NULL)) != -1) {
+		if (c == 's')
+			options->seconds = number_of("--seconds", optarg, 1, 1000000);
+		else if (c == 'S')
+			options->seed = number_of("--seed", optarg, 1, 1000000000);
+		else if (c == 'r')
+			options->readers = number_of("--readers", optarg, 1, TORTURE_READERS);
+		else if (c == 'w')
+			options->writers = number_of("--writers", optarg, 1, TORTURE_WRITERS - 3);
+		else if (c == 'v')
+			options->verbose = true;
+		else if (c == 't')
+			options->self_test_only = true;
+		else if (c == 'h')
+			exit(fputs(usage, stdout) < 0);
+		else
+			exit(1);
+	}
+	if (optind == argc)
+		return;
+	fprintf(stderr, "procmap_torture: '%s' is no option; see --help\n", argv[optind]);
+	exit(1);
+}
+
+int main(int argc, char **argv)
+{
+	struct options options = {
+		.seconds = 60, .seed = 1 + time(NULL) % 1000000, .readers = 2, .writers = 4,
+	};
+
+	if (argc == 2 && !strcmp(argv[1], "--exec-child"))
+		return torture_exec_child();
+	parse(argc, argv, &options);
+	ksft_print_header();
+	if (!procmap_supported())
+		ksft_exit_skip("kernel without PROCMAP_QUERY (CONFIG_PROCMAP_QUERY)\n");
+	ksft_set_plan(NR_LIES - 1 + (options.self_test_only ? 0 : 3 + NR_COUNTERS));
+	ksft_print_msg("seed %u\n", options.seed);
+	self_test(&options);
+	if (!options.self_test_only)
+		torture(&options);
+	ksft_finished();
+}

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Children of the target: see torture.h. */
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "torture.h"
+
+/* A child that gets lost ends by itself. */
+#define CHILD_SECONDS	60
+#define CHILD_STEPS	16
+/* A fork holds mmap_lock of the parent for long. */
+#define FORK_PAUSE_US	5000
+
+/* The sentinels must be in the child as they are in its parent. */
+static int look_at_self(struct torture *t)
+{
+	int maps = maps_open(0);
+	struct torture_query query;
+	unsigned int i;
+
+	if (maps < 0)
+		return 1;
+	for (i = 0; i < t->nr_regions; i++) {
+		const struct torture_region *region = &t->region[i];
+
+		if (region->kind == REGION_SENTINEL &&
+		    !torture_ask(t, &query, maps, region->base, 0, TORTURE_NAME_ROOM))
+			break;
+	}
+	close(maps);
+	return 0;
+}
+
+static int become_program(struct torture *t)
+{
+	char * const argv[] = { "procmap_torture", "--exec-child", NULL };
+	char * const envp[] = { NULL };
+
+	__atomic_store_n(&t->child, getpid(), __ATOMIC_SEQ_CST);
+	execve("/proc/self/exe", argv, envp);
+	return 1;
+}
+
+/**
+ * torture_exec_child() - what the program does when a child has become it
+ *
+ * Return: exit status.
+ */
+int torture_exec_child(void)
+{
+	size_t size = CHILD_STEPS * getpagesize();
+	unsigned int i;
+	char *map;
+
+	alarm(CHILD_SECONDS);
+	for (i = 0; i < CHILD_STEPS; i++) {
+		map = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+		if (map == MAP_FAILED || mprotect(map + size / 2, size / 2, PROT_READ) ||
+		    munmap(map, size / 4) || sbrk(getpagesize()) == (void *)-1)
+			return 1;
+		usleep(100);
+	}
+	return 0;
+}
+
+/**
+ * torture_fork() - fork once, or fork and exec, and wait for the child
+ * @t: the run
+ * @actor: who the caller is
+ * @random: its generator
+ *
+ * Return: 0, or 1 when the child failed, which was reported.
+ */
+int torture_fork(struct torture *t, unsigned int actor, unsigned int *random)
+{
+	bool exec = torture_random(random, 2);
+	pid_t pid;
+	int status;
+
+	usleep(FORK_PAUSE_US);
+	pid = fork();
+	if (!pid) {
+		alarm(CHILD_SECONDS);
+		_exit(exec ? become_program(t) : look_at_self(t));
+	}
+	if (pid < 0 || waitpid(pid, &status, 0) != pid) {
+		torture_fail(t, "fork() or waitpid() failed: errno %d", errno);
+		return 1;
+	}
+	__atomic_store_n(&t->child, 0, __ATOMIC_SEQ_CST);
+	torture_count(&t->ops[exec ? OP_EXEC : OP_FORK]);
+	torture_count(&t->beat[actor]);
+	if (!status)
+		return 0;
+	torture_fail(t, "a child of the target ended with status 0x%x", status);
+	return 1;
+}

@@ -1,0 +1,289 @@
+// SPDX-License-Identifier: GPL-2.0
+/* The address space that is tortured, and its threads: see torture.h. */
+#include <fcntl.h>
+#include <linux/userfaultfd.h>
+#include <pthread.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+#include "torture_writers.h"
+
+/* The files, in pages: beyond what the regions map of them. */
+#define FILE_PAGES	(256 * TORTURE_UNITS)
+/* Pages of a unit of the region that takes long to unmap. */
+#define BIG_PAGES	64
+/* Pages of a unit of the heap, which is in use already. */
+#define HEAP_PAGES	8
+/* More than the gap that a stack keeps below it. */
+#define STACK_GAP	1024
+
+/* Which file: that of the regions, or that of the sentinels, which must not merge with them. */
+enum { FILE_REGIONS, FILE_SENTINELS };
+
+struct reader {
+	struct torture *t;
+	unsigned int actor;
+	int maps;
+};
+
+static int open_file(struct torture_file *file, const char *name)
+{
+	struct stat st;
+
+	file->fd = memfd_create(name, MFD_CLOEXEC);
+	if (file->fd < 0 || ftruncate(file->fd, (off_t)FILE_PAGES * getpagesize()) ||
+	    fstat(file->fd, &st))
+		return -errno;
+	file->inode = st.st_ino;
+	file->dev_major = major(st.st_dev);
+	file->dev_minor = minor(st.st_dev);
+	snprintf(file->name, sizeof(file->name), "/memfd:%s (deleted)", name);
+	return 0;
+}
+
+static struct torture_region *add_region(struct torture *t, enum torture_kind kind,
+					 unsigned int units, unsigned int pages)
+{
+	struct torture_region *region = &t->region[t->nr_regions++];
+
+	region->kind = kind;
+	region->base = t->arena_end;
+	region->unit = (__u64)pages * getpagesize();
+	region->units = units;
+	region->file = kind == REGION_SENTINEL ? FILE_SENTINELS : FILE_REGIONS;
+	t->arena_end += units * region->unit;
+	return region;
+}
+
+static void add_hole(struct torture *t, unsigned int pages)
+{
+	t->arena_end += (__u64)pages * getpagesize();
+}
+
+/* @unit without its offset: each sentinel maps another part of the file. */
+static void add_sentinel(struct torture *t, unsigned int units, __u32 unit)
+{
+	unsigned int number = t->nr_regions * 4, i;
+	struct torture_region *region = add_region(t, REGION_SENTINEL, units, 1);
+
+	for (i = 0; i < units; i++)
+		region->state[0].unit[i] = UNIT_MAPPED | unit |
+			(unit & UNIT_FILE ? (number + i) << UNIT_OFFSET_SHIFT : 0);
+}
+
+/* One of each kind, of the next protection; the first, which could merge, in holes. */
+static void add_sentinels(struct torture *t, unsigned int prot)
+{
+	add_hole(t, 1);
+	add_sentinel(t, 2, prot % 8);
+	add_hole(t, 1);
+	add_sentinel(t, 1, UNIT_FILE | (prot + 3) % 8);
+	add_sentinel(t, 3, UNIT_FILE | UNIT_SHARED | (prot + 5) % 8);
+}
+
+/**
+ * torture_lay_out() - decide what will be where
+ * @t: the run
+ *
+ * Return: 0 or -errno.
+ */
+int torture_lay_out(struct torture *t)
+{
+	unsigned int i;
+	int ret = open_file(&t->file[FILE_REGIONS], "torture");
+
+	if (!ret)
+		ret = open_file(&t->file[FILE_SENTINELS], "sentinel");
+	t->arena_end = TORTURE_ARENA;
+	for (i = 0; i < t->writers; i++) {
+		add_sentinels(t, i);
+		add_region(t, REGION_MIXED, TORTURE_UNITS, 1);
+	}
+	add_sentinels(t, i++);
+	add_region(t, REGION_BIG, TORTURE_UNITS, BIG_PAGES);
+	add_sentinels(t, i++);
+	add_hole(t, STACK_GAP);
+	add_region(t, REGION_STACK, TORTURE_UNITS, 1);
+	while (i < 8)
+		add_sentinels(t, i++);
+	/* The last one matches every filter. */
+	add_sentinel(t, 1, UNIT_FILE | UNIT_SHARED | UNIT_READ | UNIT_WRITE | UNIT_EXEC);
+	return ret;
+}
+
+static bool map_sentinel(const struct torture *t, const struct torture_region *region)
+{
+	__u32 unit = region->state[0].unit[0];
+	char *addr = (char *)(unsigned long)region->base;
+	int prot = (unit & UNIT_READ ? PROT_READ : 0) | (unit & UNIT_WRITE ? PROT_WRITE : 0) |
+		   (unit & UNIT_EXEC ? PROT_EXEC : 0);
+	int flags = MAP_FIXED_NOREPLACE | (unit & UNIT_SHARED ? MAP_SHARED : MAP_PRIVATE) |
+		    (unit & UNIT_FILE ? 0 : MAP_ANONYMOUS);
+
+	return mmap(addr, region->units * region->unit, prot, flags,
+		    unit & UNIT_FILE ? t->file[region->file].fd : -1,
+		    (unit >> UNIT_OFFSET_SHIFT) * region->unit) == addr;
+}
+
+/*
+ * The end of the heap, rounded up to whole units. It is a VMA of its own when the
+ * rest of the heap was touched before the target was forked. Return: units that
+ * are in use, 0 on failure.
+ */
+static unsigned int find_heap(struct torture *t, int maps)
+{
+	struct torture_region *region = &t->region[t->nr_regions++];
+	struct procmap_query q = { .size = sizeof(q) };
+	unsigned int used, i;
+
+	region->kind = REGION_HEAP;
+	region->unit = (__u64)HEAP_PAGES * getpagesize();
+	region->units = TORTURE_UNITS;
+	if (sbrk(region->unit) == (void *)-1)
+		return 0;
+	q.query_addr = (unsigned long)sbrk(0) - 1;
+	if (procmap_ioctl(maps, &q))
+		return 0;
+	region->base = q.vma_start;
+	used = (q.vma_end - q.vma_start + region->unit - 1) / region->unit;
+	if (used >= region->units || brk((char *)(unsigned long)q.vma_start + used * region->unit))
+		return 0;
+	for (i = 0; i < used; i++)
+		region->state[0].unit[i] = UNIT_MAPPED | UNIT_READ | UNIT_WRITE | UNIT_HEAP;
+	return used;
+}
+
+static int open_uffd(void)
+{
+	struct uffdio_api api = { .api = UFFD_API };
+	int fd = syscall(__NR_userfaultfd, O_CLOEXEC | UFFD_USER_MODE_ONLY);
+
+	if (fd < 0 || !ioctl(fd, UFFDIO_API, &api))
+		return fd;
+	close(fd);
+	return -1;
+}
+
+/* Nobody begins before all threads are there: to start one may need the heap. */
+static void wait_for_all(struct torture *t)
+{
+	while (!__atomic_load_n(&t->ready, __ATOMIC_ACQUIRE) && !torture_stopped(t))
+		usleep(1000);
+}
+
+static void *writer(void *arg)
+{
+	struct torture_owner *o = arg;
+
+	wait_for_all(o->t);
+	torture_write(o);
+	return NULL;
+}
+
+static void *reader(void *arg)
+{
+	struct reader *r = arg;
+
+	wait_for_all(r->t);
+	torture_read(r->t, r->actor, r->maps);
+	return NULL;
+}
+
+static void *forker(void *arg)
+{
+	struct reader *r = arg;
+	unsigned int random = torture_seed(r->t, r->actor);
+
+	wait_for_all(r->t);
+	while (!torture_stopped(r->t) && !torture_fork(r->t, r->actor, &random))
+		;
+	return NULL;
+}
+
+struct threads {
+	pthread_t thread[TORTURE_ACTORS];
+	unsigned int nr;
+	struct torture_owner owner[TORTURE_ACTORS];
+	unsigned int nr_owners;
+	struct reader reader[TORTURE_ACTORS];
+	unsigned int nr_readers;
+};
+
+static bool start(struct threads *threads, void *(*fn)(void *arg), void *arg)
+{
+	return !pthread_create(&threads->thread[threads->nr++], NULL, fn, arg);
+}
+
+static bool start_writer(struct torture *t, struct threads *threads,
+			 struct torture_region *region, unsigned int heap, int maps)
+{
+	struct torture_owner *o = &threads->owner[threads->nr_owners++];
+
+	o->t = t;
+	o->region = region;
+	o->actor = threads->nr;
+	o->random = torture_seed(t, threads->nr);
+	o->maps = maps;
+	o->heap_least = heap;
+	o->uffd = region->kind == REGION_MIXED ? open_uffd() : -1;
+	if (region->kind == REGION_MIXED && o->uffd < 0) {
+		t->without[OP_UFFD_REGISTER] = true;
+		t->without[OP_UFFD_UNREGISTER] = true;
+	}
+	return start(threads, writer, o);
+}
+
+static bool start_reader(struct torture *t, struct threads *threads, void *(*fn)(void *arg),
+			 int maps)
+{
+	struct reader *r = &threads->reader[threads->nr_readers++];
+
+	r->t = t;
+	r->actor = threads->nr;
+	r->maps = maps;
+	return start(threads, fn, r);
+}
+
+static bool start_all(struct torture *t, struct threads *threads, unsigned int heap, int maps)
+{
+	unsigned int i;
+	bool good = true;
+
+	for (i = 0; i < t->nr_regions; i++) {
+		struct torture_region *region = &t->region[i];
+
+		if (region->kind == REGION_SENTINEL)
+			good = good && map_sentinel(t, region);
+		else
+			good = good && start_writer(t, threads, region, heap, maps);
+	}
+	for (i = 0; i < t->readers; i++)
+		good = good && start_reader(t, threads, reader, maps);
+	return good && start_reader(t, threads, forker, maps);
+}
+
+/**
+ * torture_target() - the process that is tortured
+ * @t: the run
+ *
+ * Return: exit status.
+ */
+int torture_target(struct torture *t)
+{
+	static struct threads threads;
+	int maps = maps_open(0);
+	unsigned int heap = maps < 0 ? 0 : find_heap(t, maps);
+	unsigned int i;
+
+	if (!heap || !start_all(t, &threads, heap, maps))
+		torture_fail(t, "the target cannot be set up: errno %d", errno);
+	__atomic_store_n(&t->ready, 1, __ATOMIC_RELEASE);
+	for (i = 0; i < threads.nr; i++)
+		pthread_join(threads.thread[i], NULL);
+	return 0;
+}

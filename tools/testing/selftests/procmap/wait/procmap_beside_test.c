@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * A reader that rarely runs walks over VMAs with holes between them, beside a
+ * writer that is at work in quite another place: it must not pay more than who
+ * reads the text, nor sleep for the writer, but once a pass at most.
+ *
+ * The verdict compares two times. It is exact where the machine has one processor,
+ * and as good as the host where it has virtual ones.
+ */
+#include <fcntl.h>
+#include <sched.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "procmap_harness.h"
+#include "stall.h"
+
+/* What the writer changes all the time; the pages are there. */
+#define UNRELATED	(16UL << 20)
+#define MIN_VMAS	100
+/* All share a processor: who is woken there by the reader runs in its place. */
+#define CPU		0
+/* For all passes of the reader */
+#define READER_MS	100000
+
+static bool pin(void)
+{
+	cpu_set_t cpus;
+
+	CPU_ZERO(&cpus);
+	CPU_SET(CPU, &cpus);
+	return !sched_setaffinity(0, sizeof(cpus), &cpus);
+}
+
+/**
+ * struct figures - what the reader measured, in memory that is shared
+ * @text_ns: all passes over the text
+ * @query_ns: as many by one query each, which finds the file behind all VMAs
+ * @naps: how often a query slept for a writer meanwhile
+ * @passes: how many have been made
+ */
+struct figures {
+	__u64 text_ns;
+	__u64 query_ns;
+	long naps;
+	unsigned int passes;
+};
+
+struct scene {
+	unsigned int nr;
+	unsigned int passes;
+	struct procmap_child target;
+	struct procmap_child hog;
+	struct procmap_child reader;
+	int maps;
+	__u64 start;
+	struct figures *figures;
+};
+
+/* @nr pages with a hole behind each, and then a file. Returns where they begin, or NULL. */
+static char *map_with_holes(unsigned int nr)
+{
+	size_t page = sysconf(_SC_PAGESIZE), size = (2 * nr + 2) * page;
+	char *start = mmap(NULL, size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1,
+			   0);
+	int exe = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+	unsigned int i;
+
+	if (start == MAP_FAILED || exe < 0)
+		return NULL;
+	for (i = 0; i < nr; i++)
+		if (mprotect(start + 2 * i * page, page, PROT_READ | PROT_WRITE) ||
+		    munmap(start + (2 * i + 1) * page, page))
+			return NULL;
+	if (mmap(start + 2 * nr * page, page, PROT_READ, MAP_PRIVATE | MAP_FIXED, exe, 0) ==
+	    MAP_FAILED)
+		return NULL;
+	close(exe);
+	return start;
+}
+
+static int writes_elsewhere(struct procmap_child *child, void *arg)
+{
+	const struct scene *scene = arg;
+	char *start = map_with_holes(scene->nr);
+	char *unrelated = mmap(NULL, UNRELATED, PROT_READ | PROT_WRITE,
+			       MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+
+	if (!HOLDS(start) || !HOLDS(unrelated != MAP_FAILED) || !HOLDS(pin()) ||
+	    !HOLDS(!procmap_send(child, (unsigned long)start)))
+		return 1;
+	for (;;)
+		if (!HOLDS(!mprotect(unrelated, UNRELATED, PROT_READ)) ||
+		    !HOLDS(!mprotect(unrelated, UNRELATED, PROT_READ | PROT_WRITE)))
+			return 1;
+}
+
+static int hogs(struct procmap_child *child, void *arg)
+{
+	if (!HOLDS(pin()) || !HOLDS(!procmap_send(child, 0)))
+		return 1;
+	for (;;)
+		;
+}
+
+static bool pass_by_text(const struct scene *scene)
+{
+	static char room[64 * 1024];
+	ssize_t got;
+
+	if (lseek(scene->maps, 0, SEEK_SET))
+		return false;
+	do {
+		got = read(scene->maps, room, sizeof(room));
+	} while (got > 0);
+	return !got;
+}
+
+static bool pass_by_query(const struct scene *scene)
+{
+	struct procmap_query q = {
+		.size = sizeof(q),
+		.query_flags = PROCMAP_QUERY_FILE_BACKED_VMA | PROCMAP_QUERY_COVERING_OR_NEXT_VMA,
+		.query_addr = scene->start,
+	};
+	__u64 file = scene->start + 2ULL * scene->nr * sysconf(_SC_PAGESIZE);
+
+	return !procmap_ioctl(scene->maps, &q) && q.vma_start == file;
+}
+
+static int reads_rarely(struct procmap_child *child, void *arg)
+{
+	const struct scene *scene = arg;
+	struct figures *figures = scene->figures;
+	struct sched_param param = { 0 };
+	__u64 start, between;
+	long naps;
+	unsigned int i;
+
+	if (!HOLDS(pin()) || !HOLDS(!sched_setscheduler(0, SCHED_IDLE, &param)))
+		return 1;
+	/* Not counted: who has just started gets the processor all the same. */
+	if (!HOLDS(pass_by_text(scene)))
+		return 1;
+	for (i = 0; i < scene->passes; i++) {
+		start = stall_now_ns();
+		if (!HOLDS(pass_by_text(scene)))
+			return 1;
+		between = stall_now_ns();
+		figures->text_ns += between - start;
+		naps = stall_count("vma_search_nap");
+		between = stall_now_ns();
+		if (!HOLDS(pass_by_query(scene)))
+			return 1;
+		figures->query_ns += stall_now_ns() - between;
+		figures->naps += stall_count("vma_search_nap") - naps;
+		figures->passes++;
+	}
+	return 0;
+}
+
+FIXTURE(beside) {
+	struct scene scene;
+};
+
+FIXTURE_VARIANT(beside) {
+	unsigned int nr;
+	unsigned int passes;
+};
+
+FIXTURE_VARIANT_ADD(beside, few) {
+	.nr = 200,
+	.passes = 4,
+};
+
+FIXTURE_VARIANT_ADD(beside, many) {
+	.nr = 1000,
+	.passes = 2,
+};
+
+FIXTURE_SETUP(beside)
+{
+	struct scene *scene = &self->scene;
+
+	/* Fewer on a slow kernel, but enough to tell all of them from none. */
+	scene->nr = stall_scaled(variant->nr);
+	if (scene->nr < MIN_VMAS)
+		scene->nr = MIN_VMAS;
+	scene->passes = variant->passes;
+	scene->figures = mmap(NULL, sizeof(*scene->figures), PROT_READ | PROT_WRITE,
+			      MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	ASSERT_NE(MAP_FAILED, (void *)scene->figures);
+}
+
+/* Target and hog die with the test. */
+FIXTURE_TEARDOWN(beside)
+{
+}
+
+TEST_F_TIMEOUT(beside, a_walk_over_holes_is_not_slower_than_the_text, 280)
+{
+	struct scene *scene = &self->scene;
+	struct figures *figures = scene->figures;
+	bool in_time;
+
+	if (stall_count("vma_search_nap") < 0)
+		SKIP(return, "%s: kernel without per-VMA locks", _metadata->name);
+	ASSERT_EQ(0, procmap_child_start(&scene->target, writes_elsewhere, scene));
+	ASSERT_EQ(0, procmap_recv(&scene->target, &scene->start));
+	scene->maps = maps_open(scene->target.pid);
+	ASSERT_LE(0, scene->maps);
+	ASSERT_EQ(0, procmap_child_start(&scene->hog, hogs, NULL));
+	ASSERT_EQ(0, procmap_sync(&scene->hog));
+	ASSERT_EQ(0, procmap_child_start(&scene->reader, reads_rarely, scene));
+	in_time = stall_comes(&scene->reader, READER_MS);
+	EXPECT_TRUE(in_time);
+	EXPECT_EQ(256 + SIGKILL, procmap_child_kill(&scene->hog));
+	EXPECT_EQ(256 + SIGKILL, procmap_child_kill(&scene->target));
+	EXPECT_EQ(0, procmap_child_wait(&scene->reader));
+
+	fprintf(stderr,
+		"# %u passes over %u VMAs: text %llu us, queries %llu us, %ld naps\n",
+		figures->passes, scene->nr, figures->text_ns / 1000, figures->query_ns / 1000,
+		figures->naps);
+	EXPECT_GE(figures->text_ns, figures->query_ns);
+	EXPECT_GE(scene->passes, figures->naps);
+}
+
+TEST_HARNESS_MAIN

@@ -1,0 +1,570 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Processes that end while readers of every kind look at them: each tears its
+ * address space down itself, whoever it has to wait for there, and all of its
+ * memory comes back.
+ */
+#include <ctype.h>
+#include <dirent.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <sched.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <sys/wait.h>
+#include <linux/aio_abi.h>
+#include <linux/process_vm.h>
+
+#include "fuse_server.h"
+#include "procmap_harness.h"
+#include "stall.h"
+
+#define NR_KINDS	7
+/* So many, or where processes are slow, as many as there are in this time */
+#define NR_HANGING	600
+#define HANGING_NS	40000000000ULL
+#define NR_ENDS		10000
+#define ENDS_NS		100000000000ULL
+/* Before memory is counted the first time: caches have been filled. */
+#define NR_WARM_UP	500
+#define LARGE		(128UL << 20)
+#define BLOCK		4096
+/* Of 10,000 ends, each that leaks less than half a page leaves this. */
+#define MAX_LEFT_KB	4096
+#define NEVER_KB	(32 * 1024)
+
+static const struct fuse_server_file server_files[] = {
+	{ .size = 16 * BLOCK },
+};
+
+/**
+ * struct readers - those who look at what is shown to them
+ * @maps: descriptor of a maps file, always open; which, changes
+ * @pid: the process
+ * @addr: an address of its that is mapped
+ * @stop: it is over
+ * @calls: what each of them did
+ * @answers: how often it was more than that the process is gone
+ * @illegal: the first result that none of them may have
+ * @processes: one for each of reader_kinds[]
+ * @nr: number of @processes
+ *
+ * In memory that all share. Descriptors they share, too, but no other memory with
+ * the test: each fork() would have to take that away from them.
+ */
+struct readers {
+	int maps;
+	pid_t pid;
+	unsigned long addr;
+	bool stop;
+	unsigned long calls[NR_KINDS];
+	unsigned long answers;
+	int illegal;
+	pid_t processes[NR_KINDS];
+	unsigned int nr;
+};
+
+static int gone_or(int ret, int legal)
+{
+	return ret == -ESRCH || ret == legal ? 0 : ret;
+}
+
+static int asks(const struct readers *readers, __u64 flags, bool all)
+{
+	struct procmap_call call;
+
+	procmap_call_init(&call, readers->addr, flags);
+	if (!all) {
+		call.q.vma_name_size = 0;
+		call.q.vma_name_addr = 0;
+		call.q.build_id_size = 0;
+		call.q.build_id_addr = 0;
+	}
+	return procmap_call(readers->maps, &call);
+}
+
+static int asks_covering(const struct readers *readers)
+{
+	return asks(readers, 0, false);
+}
+
+static int asks_next(const struct readers *readers)
+{
+	return asks(readers, PROCMAP_QUERY_COVERING_OR_NEXT_VMA, false);
+}
+
+static int asks_for_all(const struct readers *readers)
+{
+	return asks(readers, PROCMAP_QUERY_COVERING_OR_NEXT_VMA, true);
+}
+
+/* With a filter that nothing matches: a walk over everything. */
+static int walks(const struct readers *readers)
+{
+	return gone_or(asks(readers, PROCMAP_FLAGS, false), -ENOENT);
+}
+
+static int reads_text(const struct readers *readers)
+{
+	char room[BLOCK];
+
+	return pread(readers->maps, room, sizeof(room), 0) < 0 ? -errno : 0;
+}
+
+static int opens(const struct readers *readers)
+{
+	int fd = maps_open(__atomic_load_n(&readers->pid, __ATOMIC_RELAXED));
+
+	if (fd < 0)
+		return gone_or(fd, fd == -EACCES ? fd : -ENOENT);
+	close(fd);
+	return 0;
+}
+
+static int peeks(const struct readers *readers)
+{
+	char byte[64];
+	struct iovec local = { byte, sizeof(byte) };
+	struct iovec remote = { (void *)readers->addr, sizeof(byte) };
+	pid_t pid = __atomic_load_n(&readers->pid, __ATOMIC_RELAXED);
+	int ret = process_vm_readv(pid, &local, 1, &remote, 1, PROCESS_VM_NOWAIT);
+
+	return ret >= 0 ? 0 : gone_or(-errno, errno == EAGAIN ? -EAGAIN : -EFAULT);
+}
+
+static int (*const reader_kinds[NR_KINDS])(const struct readers *readers) = {
+	asks_covering, asks_next, asks_for_all, walks, reads_text, opens, peeks,
+};
+
+static void reads(struct readers *readers, unsigned int kind)
+{
+	/* Who is preempted inside a call has hold of the process for long. */
+	(void)!nice(10);
+	while (!__atomic_load_n(&readers->stop, __ATOMIC_RELAXED)) {
+		int ret = reader_kinds[kind](readers);
+
+		__atomic_add_fetch(&readers->calls[kind], 1, __ATOMIC_RELAXED);
+		if (!ret)
+			__atomic_add_fetch(&readers->answers, 1, __ATOMIC_RELAXED);
+		else if (ret != -ESRCH)
+			__atomic_store_n(&readers->illegal, ret, __ATOMIC_RELAXED);
+	}
+}
+
+/* Readers that do not come back from a call: they make none in so long. */
+static unsigned int stuck_readers(const struct readers *readers)
+{
+	unsigned long before[NR_KINDS];
+	unsigned int i, waited, nr = 0;
+
+	for (i = 0; i < readers->nr; i++)
+		before[i] = __atomic_load_n(&readers->calls[i], __ATOMIC_RELAXED);
+	for (i = waited = 0; i < readers->nr && waited < SOON_MS; waited++) {
+		if (__atomic_load_n(&readers->calls[i], __ATOMIC_RELAXED) == before[i])
+			usleep(1000);
+		else
+			i++;
+	}
+	for (; i < readers->nr; i++)
+		nr += __atomic_load_n(&readers->calls[i], __ATOMIC_RELAXED) == before[i];
+	return nr;
+}
+
+static unsigned long all_calls(const struct readers *readers)
+{
+	unsigned long calls = 0;
+	unsigned int i;
+
+	for (i = 0; i < NR_KINDS; i++)
+		calls += __atomic_load_n(&readers->calls[i], __ATOMIC_RELAXED);
+	return calls;
+}
+
+/* They look at the test itself until they are shown another. */
+static int start_readers(struct readers *readers)
+{
+	pid_t parent = getpid();
+	unsigned int i;
+
+	readers->maps = maps_open(0);
+	readers->pid = parent;
+	readers->addr = (unsigned long)&server_files;
+	fflush(NULL);
+	for (i = 0; readers->maps >= 0 && i < NR_KINDS; i++) {
+		pid_t pid = syscall(__NR_clone, CLONE_FILES | SIGCHLD, 0, 0, 0, 0);
+
+		if (!pid) {
+			if (!prctl(PR_SET_PDEATHSIG, SIGKILL) && getppid() == parent)
+				reads(readers, i);
+			_exit(0);
+		}
+		if (pid < 0)
+			return -errno;
+		readers->processes[readers->nr++] = pid;
+	}
+	return readers->maps < 0 ? readers->maps : 0;
+}
+
+static struct readers *share_readers(void)
+{
+	void *readers = mmap(NULL, sizeof(struct readers), PROT_READ | PROT_WRITE,
+			     MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+
+	return readers == MAP_FAILED ? NULL : readers;
+}
+
+static void stop_readers(struct readers *readers)
+{
+	__atomic_store_n(&readers->stop, true, __ATOMIC_RELAXED);
+	while (readers->nr)
+		waitpid(readers->processes[--readers->nr], NULL, 0);
+	close(readers->maps);
+}
+
+/* A child, which has the same addresses, takes the place of the one before. */
+static int show(struct readers *readers, pid_t pid)
+{
+	int maps = maps_open(pid), ret;
+
+	if (maps < 0)
+		return maps;
+	__atomic_store_n(&readers->pid, pid, __ATOMIC_RELAXED);
+	ret = dup3(maps, readers->maps, O_CLOEXEC) < 0 ? -errno : 0;
+	close(maps);
+	return ret;
+}
+
+static long memory_kb(const char *name)
+{
+	FILE *file = fopen("/proc/meminfo", "r");
+	char line[128], key[64];
+	long kb, found = -1;
+
+	while (file && fgets(line, sizeof(line), file))
+		if (sscanf(line, "%63[^:]: %ld", key, &kb) == 2 && !strcmp(key, name))
+			found = kb;
+	if (file)
+		fclose(file);
+	return found;
+}
+
+static void write_text(const char *path, const char *text)
+{
+	int fd = open(path, O_WRONLY | O_CLOEXEC);
+
+	if (fd < 0 || write(fd, text, strlen(text)) < 0)
+		fprintf(stderr, "# %s: %m\n", path);
+	close(fd);
+}
+
+/* What is in use for good: per-CPU lists and caches are emptied first. */
+static long used_kb(void)
+{
+	write_text("/proc/sys/vm/drop_caches", "3");
+	write_text("/proc/sys/vm/compact_memory", "1");
+	return memory_kb("MemTotal") - memory_kb("MemFree") - memory_kb("Buffers") -
+	       memory_kb("Cached");
+}
+
+/* Waits until no more than this is in use, or it does not become less; what it is then. */
+static long settles(long kb)
+{
+	long now = used_kb();
+	int waited;
+
+	for (waited = 0; waited < SOON_MS && now > kb; waited += 500) {
+		usleep(500000);
+		now = used_kb();
+	}
+	return now;
+}
+
+/* Is this a worker of the kernel, and waits so that no signal gets it out? */
+static bool is_stuck_worker(pid_t pid, char *name, size_t size)
+{
+	char path[64];
+	FILE *file;
+
+	snprintf(path, sizeof(path), "/proc/%d/comm", pid);
+	file = fopen(path, "r");
+	if (!file || !fgets(name, size, file))
+		name[0] = '\0';
+	if (file)
+		fclose(file);
+	name[strcspn(name, "\n")] = '\0';
+	return !strncmp(name, "kworker/", 8) && stall_state_of(pid, pid) == 'D';
+}
+
+/* Kernel workers that wait for good: they do so at two looks. */
+static unsigned int stuck_workers(void)
+{
+	DIR *dir = opendir("/proc");
+	unsigned int nr = 0;
+	struct dirent *entry;
+	char name[64] = "", first[64] = "";
+
+	while (dir && (entry = readdir(dir))) {
+		pid_t pid = atoi(entry->d_name);
+
+		if (!isdigit(entry->d_name[0]) || !is_stuck_worker(pid, name, sizeof(name)))
+			continue;
+		usleep(10000);
+		if (!is_stuck_worker(pid, name, sizeof(name)))
+			continue;
+		if (!nr++)
+			strcpy(first, name);
+	}
+	if (dir)
+		closedir(dir);
+	if (nr)
+		fprintf(stderr, "# %u workers are stuck, the first is %s\n", nr, first);
+	return nr;
+}
+
+/* A read that is not answered, of whoever submits it. */
+static int submit_read(int fd)
+{
+	static char buffer[2 * BLOCK];
+	struct iocb cb = {
+		.aio_lio_opcode = IOCB_CMD_PREAD,
+		.aio_fildes = fd,
+		.aio_buf = ((unsigned long)buffer + BLOCK - 1) & ~(BLOCK - 1UL),
+		.aio_nbytes = BLOCK,
+	};
+	struct iocb *cbs[] = { &cb };
+	aio_context_t context = 0;
+
+	if (syscall(__NR_io_setup, 1, &context))
+		return -errno;
+	return syscall(__NR_io_submit, context, 1, cbs) == 1 ? 0 : -errno;
+}
+
+static int reads_asynchronously(struct procmap_child *child, void *arg)
+{
+	if (!HOLDS(!submit_read(*(int *)arg)) || !HOLDS(!procmap_send(child, 0)))
+		return 1;
+	for (;;)
+		pause();
+}
+
+static int has_much(struct procmap_child *child, void *arg)
+{
+	if (!HOLDS(mmap(NULL, LARGE, PROT_READ | PROT_WRITE,
+			MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0) != MAP_FAILED) ||
+	    !HOLDS(!procmap_send(child, 0)))
+		return 1;
+	for (;;)
+		pause();
+}
+
+static void __attribute__((constructor)) exit_require(void)
+{
+	const char *lacking = fuse_server_lacking();
+
+	if (lacking)
+		ksft_exit_skip("%s\n", lacking);
+}
+
+/**
+ * struct exits - what every case has
+ * @readers: at work all the time
+ * @server: does not answer reads
+ * @file: its file, for asynchronous reads
+ * @hanging: processes that were killed and cannot end
+ * @nr: number of @hanging
+ */
+FIXTURE(exits) {
+	struct readers *readers;
+	struct fuse_server server;
+	int file;
+	struct procmap_child hanging[NR_HANGING];
+	unsigned int nr;
+};
+
+FIXTURE_SETUP(exits)
+{
+	ASSERT_EQ(0, stall_drop_root());
+	ASSERT_EQ(0, fuse_server_start_flags(&self->server, server_files,
+					     ARRAY_SIZE(server_files), FUSE_ASYNC_DIO));
+	self->file = fuse_server_open(&self->server, 0, O_RDONLY | O_DIRECT);
+	ASSERT_LE(0, self->file);
+	ASSERT_EQ(0, fuse_server_stall(&self->server, 0, FUSE_READ));
+	self->readers = share_readers();
+	ASSERT_NE(NULL, self->readers);
+	ASSERT_EQ(0, start_readers(self->readers));
+}
+
+FIXTURE_TEARDOWN(exits)
+{
+	/* First the server: a reader may be waiting for it, which is a failure. */
+	fuse_server_stop(&self->server);
+	stop_readers(self->readers);
+	while (self->nr)
+		procmap_child_wait(&self->hanging[--self->nr]);
+}
+
+/* A process whose read is under way is killed while all readers look at it. */
+static int kill_a_hanging_one(struct fuse_server *server, int file, struct readers *readers,
+			      struct procmap_child *child)
+{
+	int ret = procmap_child_start(child, reads_asynchronously, &file);
+
+	if (!ret)
+		ret = procmap_sync(child);
+	if (!ret)
+		ret = fuse_server_wait_held(server, 0, FUSE_READ, SOON_MS, NULL);
+	if (!ret)
+		ret = show(readers, child->pid);
+	if (ret)
+		return ret;
+	usleep(1000);
+	if (kill(child->pid, SIGKILL))
+		return -errno;
+	/* It dies under their eyes. */
+	usleep(10000);
+	return 0;
+}
+
+/* Those who are dead have left the wait for their read to somebody else. */
+static unsigned int dead(const struct procmap_child *children, unsigned int nr)
+{
+	unsigned int i, nr_dead = 0;
+
+	for (i = 0; i < nr; i++)
+		nr_dead += stall_is_dead(children[i].pid);
+	return nr_dead;
+}
+
+/* How much less memory there is after a large process was killed under the readers. */
+static long lost_kb(struct readers *readers)
+{
+	long before = memory_kb("MemAvailable"), lost = LONG_MAX;
+	struct procmap_child child;
+	int waited;
+
+	if (procmap_child_start(&child, has_much, NULL) || procmap_sync(&child) ||
+	    show(readers, child.pid))
+		return LONG_MAX;
+	usleep(10000);
+	if (kill(child.pid, SIGKILL) || !stall_comes(&child, SOON_MS))
+		return LONG_MAX;
+	procmap_child_wait(&child);
+	for (waited = 0; waited < SOON_MS && lost > NEVER_KB; waited += 100) {
+		usleep(100000);
+		lost = before - memory_kb("MemAvailable");
+	}
+	return lost;
+}
+
+TEST_F_TIMEOUT(exits, who_waits_for_its_reads_at_the_end_waits_itself, 200)
+{
+	unsigned int nr_dead, max = stall_scaled(NR_HANGING);
+	__u64 end = stall_now_ns() + HANGING_NS;
+	long lost;
+
+	while (self->nr < max && stall_now_ns() < end) {
+		ASSERT_EQ(0, kill_a_hanging_one(&self->server, self->file, self->readers,
+						&self->hanging[self->nr]));
+		self->nr++;
+	}
+	usleep(NEVER_MS * 1000);
+	nr_dead = dead(self->hanging, self->nr);
+	lost = lost_kb(self->readers);
+	fprintf(stderr, "# %u killed, %u left it to others; %lu calls, %lu answers; %ld kB lost\n",
+		self->nr, nr_dead, all_calls(self->readers), self->readers->answers, lost);
+	EXPECT_EQ(0, nr_dead);
+	EXPECT_EQ(0, stuck_workers());
+	EXPECT_EQ(0, stuck_readers(self->readers));
+	EXPECT_GE(NEVER_KB, lost);
+	EXPECT_EQ(0, self->readers->illegal);
+	EXPECT_LT(0, self->readers->answers);
+	/* Nobody has a use of the last one but the readers: what they get is its end. */
+	EXPECT_EQ(-ESRCH, asks_covering(self->readers));
+}
+
+FIXTURE(ends) {
+	struct readers *readers;
+};
+
+FIXTURE_SETUP(ends)
+{
+	self->readers = share_readers();
+	ASSERT_NE(NULL, self->readers);
+	ASSERT_EQ(0, start_readers(self->readers));
+}
+
+FIXTURE_TEARDOWN(ends)
+{
+	stop_readers(self->readers);
+}
+
+static int ends_once(struct readers *readers)
+{
+	pid_t pid = fork();
+	int ret, status;
+
+	if (!pid)
+		for (;;)
+			pause();
+	ret = pid < 0 ? -errno : show(readers, pid);
+	sched_yield();
+	if (pid > 0 && (kill(pid, SIGKILL) || waitpid(pid, &status, 0) != pid))
+		return -errno;
+	return ret;
+}
+
+/*
+ * How many have come to their end, or -errno. Afterwards the readers look at the
+ * test again: they hold nothing of who is gone.
+ */
+static int end_many(struct readers *readers, int max)
+{
+	__u64 end = stall_now_ns() + ENDS_NS;
+	int ret = 0, nr = 0;
+
+	while (!ret && nr < max && stall_now_ns() < end) {
+		ret = ends_once(readers);
+		nr++;
+	}
+	if (!ret)
+		ret = show(readers, getpid());
+	return ret ? ret : nr;
+}
+
+/*
+ * A slow kernel is one with detectors. KASAN keeps what was freed for a while, up to a part of
+ * 32 of all memory; kmemleak tells at the end of the run what did not come back.
+ */
+static long may_be_left_kb(void)
+{
+	return MAX_LEFT_KB + (stall_scaled(NR_ENDS) < NR_ENDS ? memory_kb("MemTotal") / 32 : 0);
+}
+
+TEST_F_TIMEOUT(ends, all_memory_comes_back, 290)
+{
+	long before, after, left = may_be_left_kb();
+	__u64 start;
+	int nr;
+
+	if (geteuid())
+		SKIP(return, "%s: needs root", _metadata->name);
+	ASSERT_LT(0, end_many(self->readers, stall_scaled(NR_WARM_UP)));
+	before = used_kb();
+	start = stall_now_ns();
+	nr = end_many(self->readers, stall_scaled(NR_ENDS));
+	ASSERT_LT(0, nr);
+	start = stall_now_ns() - start;
+	after = settles(before + left);
+	fprintf(stderr, "# %d ends in %llu ms, %lu calls, %lu answers: %ld kB in use, %ld before\n",
+		nr, start / 1000000, all_calls(self->readers), self->readers->answers, after,
+		before);
+	EXPECT_GE(before + left, after);
+	EXPECT_EQ(0, self->readers->illegal);
+	EXPECT_LT(nr, self->readers->answers);
+}
+
+TEST_HARNESS_MAIN

@@ -1,0 +1,484 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Queries that meet holes while a write section of the target never ends: a FUSE
+ * server that does not answer holds it up with some VMAs taken out of the tree.
+ * Only where these were may a query wait, and it can be killed there.
+ */
+#include <fcntl.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "fuse_server.h"
+#include "procmap_harness.h"
+#include "stall.h"
+
+#define NR_TARGETS	2
+#define PAGES		4
+#define MB		0x100000UL
+
+/* What the target has in an area of its own, from its start */
+#define AREA		(512 * MB)
+#define AT_SPOT		(256 * MB)	/* is mapped over */
+#define AT_FILE		(320 * MB)	/* is moved there by mremap() */
+#define AT_LOW		0UL
+#define AT_HIGH		(448 * MB)
+#define AT_FAR		(128 * MB)	/* nothing is here, nor near */
+#define NEAR_PAGES	16		/* the holes around the spot */
+
+static const struct fuse_server_file server_files[NR_TARGETS] = {
+	{ .size = PAGES * 65536 },
+	{ .size = PAGES * 65536 },
+};
+
+static void __attribute__((constructor)) holes_require(void)
+{
+	const char *lacking = fuse_server_lacking();
+
+	if (lacking)
+		ksft_exit_skip("%s\n", lacking);
+}
+
+static size_t piece(void)
+{
+	return PAGES * sysconf(_SC_PAGESIZE);
+}
+
+/**
+ * struct scene - a target, and what is known about it
+ * @moves: it uses mremap(), else mmap()
+ * @number: of its file
+ * @cached: the file; closed when it has been mapped
+ * @direct: the same, to be mapped without the page cache
+ * @child: the target
+ * @maps: its maps file
+ * @base: where its area begins
+ * @text: as long as it was not held up
+ */
+struct scene {
+	bool moves;
+	unsigned int number;
+	int cached;
+	int direct;
+	struct procmap_child child;
+	int maps;
+	char *base;
+	struct maps_text text;
+};
+
+static bool maps_at(char *addr, int prot, int flags, int fd)
+{
+	return mmap(addr, piece(), prot, flags | MAP_FIXED, fd, 0) == addr;
+}
+
+static bool maps_anonymous(char *addr)
+{
+	return maps_at(addr, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1);
+}
+
+/* An area with holes, and executable files on both sides of the spot. */
+static char *map_area(const struct scene *scene)
+{
+	char *base = mmap(NULL, AREA, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1,
+			  0);
+	size_t near = NEAR_PAGES * sysconf(_SC_PAGESIZE) + piece();
+	int exe = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+
+	if (base == MAP_FAILED || exe < 0 || munmap(base, AREA))
+		return NULL;
+	if (!maps_anonymous(base + AT_LOW) || !maps_anonymous(base + AT_SPOT) ||
+	    !maps_anonymous(base + AT_HIGH) ||
+	    !maps_at(base + AT_SPOT - near, PROT_READ | PROT_EXEC, MAP_PRIVATE, exe) ||
+	    !maps_at(base + AT_SPOT + near, PROT_READ | PROT_EXEC, MAP_PRIVATE, exe) ||
+	    (scene->moves && !maps_at(base + AT_FILE, PROT_READ | PROT_WRITE, MAP_SHARED,
+				      scene->cached)))
+		return NULL;
+	close(exe);
+	/* What is moved there takes all of it: half of it would stay, and be marked. */
+	if (scene->moves && munmap(base + AT_SPOT + piece() / 2, piece() / 2))
+		return NULL;
+	return base;
+}
+
+/*
+ * Maps the file over the spot. The file is to be mapped without the page cache, so
+ * that the kernel writes back what is there first, which is not answered.
+ */
+static bool maps_over(const struct scene *scene, char *base)
+{
+	return HOLDS(pwrite(scene->cached, "x", 1, 0) == 1) &&
+	       HOLDS(maps_at(base + AT_SPOT, PROT_READ, MAP_PRIVATE, scene->direct));
+}
+
+/*
+ * Moves the first half of the mapping to the spot. The kernel unmaps first what is
+ * there, then the other half: to close that it sends the file's changed times,
+ * which is not answered.
+ */
+static bool moves_over(const struct scene *scene, char *base)
+{
+	char *file = base + AT_FILE;
+
+	__atomic_store_n(file, 1, __ATOMIC_RELAXED);
+	return HOLDS(mremap(file, piece(), piece() / 2, MREMAP_MAYMOVE | MREMAP_FIXED,
+			    base + AT_SPOT) == base + AT_SPOT);
+}
+
+static int is_held_up(struct procmap_child *child, void *arg)
+{
+	struct scene *scene = arg;
+	char *base = map_area(scene);
+
+	/* Closing it later would send the times, too. */
+	if (scene->moves)
+		close(scene->cached);
+	if (!HOLDS(base) || !HOLDS(!procmap_send(child, (unsigned long)base)) ||
+	    !HOLDS(!procmap_sync(child)))
+		return 1;
+	if (!(scene->moves ? moves_over(scene, base) : maps_over(scene, base)))
+		return 1;
+	/* Who has waited wants to look at it. */
+	return HOLDS(!procmap_send(child, 0)) && HOLDS(!procmap_sync(child)) ? 0 : 1;
+}
+
+FIXTURE(holes) {
+	struct fuse_server server;
+	bool server_runs;
+	struct scene scenes[NR_TARGETS];
+};
+
+FIXTURE_VARIANT(holes) {
+	bool moves;
+};
+
+FIXTURE_VARIANT_ADD(holes, mapped_over) {
+};
+
+/* Two ranges out of the tree, far from each other. */
+FIXTURE_VARIANT_ADD(holes, moved) {
+	.moves = true,
+};
+
+FIXTURE_SETUP(holes)
+{
+	unsigned int i;
+
+	ASSERT_EQ(0, stall_drop_root());
+	ASSERT_EQ(0, fuse_server_start(&self->server, server_files, NR_TARGETS));
+	self->server_runs = true;
+	for (i = 0; i < NR_TARGETS; i++) {
+		self->scenes[i].number = i;
+		self->scenes[i].moves = variant->moves;
+	}
+}
+
+/* With the server ends whatever still waits for it. */
+FIXTURE_TEARDOWN(holes)
+{
+	if (self->server_runs)
+		fuse_server_stop(&self->server);
+}
+
+static int open_files(struct fuse_server *server, struct scene *scene)
+{
+	int ret;
+
+	scene->cached = fuse_server_open(server, scene->number, O_RDWR);
+	ret = fuse_server_open_flags(server, scene->number, FOPEN_DIRECT_IO);
+	if (scene->cached < 0 || ret)
+		return scene->cached < 0 ? scene->cached : ret;
+	scene->direct = fuse_server_open(server, scene->number, O_RDWR);
+	return scene->direct < 0 ? scene->direct : 0;
+}
+
+/* Start a target; afterwards its text is known, and its area. */
+static int start_target(struct fuse_server *server, struct scene *scene)
+{
+	int ret = open_files(server, scene);
+	__u64 base;
+
+	if (!ret)
+		ret = procmap_child_start(&scene->child, is_held_up, scene);
+	if (!ret)
+		ret = procmap_recv(&scene->child, &base);
+	if (ret)
+		return ret;
+	close(scene->cached);
+	close(scene->direct);
+	scene->base = (char *)(unsigned long)base;
+	scene->maps = maps_open(scene->child.pid);
+	return scene->maps < 0 ? scene->maps : maps_text_read(scene->maps, &scene->text);
+}
+
+static unsigned int stalled_opcode(const struct scene *scene)
+{
+	return scene->moves ? FUSE_SETATTR : FUSE_WRITE;
+}
+
+static int hold_up(struct fuse_server *server, struct scene *scene)
+{
+	int ret = fuse_server_stall(server, scene->number, stalled_opcode(scene));
+
+	if (!ret)
+		ret = procmap_send(&scene->child, 0);
+	if (!ret)
+		ret = fuse_server_wait_held(server, scene->number, stalled_opcode(scene), SOON_MS,
+					    NULL);
+	return ret;
+}
+
+/**
+ * struct question - what a helper asks
+ * @child: the helper
+ * @scene: the target
+ * @at: for which place
+ * @flags: PROCMAP_QUERY_* bits
+ */
+struct question {
+	struct procmap_child child;
+	const struct scene *scene;
+	unsigned long at;
+	__u64 flags;
+};
+
+/* As procmap_check(), without the build ID. */
+static bool agrees(const struct scene *scene, __u64 addr, __u64 flags)
+{
+	const struct maps_vma *vma = maps_text_match(&scene->text, addr, flags);
+	struct procmap_call call;
+	int ret = stall_ask(scene->maps, addr, flags, &call);
+	const char *differs = vma && !ret ? procmap_differs(vma, &call) : NULL;
+
+	if (ret == (vma ? 0 : -ENOENT) && !differs)
+		return true;
+	fprintf(stderr, "# query of 0x%llx, flags 0x%02llx: %d, %s\n", addr, flags, ret,
+		differs ?: "not as the text");
+	return false;
+}
+
+/* Each hole that the text showed, of its address space, at both ends. */
+static int asks_for_holes(struct procmap_child *child, void *arg)
+{
+	const struct question *question = arg;
+	const struct maps_text *text = &question->scene->text;
+	size_t i;
+
+	for (i = 0; i < text->nr; i++) {
+		__u64 start = i ? text->vma[i - 1].end : 0;
+		__u64 end = text->vma[i].start;
+
+		if (start < end && (!HOLDS(agrees(question->scene, start, 0)) ||
+				    !HOLDS(agrees(question->scene, end - 1, 0))))
+			return 1;
+	}
+	return HOLDS(agrees(question->scene, text->vma[i - 1].end, 0)) ? 0 : 1;
+}
+
+static int asks_for_one(struct procmap_child *child, void *arg)
+{
+	const struct question *question = arg;
+	const struct scene *scene = question->scene;
+
+	return HOLDS(agrees(scene, (unsigned long)scene->base + question->at, question->flags)) ?
+	       0 : 1;
+}
+
+/* All that match, from address 0 to the end: also past VMAs that are marked and do not match. */
+static bool walks(const struct scene *scene, __u64 flags)
+{
+	const struct maps_vma *vma;
+	__u64 addr = 0;
+
+	flags |= PROCMAP_QUERY_COVERING_OR_NEXT_VMA;
+	do {
+		if (!agrees(scene, addr, flags))
+			return false;
+		vma = maps_text_match(&scene->text, addr, flags);
+		addr = vma ? vma->end : 0;
+	} while (vma);
+	return true;
+}
+
+static int walks_all(struct procmap_child *child, void *arg)
+{
+	const struct question *question = arg;
+
+	return HOLDS(walks(question->scene, question->flags)) ? 0 : 1;
+}
+
+static bool is_touched(const struct scene *scene, __u64 flags)
+{
+	__u64 base = (unsigned long)scene->base;
+
+	return maps_text_match(&scene->text, base + AT_SPOT, flags) ||
+	       (scene->moves && maps_text_match(&scene->text, base + AT_FILE, flags));
+}
+
+/* With every filter that matches none of the VMAs that the writer has marked. */
+static int walks_with_filters(struct procmap_child *child, void *arg)
+{
+	const struct question *question = arg;
+	unsigned int nr = 0;
+	__u64 flags;
+
+	for (flags = 0; flags <= PROCMAP_FILTERS; flags++) {
+		if (flags & ~(__u64)PROCMAP_FILTERS || is_touched(question->scene, flags))
+			continue;
+		if (!HOLDS(walks(question->scene, flags)))
+			return 1;
+		nr++;
+	}
+	return HOLDS(nr) ? 0 : 1;
+}
+
+/* Each VMA that the writer has nothing to do with, and from the hole before it what is next. */
+static int asks_for_others(struct procmap_child *child, void *arg)
+{
+	const struct question *question = arg;
+	const struct scene *scene = question->scene;
+	__u64 spot = (unsigned long)scene->base + AT_SPOT;
+	__u64 file = (unsigned long)scene->base + AT_FILE;
+	size_t i;
+
+	for (i = 0; i < scene->text.nr; i++) {
+		const struct maps_vma *vma = &scene->text.vma[i];
+		__u64 hole = i ? vma[-1].end : 0;
+
+		if (vma->start == spot || (scene->moves && vma->start == file))
+			continue;
+		if (!HOLDS(agrees(scene, vma->start, 0)) ||
+		    !HOLDS(agrees(scene, hole, PROCMAP_QUERY_COVERING_OR_NEXT_VMA)))
+			return 1;
+	}
+	return 0;
+}
+
+#define FILES	(PROCMAP_QUERY_VMA_EXECUTABLE | PROCMAP_QUERY_FILE_BACKED_VMA)
+#define NEXT	PROCMAP_QUERY_COVERING_OR_NEXT_VMA
+
+/* What has to come at once. */
+static const struct {
+	const char *name;
+	int (*fn)(struct procmap_child *child, void *arg);
+	unsigned long at;
+	__u64 flags;
+} prompt[] = {
+	{ "every hole", asks_for_holes, 0, 0 },
+	{ "a hole far away", asks_for_one, AT_FAR, 0 },
+	{ "the next VMA 128 MB away", asks_for_one, AT_FAR, NEXT },
+	{ "the spot, if it is executable", asks_for_one, AT_SPOT, PROCMAP_QUERY_VMA_EXECUTABLE },
+	{ "all executable files", walks_all, 0, FILES },
+	{ "all with every other filter", walks_with_filters, 0, 0 },
+	{ "all others", asks_for_others, 0, 0 },
+};
+
+/* How many of the answers are wrong or do not come. */
+static int failures(const struct scene *scene)
+{
+	unsigned int i;
+	int bad = 0;
+
+	for (i = 0; i < ARRAY_SIZE(prompt); i++) {
+		struct question question = {
+			.scene = scene, .at = prompt[i].at, .flags = prompt[i].flags,
+		};
+		__u64 start = stall_now_ns();
+		const char *how = "right";
+
+		if (procmap_child_start(&question.child, prompt[i].fn, &question))
+			return -errno;
+		if (!stall_comes(&question.child, SOON_MS))
+			how = "missing";
+		else if (procmap_child_wait(&question.child))
+			how = "wrong";
+		if (!strcmp(how, "missing"))
+			procmap_child_kill(&question.child);
+		bad += strcmp(how, "right") != 0;
+		fprintf(stderr, "# target %u, %s: %s after %llu ms\n", scene->number,
+			prompt[i].name, how, (stall_now_ns() - start) / 1000000);
+	}
+	return bad;
+}
+
+TEST_F_TIMEOUT(holes, queries_pass_a_write_section_that_never_ends, 280)
+{
+	unsigned int i;
+
+	if (stall_count("vma_search_nap") < 0)
+		SKIP(return, "%s: kernel without per-VMA locks", _metadata->name);
+	for (i = 0; i < NR_TARGETS; i++)
+		ASSERT_EQ(0, start_target(&self->server, &self->scenes[i]));
+	for (i = 0; i < NR_TARGETS; i++)
+		ASSERT_EQ(0, hold_up(&self->server, &self->scenes[i]));
+	for (i = 0; i < NR_TARGETS; i++)
+		EXPECT_EQ(0, failures(&self->scenes[i]));
+	for (i = 0; i < NR_TARGETS; i++) {
+		const struct scene *scene = &self->scenes[i];
+		struct procmap_child target = scene->child;
+
+		EXPECT_FALSE(stall_comes(&target, 0));
+		EXPECT_EQ(0, fuse_server_release(&self->server, i, stalled_opcode(scene)));
+		ASSERT_TRUE(stall_comes(&target, SOON_MS));
+		ASSERT_EQ(0, procmap_sync(&target));
+		EXPECT_EQ(0, procmap_child_finish(&target));
+	}
+}
+
+/* The spot as it is afterwards: a mapping of the file. */
+static int waits_for_the_spot(struct procmap_child *child, void *arg)
+{
+	const struct question *question = arg;
+	const struct scene *scene = question->scene;
+	struct procmap_call call;
+	__u64 spot = (unsigned long)scene->base + AT_SPOT;
+
+	return HOLDS(!stall_ask(scene->maps, spot - 1 + !question->flags, question->flags,
+				&call)) &&
+	       HOLDS(call.q.vma_start == spot) && HOLDS(call.q.inode) &&
+	       HOLDS(strstr(call.name, "file")) ? 0 : 1;
+}
+
+/* Covering the page itself, or next from the hole before it; with a filter that both match. */
+static const __u64 waiting_flags[] = { 0, NEXT, NEXT | PROCMAP_QUERY_VMA_READABLE };
+
+#define NR_WAITING	ARRAY_SIZE(waiting_flags)
+
+TEST_F_TIMEOUT(holes, a_query_of_what_the_section_has_removed_waits_killably, 120)
+{
+	struct scene *scene = &self->scenes[0];
+	struct question waiting[2][NR_WAITING];
+	long naps = stall_count("vma_search_nap");
+	unsigned int i;
+
+	if (naps < 0)
+		SKIP(return, "%s: kernel without per-VMA locks", _metadata->name);
+	ASSERT_EQ(0, start_target(&self->server, scene));
+	ASSERT_EQ(0, hold_up(&self->server, scene));
+	for (i = 0; i < 2 * NR_WAITING; i++) {
+		struct question *question = &waiting[i / NR_WAITING][i % NR_WAITING];
+
+		question->scene = scene;
+		question->flags = waiting_flags[i % NR_WAITING];
+		ASSERT_EQ(0, procmap_child_start(&question->child, waits_for_the_spot, question));
+		ASSERT_TRUE(stall_gets_stuck(question->child.pid, question->child.pid));
+	}
+	EXPECT_LT(naps, stall_count("vma_search_nap"));
+	for (i = 0; i < NR_WAITING; i++) {
+		struct procmap_child *child = &waiting[0][i].child;
+
+		ASSERT_EQ(0, kill(child->pid, SIGKILL));
+		ASSERT_TRUE(stall_comes(child, SOON_MS));
+		EXPECT_EQ(256 + SIGKILL, procmap_child_wait(child));
+		EXPECT_FALSE(stall_comes(&waiting[1][i].child, 0));
+	}
+	ASSERT_EQ(0, fuse_server_release(&self->server, 0, stalled_opcode(scene)));
+	for (i = 0; i < NR_WAITING; i++) {
+		ASSERT_TRUE(stall_comes(&waiting[1][i].child, SOON_MS));
+		EXPECT_EQ(0, procmap_child_wait(&waiting[1][i].child));
+	}
+	ASSERT_TRUE(stall_comes(&scene->child, SOON_MS));
+	ASSERT_EQ(0, procmap_sync(&scene->child));
+	EXPECT_EQ(0, procmap_child_finish(&scene->child));
+}
+
+TEST_HARNESS_MAIN

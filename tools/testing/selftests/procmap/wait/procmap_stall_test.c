@@ -1,0 +1,509 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Queries of a process whose mmap_lock somebody holds for long: a FUSE server
+ * that does not answer stops a page fault, or an unmapping, half-way.
+ */
+#include <fcntl.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+
+#include "fuse_server.h"
+#include "procmap_harness.h"
+#include "stall.h"
+
+#define PAGES		8
+#define NR_HOGS		4
+#define TEARDOWN_TRIES	4
+
+static const struct fuse_server_file server_files[] = {
+	{ .size = PAGES * 65536 },
+	{ .size = PAGES * 65536 },
+};
+
+#define NR_FILES	ARRAY_SIZE(server_files)
+
+static void __attribute__((constructor)) stall_require(void)
+{
+	const char *lacking = fuse_server_lacking();
+
+	if (lacking)
+		ksft_exit_skip("%s\n", lacking);
+}
+
+/**
+ * struct target - the process that is queried, as it sees itself
+ * @fd: the server's files; closed when mapped
+ * @map: their mappings
+ * @spare: memory for the writer
+ * @go: a byte here lets the writer go
+ * @by_fault: wait in a page fault, else in a read of /proc/self/mem
+ * @writer_tid: once it runs
+ */
+struct target {
+	int fd[NR_FILES];
+	char *map[NR_FILES];
+	char *spare;
+	int go[2];
+	bool by_fault;
+	pid_t writer_tid;
+};
+
+/**
+ * struct stall - what every case has
+ * @server: the server, and whether it runs
+ * @target: shared with @child only in what start_target() hands over
+ * @child: the process that is queried
+ * @maps: its maps file
+ */
+struct stall {
+	struct fuse_server server;
+	bool server_runs;
+	struct target target;
+	struct procmap_child child;
+	int maps;
+};
+
+static int stall_setup(struct stall *stall)
+{
+	int ret = fuse_server_start(&stall->server, server_files, NR_FILES);
+	unsigned int i;
+
+	if (ret)
+		return ret;
+	stall->server_runs = true;
+	for (i = 0; i < NR_FILES; i++) {
+		stall->target.fd[i] = fuse_server_open(&stall->server, i, O_RDWR);
+		if (stall->target.fd[i] < 0)
+			return stall->target.fd[i];
+	}
+	return pipe(stall->target.go) ? -errno : 0;
+}
+
+/* With the server ends whatever still waits for it. */
+static void stall_teardown(struct stall *stall)
+{
+	if (stall->server_runs)
+		fuse_server_stop(&stall->server);
+}
+
+static bool map_files(struct target *target)
+{
+	size_t size = PAGES * sysconf(_SC_PAGESIZE);
+	unsigned int i;
+
+	for (i = 0; i < NR_FILES; i++) {
+		target->map[i] = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED,
+				      target->fd[i], 0);
+		if (target->map[i] == MAP_FAILED || close(target->fd[i]))
+			return false;
+	}
+	/* No readahead: a fault asks for the page itself, once. */
+	return !madvise(target->map[0], size, MADV_RANDOM);
+}
+
+static bool tell_maps(struct procmap_child *child, const struct target *target)
+{
+	unsigned int i;
+
+	for (i = 0; i < NR_FILES; i++)
+		if (procmap_send(child, (unsigned long)target->map[i]))
+			return false;
+	return true;
+}
+
+/* Start the target; afterwards its maps are known here too. */
+static int start_target(struct stall *stall,
+			int (*fn)(struct procmap_child *child, void *arg))
+{
+	int ret = procmap_child_start(&stall->child, fn, &stall->target);
+	unsigned int i;
+	__u64 addr;
+
+	for (i = 0; !ret && i < NR_FILES; i++) {
+		close(stall->target.fd[i]);
+		ret = procmap_recv(&stall->child, &addr);
+		stall->target.map[i] = (char *)(unsigned long)addr;
+	}
+	if (ret)
+		return ret;
+	stall->maps = maps_open(stall->child.pid);
+	return stall->maps < 0 ? stall->maps : 0;
+}
+
+/* A helper and what it needs. */
+struct helper {
+	struct procmap_child child;
+	int maps;
+	const struct maps_text *text;
+	const char *addr;
+	const char *end;
+};
+
+static int reads_text(struct procmap_child *child, void *arg)
+{
+	const struct helper *helper = arg;
+	struct maps_text text;
+
+	return HOLDS(!maps_text_read(helper->maps, &text)) ? 0 : 1;
+}
+
+/* All VMAs of the text, but for those from @addr to @end. */
+static int queries_all(struct procmap_child *child, void *arg)
+{
+	const struct helper *helper = arg;
+	struct procmap_call call;
+	size_t i;
+
+	for (i = 0; i < helper->text->nr; i++) {
+		const struct maps_vma *vma = &helper->text->vma[i];
+
+		if (vma->end > (unsigned long)helper->addr &&
+		    vma->start < (unsigned long)helper->end)
+			continue;
+		if (!HOLDS(!stall_ask(helper->maps, vma->start, 0, &call)) ||
+		    !HOLDS(!procmap_differs(vma, &call)))
+			return 1;
+	}
+	return 0;
+}
+
+/* The VMA from @addr to @end, which belongs to file 0. */
+static int queries_one(struct procmap_child *child, void *arg)
+{
+	const struct helper *helper = arg;
+	struct procmap_call call;
+
+	return HOLDS(!stall_ask(helper->maps, (unsigned long)helper->addr, 0, &call)) &&
+	       HOLDS(call.q.vma_start == (unsigned long)helper->addr) &&
+	       HOLDS(call.q.vma_end == (unsigned long)helper->end) &&
+	       HOLDS(strstr(call.name, "file0")) ? 0 : 1;
+}
+
+static bool read_byte(const char *addr, bool by_fault)
+{
+	char byte;
+	int mem;
+	bool good;
+
+	if (by_fault) {
+		byte = __atomic_load_n(addr, __ATOMIC_RELAXED);
+		return !byte;
+	}
+	mem = open("/proc/self/mem", O_RDONLY | O_CLOEXEC);
+	good = mem >= 0 && pread(mem, &byte, 1, (unsigned long)addr) == 1 && !byte;
+	close(mem);
+	return good;
+}
+
+static void *writer(void *arg)
+{
+	struct target *target = arg;
+	char byte;
+
+	__atomic_store_n(&target->writer_tid, syscall(__NR_gettid), __ATOMIC_RELEASE);
+	if (read(target->go[0], &byte, 1) != 1 ||
+	    munmap(target->spare, sysconf(_SC_PAGESIZE)))
+		return NULL;
+	return target;
+}
+
+/* Reads a byte of file 0, while another thread unmaps something. */
+static int faults(struct procmap_child *child, void *arg)
+{
+	struct target *target = arg;
+	pthread_t thread;
+	void *good;
+	pid_t tid;
+
+	target->spare = mmap(NULL, sysconf(_SC_PAGESIZE), PROT_READ, MAP_SHARED | MAP_ANONYMOUS,
+			     -1, 0);
+	if (!HOLDS(map_files(target)) || !HOLDS(target->spare != MAP_FAILED) ||
+	    !HOLDS(!pthread_create(&thread, NULL, writer, target)))
+		return 1;
+	do {
+		tid = __atomic_load_n(&target->writer_tid, __ATOMIC_ACQUIRE);
+	} while (!tid);
+	if (!HOLDS(tell_maps(child, target)) || !HOLDS(!procmap_send(child, tid)) ||
+	    !HOLDS(!procmap_sync(child)))
+		return 1;
+	return HOLDS(read_byte(target->map[0], target->by_fault)) &&
+	       HOLDS(!pthread_join(thread, &good)) && HOLDS(good) ? 0 : 1;
+}
+
+FIXTURE(fault) {
+	struct stall stall;
+};
+
+FIXTURE_VARIANT(fault) {
+	bool by_fault;
+};
+
+/* What debuggers do: the fault never lets go of mmap_lock. */
+FIXTURE_VARIANT_ADD(fault, proc_mem) {
+};
+
+/* A fault lets go while it reads the page, but not when it has to read it again. */
+FIXTURE_VARIANT_ADD(fault, page_fault) {
+	.by_fault = true,
+};
+
+FIXTURE_SETUP(fault)
+{
+	ASSERT_EQ(0, stall_setup(&self->stall));
+	self->stall.target.by_fault = variant->by_fault;
+}
+
+FIXTURE_TEARDOWN(fault)
+{
+	stall_teardown(&self->stall);
+}
+
+TEST_F_TIMEOUT(fault, queries_pass_a_stalled_fault_and_a_queued_writer, 120)
+{
+	struct stall *stall = &self->stall;
+	struct helper query = { 0 }, reader = { 0 };
+	struct maps_text text;
+	__u64 tid;
+
+	if (stall_count("vma_search_nap") < 0)
+		SKIP(return, "%s: kernel without per-VMA locks", _metadata->name);
+	ASSERT_EQ(0, start_target(stall, faults));
+	ASSERT_EQ(0, procmap_recv(&stall->child, &tid));
+	ASSERT_EQ(0, maps_text_read(stall->maps, &text));
+	query.text = &text;
+	query.maps = stall->maps;
+	reader.maps = stall->maps;
+
+	if (variant->by_fault)
+		ASSERT_EQ(0, fuse_server_fail(&stall->server, 0, FUSE_READ, 1, EIO));
+	ASSERT_EQ(0, fuse_server_stall(&stall->server, 0, FUSE_READ));
+	ASSERT_EQ(0, procmap_send(&stall->child, 0));
+	ASSERT_EQ(0, fuse_server_wait_held(&stall->server, 0, FUSE_READ, SOON_MS, NULL));
+	ASSERT_EQ(1, write(stall->target.go[1], "", 1));
+	ASSERT_TRUE(stall_gets_stuck(stall->child.pid, tid));
+
+	/* The text has to wait behind the writer; queries must not. */
+	ASSERT_EQ(0, procmap_child_start(&reader.child, reads_text, &reader));
+	ASSERT_EQ(0, procmap_child_start(&query.child, queries_all, &query));
+	ASSERT_TRUE(stall_comes(&query.child, SOON_MS));
+	EXPECT_EQ(0, procmap_child_wait(&query.child));
+	EXPECT_FALSE(stall_comes(&reader.child, NEVER_MS));
+	EXPECT_EQ('D', stall_state_of(stall->child.pid, tid));
+
+	ASSERT_EQ(0, fuse_server_release(&stall->server, 0, FUSE_READ));
+	ASSERT_TRUE(stall_comes(&reader.child, SOON_MS));
+	EXPECT_EQ(0, procmap_child_wait(&reader.child));
+	ASSERT_TRUE(stall_comes(&stall->child, SOON_MS));
+	EXPECT_EQ(0, procmap_child_wait(&stall->child));
+}
+
+static size_t half_size(void)
+{
+	return PAGES / 2 * sysconf(_SC_PAGESIZE);
+}
+
+/*
+ * Maps over the second half of file 0. To close the old mapping the kernel
+ * sends the file's changed times, with mmap_lock held for writing; the first
+ * half has been split off, and so is marked.
+ */
+static int maps_over(struct procmap_child *child, void *arg)
+{
+	struct target *target = arg;
+	unsigned int i;
+
+	if (!HOLDS(map_files(target)) || !HOLDS(tell_maps(child, target)) ||
+	    !HOLDS(!procmap_sync(child)))
+		return 1;
+	/* Not before the test has closed its descriptors: that sends the times, too. */
+	for (i = 0; i < NR_FILES; i++)
+		__atomic_store_n(target->map[i] + half_size(), 1, __ATOMIC_RELAXED);
+	return HOLDS(mmap(target->map[0] + half_size(), half_size(), PROT_NONE,
+			  MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) != MAP_FAILED) &&
+	       HOLDS(!procmap_send(child, 0)) && HOLDS(!procmap_sync(child)) ? 0 : 1;
+}
+
+FIXTURE(unmap) {
+	struct stall stall;
+	struct helper half;
+};
+
+/*
+ * From now on whoever closes the mapping of file 1 waits for the server, even if the
+ * kernel has begun to write back by itself.
+ */
+static int stall_file_1(struct stall *stall)
+{
+	int ret = fuse_server_stall(&stall->server, 1, FUSE_WRITE);
+
+	return ret ? ret : fuse_server_stall(&stall->server, 1, FUSE_SETATTR);
+}
+
+/* Starts the target, whose writer file 0 stops; without @text, file 1 stops its end. */
+static int stop_writer(struct stall *stall, struct helper *half, struct maps_text *text)
+{
+	int ret = start_target(stall, maps_over);
+
+	if (!ret && text)
+		ret = maps_text_read(stall->maps, text);
+	if (!ret)
+		ret = fuse_server_stall(&stall->server, 0, FUSE_SETATTR);
+	if (!ret && !text)
+		ret = stall_file_1(stall);
+	if (!ret)
+		ret = procmap_send(&stall->child, 0);
+	if (!ret)
+		ret = fuse_server_wait_held(&stall->server, 0, FUSE_SETATTR, SOON_MS, NULL);
+	half->maps = stall->maps;
+	half->text = text;
+	half->addr = stall->target.map[0];
+	half->end = half->addr + half_size();
+	return ret;
+}
+
+FIXTURE_SETUP(unmap)
+{
+	ASSERT_EQ(0, stall_setup(&self->stall));
+}
+
+FIXTURE_TEARDOWN(unmap)
+{
+	stall_teardown(&self->stall);
+}
+
+TEST_F_TIMEOUT(unmap, queries_pass_a_stalled_writer_or_wait_killably, 120)
+{
+	struct stall *stall = &self->stall;
+	struct helper killed, waiting, others;
+	struct maps_text text;
+
+	if (stall_count("vma_search_nap") < 0)
+		SKIP(return, "%s: kernel without per-VMA locks", _metadata->name);
+	ASSERT_EQ(0, stop_writer(stall, &self->half, &text));
+	killed = self->half;
+	waiting = self->half;
+	others = self->half;
+	others.end += half_size();
+
+	/* VMAs that the writer has nothing to do with. */
+	ASSERT_EQ(0, procmap_child_start(&others.child, queries_all, &others));
+	ASSERT_TRUE(stall_comes(&others.child, SOON_MS));
+	EXPECT_EQ(0, procmap_child_wait(&others.child));
+
+	/* One that it has marked. */
+	ASSERT_EQ(0, procmap_child_start(&waiting.child, queries_one, &waiting));
+	ASSERT_EQ(0, procmap_child_start(&killed.child, queries_one, &killed));
+	ASSERT_TRUE(stall_gets_stuck(killed.child.pid, killed.child.pid));
+	ASSERT_TRUE(stall_gets_stuck(waiting.child.pid, waiting.child.pid));
+	ASSERT_EQ(0, kill(killed.child.pid, SIGKILL));
+	ASSERT_TRUE(stall_comes(&killed.child, SOON_MS));
+	EXPECT_EQ(256 + SIGKILL, procmap_child_wait(&killed.child));
+	EXPECT_FALSE(stall_comes(&waiting.child, NEVER_MS));
+
+	ASSERT_EQ(0, fuse_server_release(&stall->server, 0, FUSE_SETATTR));
+	ASSERT_TRUE(stall_comes(&waiting.child, SOON_MS));
+	EXPECT_EQ(0, procmap_child_wait(&waiting.child));
+	ASSERT_TRUE(stall_comes(&stall->child, SOON_MS));
+	ASSERT_EQ(0, procmap_sync(&stall->child));
+	EXPECT_EQ(0, procmap_child_finish(&stall->child));
+}
+
+static bool pin(void)
+{
+	cpu_set_t cpus;
+
+	CPU_ZERO(&cpus);
+	CPU_SET(0, &cpus);
+	return !sched_setaffinity(0, sizeof(cpus), &cpus);
+}
+
+static int spins(struct procmap_child *child, void *arg)
+{
+	if (!HOLDS(pin()))
+		return 1;
+	for (;;)
+		;
+}
+
+/*
+ * A query that has got its lock, but gets no processor: it comes back when the
+ * target has no user left. What it finds may be from before that.
+ */
+static int queries_slowly(struct procmap_child *child, void *arg)
+{
+	const struct helper *helper = arg;
+	struct sched_param param = { 0 };
+	struct procmap_call call;
+	int ret;
+
+	if (!HOLDS(pin()) || !HOLDS(!sched_setscheduler(0, SCHED_IDLE, &param)))
+		return 1;
+	ret = stall_ask(helper->maps, (unsigned long)helper->addr, 0, &call);
+	if (ret == -ESRCH)
+		return 0;
+	return HOLDS(!ret) && HOLDS(call.q.vma_start == (unsigned long)helper->addr) ? 0 : 1;
+}
+
+/*
+ * The target dies while a query waits for its mmap_lock: the query has to come back.
+ * 0 or -errno.
+ */
+static int kill_beside_query(struct stall *stall, struct helper *half)
+{
+	struct procmap_child hogs[NR_HOGS];
+	int ret, i;
+
+	for (i = 0; i < NR_HOGS; i++) {
+		ret = procmap_child_start(&hogs[i], spins, NULL);
+		if (ret)
+			return ret;
+	}
+	ret = kill(stall->child.pid, SIGKILL) ? -errno : 0;
+	if (!ret)
+		ret = fuse_server_release(&stall->server, 0, FUSE_SETATTR);
+	if (!ret)
+		stall_comes(&stall->child, NEVER_MS);
+	for (i = 0; i < NR_HOGS; i++)
+		procmap_child_kill(&hogs[i]);
+	if (!ret && !stall_comes(&half->child, SOON_MS))
+		ret = -ETIMEDOUT;
+	return ret;
+}
+
+/* Nobody is a user of an address space because of a query: who dies does its own work. */
+TEST_F_TIMEOUT(unmap, a_process_tears_its_address_space_down_itself, 120)
+{
+	struct stall *stall = &self->stall;
+	struct helper *half = &self->half;
+	struct procmap_call call;
+	int tries;
+
+	for (tries = 0; tries < TEARDOWN_TRIES; tries++) {
+		if (tries)
+			ASSERT_EQ(0, stall_setup(stall));
+		ASSERT_EQ(0, stop_writer(stall, half, NULL));
+		ASSERT_EQ(0, procmap_child_start(&half->child, queries_slowly, half));
+		ASSERT_TRUE(stall_gets_stuck(half->child.pid, half->child.pid));
+		ASSERT_EQ(0, kill_beside_query(stall, half));
+		ASSERT_EQ(0, procmap_child_wait(&half->child));
+		/* It waits for the server itself, and does not end; who asks now does not wait. */
+		usleep(NEVER_MS * 1000);
+		EXPECT_FALSE(stall_is_dead(stall->child.pid));
+		EXPECT_EQ(-ESRCH, stall_ask(stall->maps, (unsigned long)half->addr, 0, &call));
+		EXPECT_EQ(-ESRCH, stall_ask(stall->maps, 0, PROCMAP_QUERY_COVERING_OR_NEXT_VMA,
+					    &call));
+		ASSERT_EQ(0, fuse_server_release(&stall->server, 1, FUSE_WRITE));
+		ASSERT_EQ(0, fuse_server_release(&stall->server, 1, FUSE_SETATTR));
+		ASSERT_EQ(256 + SIGKILL, procmap_child_wait(&stall->child));
+		close(stall->maps);
+		fuse_server_stop(&stall->server);
+		stall->server_runs = false;
+	}
+}
+
+TEST_HARNESS_MAIN
