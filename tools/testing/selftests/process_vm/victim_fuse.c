@@ -52,10 +52,17 @@ static bool cache_page(char *addr)
 	       !(pvm_pagemap(addr) & PVM_PAGE_PRESENT);
 }
 
-/* While it is written back the page is clean, and write-protected. */
+/*
+ * While it is written back the page is clean, and write-protected. The kernel may
+ * begin with that by itself between the fault and the store: then this thread
+ * already waits in the store, and the page is as it should be.
+ */
 static void *writes_back(void *arg)
 {
-	msync(arg, sysconf(_SC_PAGESIZE), MS_SYNC);
+	char *addr = arg;
+
+	__atomic_store_n(addr, VICTIM_BYTE, __ATOMIC_RELAXED);
+	msync(addr, sysconf(_SC_PAGESIZE), MS_SYNC);
 	return NULL;
 }
 
@@ -80,8 +87,6 @@ static int uses_file(struct procmap_child *child, void *arg)
 	victim->child = *child;
 	if (!HOLDS(map_page(victim)))
 		return 1;
-	if (victim->kind->mode == WRITES_IT_BACK)
-		__atomic_store_n(victim->addr, VICTIM_BYTE, __ATOMIC_RELAXED);
 	if (!HOLDS(!procmap_send(child, (unsigned long)victim->addr)) ||
 	    !HOLDS(!procmap_sync(child)))
 		return 1;
