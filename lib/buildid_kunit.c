@@ -414,7 +414,7 @@ static void reading_is_bounded(struct kunit *test)
 	vfree(buf);
 }
 
-/* One changed field of an ELF64 little endian image with one program header. */
+/* One changed field of a little endian ELF64 image with one program header. */
 struct tweak {
 	const char *name;
 	u32 off;
