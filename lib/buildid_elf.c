@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The build ID of an ELF image.
+ * Find the build ID of an ELF image.
  *
- * Nothing in an image is trusted: every position is computed with checked arithmetic, every byte
- * comes through build_id_copy(), which checks it against the window, and no byte is read a second
- * time on the assumption that it is still what it was.
+ * The parser trusts nothing in an image. It computes every position with
+ * checked arithmetic. It reads every byte with build_id_copy(), which checks
+ * the position against the window. It never reads a byte a second time on the
+ * assumption that the byte is still the same.
  */
 #include <linux/elf.h>
 #include <linux/errno.h>
@@ -19,7 +20,10 @@
 #define BUILD_ID_NOTE_TYPE 3	/* NT_GNU_BUILD_ID */
 #define BUILD_ID_NOTE_NAME "GNU"
 
-/* Where a header of a table, of segments or sections, says that there are notes, and where. */
+/*
+ * The fields of a program header or section header that tell of notes: their
+ * offsets in the header. @note_type is the type of a header of notes.
+ */
 struct build_id_table {
 	u32 note_type;
 	u8 entry_size;
@@ -29,7 +33,7 @@ struct build_id_table {
 	u8 align;
 };
 
-/* All that differs between the ELF classes: the size of a word, and offsets. */
+/* What differs between the ELF classes: the size of a word, and offsets. */
 struct build_id_layout {
 	u8 word;
 	u8 e_phoff;
@@ -85,7 +89,7 @@ struct build_id_elf {
 	struct build_id_reader *r;
 	const struct build_id_layout *layout;
 	bool swap;
-	bool found;	/* a build ID note, whatever it is worth */
+	bool found;	/* there is a build ID note, valid or not */
 	unsigned char *build_id;
 	unsigned int *size;
 };
@@ -97,7 +101,10 @@ static void build_id_fail(struct build_id_reader *r, int err)
 	r->win_len = 0;
 }
 
-/* The window does not hold all of it: move it as often as it takes, each move being a read, too. */
+/*
+ * The window does not hold all of the bytes. Move it as often as needed. Each
+ * move counts as a read.
+ */
 static void build_id_copy_slow(struct build_id_reader *r, u64 pos, u8 *dst, size_t len)
 {
 	while (len && r->reads && !r->err) {
@@ -120,7 +127,7 @@ static void build_id_copy_slow(struct build_id_reader *r, u64 pos, u8 *dst, size
 		pos += n;
 		len -= n;
 	}
-	/* As in build_id_copy(). */
+	/* The same as in build_id_copy(). */
 	barrier();
 	if (!len)
 		return;
@@ -129,20 +136,21 @@ static void build_id_copy_slow(struct build_id_reader *r, u64 pos, u8 *dst, size
 }
 
 /*
- * Copy @len bytes at @pos to @dst; zeros once there was an error. @len is a constant nearly
- * everywhere, which makes the copy a few moves.
+ * Copy @len bytes at @pos to @dst, or zeros after an error. @len is a constant
+ * nearly everywhere, so the copy is a few instructions.
  */
 static __always_inline void build_id_copy(struct build_id_reader *r, u64 pos, void *dst, size_t len)
 {
-	/* A position before the window wraps round and is behind its end, too. */
+	/* A position before the window wraps round to one behind its end. */
 	u64 off = pos - r->win_pos;
 
 	if (likely(off < r->win_len && len <= r->win_len - off && r->reads)) {
 		r->reads--;
 		memcpy(dst, r->win + off, len);
 		/*
-		 * The compiler may not fetch from the window again what the copy holds: the second
-		 * fetch could give something else than was checked.
+		 * Use the copy from now on: if the compiler fetched from the
+		 * window again, it could get another value than the one that
+		 * was checked.
 		 */
 		barrier();
 		return;
@@ -156,8 +164,9 @@ static u32 build_id_u32(const struct build_id_elf *e, u32 raw)
 }
 
 /*
- * Fields at @pos, which is the start of a header plus an offset in it; zeros once there was an
- * error. The half and the full word of ELF, and what is as long as an address.
+ * Read a field at @pos, which is the start of a header plus an offset in it; 0
+ * after an error. There are ELF's half word, its full word, and a word as long
+ * as an address.
  */
 static u16 build_id_half(const struct build_id_elf *e, u64 pos)
 {
@@ -185,7 +194,10 @@ static u64 build_id_word(const struct build_id_elf *e, u64 pos)
 	return e->swap ? __swab64(raw) : raw;
 }
 
-/* The ID proper. The first build ID note decides, also when it is one that cannot be reported. */
+/*
+ * Take the ID itself. The first build ID note decides, even if its ID has a
+ * length that cannot be reported.
+ */
 static void build_id_take(struct build_id_elf *e, u64 pos, u32 size)
 {
 	unsigned char id[BUILD_ID_ELF_MAX] = {};
@@ -195,7 +207,9 @@ static void build_id_take(struct build_id_elf *e, u64 pos, u32 size)
 		build_id_fail(e->r, -ENODATA);
 		return;
 	}
-	/* Nearly all are SHA-1, and a copy whose length is constant needs no call. */
+	/*
+	 * Nearly all IDs are a SHA-1. A copy of constant length needs no call.
+	 */
 	if (size == sizeof(id))
 		build_id_copy(e->r, pos, id, sizeof(id));
 	else
@@ -215,8 +229,9 @@ static bool build_id_is_gnu(struct build_id_elf *e, u64 pos)
 }
 
 /*
- * Walk the notes in @size bytes at @pos. A note that is not inside ends the walk, as the place of
- * the next one cannot be told; the next segment may still be good.
+ * Walk the notes in @size bytes at @pos. A note that is not wholly inside ends
+ * the walk, since the place of the next one is unknown. The next segment may
+ * still be good.
  */
 static void build_id_notes(struct build_id_elf *e, u64 pos, u64 size, u64 align)
 {
@@ -225,7 +240,10 @@ static void build_id_notes(struct build_id_elf *e, u64 pos, u64 size, u64 align)
 
 	if (check_add_overflow(pos, size, &end))
 		return;
-	/* Linkers write 0 and 1 for "none"; what is neither 4 nor 8 has no known format. */
+	/*
+	 * Linkers write 0 and 1 for "none", and 4 is the default. The format of
+	 * notes with an alignment other than 4 and 8 is unknown.
+	 */
 	if (align < 4)
 		align = 4;
 	else if (align != 4 && align != 8)
@@ -237,7 +255,7 @@ static void build_id_notes(struct build_id_elf *e, u64 pos, u64 size, u64 align)
 			return;
 		n.n_namesz = build_id_u32(e, n.n_namesz);
 		n.n_descsz = build_id_u32(e, n.n_descsz);
-		/* Sums of two 32-bit sizes: these cannot overflow. */
+		/* These are sums of two 32-bit sizes: they cannot overflow. */
 		desc = ALIGN((u64)sizeof(n) + n.n_namesz, align);
 		next = ALIGN(desc + n.n_descsz, align);
 		if (desc + n.n_descsz > end - pos)
@@ -248,16 +266,17 @@ static void build_id_notes(struct build_id_elf *e, u64 pos, u64 size, u64 align)
 			build_id_take(e, pos + desc, n.n_descsz);
 			return;
 		}
-		/* The last note need not be padded. */
+		/* The last note may lack its padding. */
 		if (next > end - pos)
 			return;
 	}
 }
 
 /*
- * The first position from @pos to @end whose header tells of notes, or is not wholly in the window.
- * Most headers are of no interest, so a quick look has to do for them. There are no more of them in
- * a window than it has bytes, and moving it is limited.
+ * Return the first position from @pos to @end whose header tells of notes, or
+ * is not wholly in the window. Most headers are of no interest, so skip them
+ * quickly and without counting them as reads. Their number is bounded all the
+ * same: by the size of the window and the limit on its moves.
  */
 static u64 build_id_skip(const struct build_id_elf *e, const struct build_id_table *t, u64 pos,
 			 u64 end)
@@ -277,7 +296,7 @@ static u64 build_id_skip(const struct build_id_elf *e, const struct build_id_tab
 	return pos;
 }
 
-/* All notes that a table of @count headers at @pos tells of. */
+/* Walk all notes that a table of @count headers at @pos tells of. */
 static void build_id_table(struct build_id_elf *e, const struct build_id_table *t, u64 pos,
 			   u64 count)
 {
@@ -293,7 +312,7 @@ static void build_id_table(struct build_id_elf *e, const struct build_id_table *
 		pos = build_id_skip(e, t, pos, end);
 		if (pos == end)
 			return;
-		/* A type that has changed since is as good as the one before. */
+		/* If the type has changed since, the new one counts. */
 		if (build_id_full(e, pos + t->type) == t->note_type)
 			build_id_notes(e, build_id_word(e, pos + t->offset),
 				       build_id_word(e, pos + t->size),
@@ -305,8 +324,9 @@ static void build_id_table(struct build_id_elf *e, const struct build_id_table *
 }
 
 /*
- * A table of more headers than a field of the ELF header can count has their number in section
- * header 0. Gives the position of that header's field at @off, 0 if there is no such header.
+ * If a table has more headers than the field of the ELF header can count,
+ * section header 0 has their number. Return the position of the field at @off
+ * in section header 0; 0 if there is no such header.
  */
 static u64 build_id_extended(struct build_id_elf *e, u8 off)
 {
@@ -318,7 +338,7 @@ static u64 build_id_extended(struct build_id_elf *e, u8 off)
 	return pos;
 }
 
-/* What the loader and every tool goes by: the PT_NOTE segments. */
+/* Look at the PT_NOTE segments, as the loader and every tool do. */
 static void build_id_segments(struct build_id_elf *e)
 {
 	const struct build_id_layout *l = e->layout;
@@ -336,8 +356,9 @@ static void build_id_segments(struct build_id_elf *e)
 }
 
 /*
- * Objects and kernel modules have sections only, Go's linker leaves the build ID out of PT_NOTE,
- * and the segments of a file with split-off debug information may be elsewhere than they say.
+ * Look at the SHT_NOTE sections. Object files and kernel modules have only
+ * sections. Go's linker leaves the build ID out of PT_NOTE. And in a file of
+ * split debug information, the program headers may point to the wrong place.
  */
 static void build_id_sections(struct build_id_elf *e)
 {
@@ -370,7 +391,10 @@ static bool build_id_ident(struct build_id_elf *e)
 	else
 		return false;
 
-	/* Files of the other byte order cannot run here, but be mapped as data, by gdb for one. */
+	/*
+	 * A file of the other byte order cannot run here. But it can be mapped
+	 * as data, for example by gdb.
+	 */
 	if (ident[EI_DATA] != ELFDATA2LSB && ident[EI_DATA] != ELFDATA2MSB)
 		return false;
 	e->swap = ident[EI_DATA] != BUILD_ID_NATIVE;
@@ -380,15 +404,18 @@ static bool build_id_ident(struct build_id_elf *e)
 /**
  * build_id_elf_parse - find the GNU build ID of an ELF image
  * @r: the image, @r->seek and @r->reads set, the rest zero
- * @build_id: receives the ID, padded with zeros; room for BUILD_ID_ELF_MAX bytes
+ * @build_id: receives the ID, padded with zeros; room for BUILD_ID_ELF_MAX
+ *	bytes
  * @size: receives the length of the ID, 1 to BUILD_ID_ELF_MAX
  *
- * Looks at the notes of all PT_NOTE segments in the order of the program headers, and at those of
- * the SHT_NOTE sections where there is no build ID among the former. Both classes and both byte
- * orders.
+ * Looks at the notes of all PT_NOTE segments in the order of the program
+ * headers. If these have no build ID, looks at the notes of the SHT_NOTE
+ * sections. Accepts both classes and both byte orders.
  *
- * Return: 0; -ENODATA if the image has no build ID, is no ELF image or is damaged; else what
- * @r->seek failed with. @build_id and @size are written only on success.
+ * Context: any in which @r->seek may be called. Ends after @r->reads reads.
+ * Return: 0; -ENODATA if the image has no build ID that can be reported, is no
+ * ELF image or is damaged, or if no reads are left; else the error of @r->seek.
+ * Writes @build_id and @size only on success.
  */
 int build_id_elf_parse(struct build_id_reader *r, unsigned char *build_id, unsigned int *size)
 {
@@ -401,7 +428,9 @@ int build_id_elf_parse(struct build_id_reader *r, unsigned char *build_id, unsig
 		return r->err ?: -ENODATA;
 
 	build_id_segments(&e);
-	/* Damage among the segments is not the last word, an image that cannot be read is. */
+	/*
+	 * After damaged segments try the sections, but not after a read error.
+	 */
 	if (!e.found && r->err == -ENODATA)
 		r->err = 0;
 	if (!e.found && !r->err)

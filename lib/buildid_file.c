@@ -1,41 +1,49 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The build ID of a mapped file: at once from the page cache, or in sleepable context wherever its
- * pages are.
+ * Read the build ID of a mapped file: at once from the page cache, or in
+ * sleepable context wherever its pages are.
  *
  * What is read, and what is not
  *
- * The bytes come from the page cache, which is what the mapping itself shows. ->read_iter() of a
- * file may do anything, and vfs_read() besides tells LSMs, fanotify and the access time of a read
- * that the mapped process never did. Pages that are missing are brought in by ->read_folio(), as
- * uprobes do to look at an instruction, and by shmem for its own files. So a file without either is
- * not read at all: sockets, devices, pipes, memfd_secret(), hugetlbfs, DAX.
+ * The bytes come from the page cache, which is what the mapping itself shows.
+ * Not from ->read_iter(), which may do anything. Nor from vfs_read(), which
+ * would also tell LSMs, fanotify and the access time of a read that the mapped
+ * process never did. ->read_folio() brings in missing pages, as uprobes do to
+ * look at an instruction; shmem does it for its own files. A file without
+ * either is not read at all: sockets, devices, pipes, memfd_secret(),
+ * hugetlbfs, DAX.
  *
- * Pages of a file that cannot be evicted are looked at and never brought in. A hole reads as
- * zeros and stays a hole, in shmem and in ramfs, whose files have no other place than memory.
+ * If the pages of a file cannot be evicted, the reader looks at those that are
+ * there and never brings others in. A hole reads as zeros and stays a hole in
+ * shmem and in ramfs, whose files exist only in memory.
  *
  * Who can make whom wait
  *
- * What is in the page cache is read while the VMA is locked, in a bounded time. Only for the rest
- * is a file system called. That may wait for ever, and not killably: FUSE does once its server has
- * fetched the request, others do for their metadata, and so does the invalidate_lock, without which
- * a page brought in could survive a hole punched meanwhile. So a worker calls it, and the asker
- * sleeps killably and holds nothing. The worker reads the file as a whole, and drops the reference
- * to the file: closing it may wait as well.
+ * The reader looks at the page cache with the VMA locked, for a bounded time.
+ * It calls the file system only for the rest. That may wait for ever, and not
+ * killably: FUSE does so once its server has fetched the request, and other
+ * file systems for their metadata. So does the invalidate_lock, without which a
+ * page that is brought in could survive a hole punched meanwhile. So a worker
+ * calls the file system, and the asker sleeps killably and holds nothing. The
+ * worker reads the whole file, and drops the reference to it: closing it may
+ * wait as well.
  *
- * So the owner of a file system that does not answer can make an asker wait until he is killed, but
- * only if the read was among the first of that file system. Further reads end without a build ID
- * after some seconds, or at once. He cannot make those wait who ask about files that others
- * have opened: buildid_queue.c says why.
+ * So the owner of a file system that does not answer can make an asker wait
+ * until the asker is killed. But this works only for the first few reads of
+ * that file system: further reads end without a build ID after some seconds, or
+ * at once. It does not work for askers about files that other users have
+ * opened: buildid_queue.c says why.
  *
  * Who pays
  *
- * A page that is brought in is charged to the memory cgroup of the address space that maps the
- * file, as if the process itself had touched it. It is not charged to the asker. If the limit is
- * reached, pages of that cgroup are reclaimed. If this is of no use, the read fails and no process
- * is killed. A page that comes from swap belongs to the cgroup that it belonged to before. Reading
- * the disk counts for the block cgroup of the asker. The processor time of a worker is nobody's, so
- * it is bounded: by BUILD_ID_FILE_READS for the parser, by BUILD_ID_FILE_PAGES for the pages.
+ * A page that is brought in is charged to the memory cgroup of the address
+ * space that maps the file, as if that process had touched it, and not to the
+ * asker. At the limit, the kernel reclaims pages of that cgroup. If this does
+ * not help, the read fails; no process is killed. A page that comes from swap
+ * stays with the cgroup that it belonged to before. Reading the disk counts for
+ * the block cgroup of the asker. The processor time of a worker is charged to
+ * nobody, so it is bounded: by BUILD_ID_FILE_READS for the parser, and by
+ * BUILD_ID_FILE_PAGES for the pages.
  */
 #include <linux/buildid.h>
 #include <linux/buildid_file.h>
@@ -57,8 +65,8 @@
 static_assert(BUILD_ID_ELF_MAX == BUILD_ID_SIZE_MAX);
 
 /*
- * What may be looked at while the VMA is locked and preemption is disabled: a usual file needs one
- * window, 20 reads. The worker does the rest.
+ * Limits while the VMA is locked and preemption is disabled. A usual file needs
+ * one window and 20 reads. The worker does the rest.
  */
 #define BUILD_ID_CACHED_PAGES	4
 #define BUILD_ID_CACHED_READS	1000
@@ -67,9 +75,9 @@ static_assert(BUILD_ID_ELF_MAX == BUILD_ID_SIZE_MAX);
  * struct build_id_file - a file that is being read
  * @r: the window
  * @file: the file
- * @page: of the window, with a reference; NULL if there is none
+ * @page: the page of the window, with a reference; NULL if there is none
  * @pages: how often the window may still be moved
- * @job: of the worker; NULL: look at the page cache only
+ * @job: the job if a worker reads; NULL to look at the page cache only
  */
 struct build_id_file {
 	struct build_id_reader r;
@@ -79,13 +87,16 @@ struct build_id_file {
 	const struct build_id_job *job;
 };
 
-/* Files that are in memory and nowhere else: what is missing is a hole. */
+/* Does the file exist only in memory? Then a missing page is a hole. */
 static bool build_id_mapping_memory(struct address_space *mapping)
 {
 	return shmem_mapping(mapping) || mapping->a_ops == &ram_aops;
 }
 
-/* The page at @index if it is in the page cache and up to date, with a reference; or NULL. */
+/*
+ * Return the page at @index, with a reference, if it is in the page cache and
+ * up to date; the zero page for a hole; else NULL.
+ */
 static struct page *build_id_page_cached(struct address_space *mapping, pgoff_t index)
 {
 	struct folio *folio = __filemap_get_folio(mapping, index, FGP_ENTRY, 0);
@@ -103,12 +114,14 @@ static struct page *build_id_page_cached(struct address_space *mapping, pgoff_t 
 }
 
 /*
- * An empty page for ->read_folio() to fill, if there is none. read_mapping_page() would make one,
- * too, but could have a process killed for it.
+ * If there is no page yet, add an empty one for ->read_folio() to fill.
+ * read_mapping_page() would add one, too, but its allocation could make the OOM
+ * killer kill a process.
  */
 static int build_id_page_add(struct address_space *mapping, pgoff_t index)
 {
-	gfp_t gfp = readahead_gfp_mask(mapping);	/* __GFP_NORETRY and __GFP_NOWARN */
+	/* This has __GFP_NORETRY and __GFP_NOWARN. */
+	gfp_t gfp = readahead_gfp_mask(mapping);
 	struct folio *folio = filemap_alloc_folio(gfp, 0);
 	int err;
 
@@ -121,7 +134,7 @@ static int build_id_page_add(struct address_space *mapping, pgoff_t index)
 	return err == -EEXIST ? 0 : err;
 }
 
-/* As build_id_page_add(), on the account of @memcg. */
+/* Like build_id_page_add(), but charge @memcg. */
 static int build_id_page_charge(struct address_space *mapping, pgoff_t index,
 				struct mem_cgroup *memcg)
 {
@@ -130,8 +143,10 @@ static int build_id_page_charge(struct address_space *mapping, pgoff_t index,
 	void *room;
 
 	/*
-	 * File systems account small things with the page, such as buffer heads, and may not fail
-	 * to: that is how a process could be killed nevertheless. See that there is room.
+	 * With the page, file systems charge small objects such as buffer
+	 * heads. These allocations must not fail, so at the limit they could
+	 * still make the OOM killer kill a process. Make room for them
+	 * beforehand.
 	 */
 	room = kmalloc(PAGE_SIZE, GFP_KERNEL_ACCOUNT | __GFP_NORETRY | __GFP_NOWARN);
 	if (room)
@@ -148,7 +163,10 @@ static struct page *build_id_page_read(const struct build_id_job *job, pgoff_t i
 	int err;
 
 	filemap_invalidate_lock_shared(mapping);
-	/* Nothing but this lock keeps a truncation from leaving the page behind beyond the end. */
+	/*
+	 * Only this lock keeps a truncation from leaving the new page in the
+	 * page cache beyond the end of the file.
+	 */
 	if ((loff_t)index << PAGE_SHIFT < i_size_read(mapping->host)) {
 		err = build_id_page_charge(mapping, index, job->memcg);
 		page = err ? ERR_PTR(err) : read_mapping_page(mapping, index, job->file);
@@ -158,8 +176,9 @@ static struct page *build_id_page_read(const struct build_id_job *job, pgoff_t i
 }
 
 /*
- * A page of shmem that is in swap, or on its way from or to there. It knows whom it belongs to. A
- * hole that is punched at this moment may get a page, as by a read of the mapping.
+ * Get a page of shmem that is in swap, or on its way to or from there. It stays
+ * charged to the cgroup that it was charged to before. If somebody punches a
+ * hole at this moment, the hole may get a page, as by a read of the mapping.
  */
 static struct page *build_id_page_swap(const struct build_id_job *job, pgoff_t index)
 {
@@ -169,7 +188,7 @@ static struct page *build_id_page_swap(const struct build_id_job *job, pgoff_t i
 
 	page = shmem_read_mapping_page_gfp(mapping, index, readahead_gfp_mask(mapping));
 	set_active_memcg(old_memcg);
-	/* Behind the end, by now */
+	/* -EINVAL: the page is now behind the end of the file. */
 	return page == ERR_PTR(-EINVAL) ? ERR_PTR(-ENODATA) : page;
 }
 
@@ -184,7 +203,10 @@ static struct page *build_id_page_fetch(const struct build_id_job *job, pgoff_t 
 	return build_id_page_read(job, index);
 }
 
-/* As build_id_page_cached(), or brought in if a worker asks; an ERR_PTR instead of NULL. */
+/*
+ * Like build_id_page_cached(), but bring the page in if a worker reads. Returns
+ * an ERR_PTR instead of NULL; -EAGAIN without a worker.
+ */
 static struct page *build_id_file_page(struct build_id_file *f, pgoff_t index)
 {
 	struct page *page = build_id_page_cached(f->file->f_mapping, index);
@@ -203,7 +225,11 @@ static void build_id_file_release(struct build_id_file *f)
 	f->page = NULL;
 }
 
-/* May the window be moved once more? A worker need not if nobody waits for the answer. */
+/*
+ * May the window be moved once more? -EAGAIN: only a worker may move it so
+ * often. -ENODATA: not even a worker. -EINTR: nobody waits any more for what
+ * this worker reads.
+ */
 static int build_id_file_may_move(struct build_id_file *f)
 {
 	if (!f->pages)
@@ -215,7 +241,7 @@ static int build_id_file_may_move(struct build_id_file *f)
 	return READ_ONCE(f->job->left) ? -EINTR : 0;
 }
 
-/* The window is the page that holds @pos, as far as it is inside the file. */
+/* Move the window to the page that holds @pos, cut at the end of the file. */
 static int build_id_file_seek(struct build_id_reader *r, u64 pos)
 {
 	struct build_id_file *f = container_of(r, struct build_id_file, r);
@@ -236,9 +262,10 @@ static int build_id_file_seek(struct build_id_reader *r, u64 pos)
 		return PTR_ERR(page);
 
 	/*
-	 * The size again, now that the page is up to date: the file may have shrunk, see
-	 * filemap_read(). A page that has left the file meanwhile has what the file had: the
-	 * reference keeps it from being used for anything else.
+	 * Read the size again now that the page is up to date: the file may
+	 * have shrunk, see filemap_read(). A page that has left the file
+	 * meanwhile still has what the file had, since our reference prevents
+	 * any other use of it.
 	 */
 	size = i_size_read(mapping->host);
 	if (pos >= size || PageHWPoison(page)) {
@@ -268,10 +295,10 @@ static bool build_id_mapping_secret(const struct address_space *mapping)
 #endif
 
 /*
- * Is it a file whose pages may be looked at? Those of memfd_secret() are not even mapped in the
- * kernel. It has no ->read_folio() today, but that must not be what keeps it out. Files of proc,
- * sysfs and the like look regular, but what is mapped of them is no page cache, and nothing there
- * is ever executed.
+ * May the reader look at pages of this file? Those of memfd_secret() are not
+ * even mapped in the kernel. It has no ->read_folio() today, but do not rely on
+ * that. Files of proc, sysfs and the like look like regular files. But a
+ * mapping of them does not show the page cache, and nobody can execute them.
  */
 static bool build_id_file_allowed(const struct file *file)
 {
@@ -291,10 +318,12 @@ static bool build_id_file_allowed(const struct file *file)
  * build_id_file_parse - read the build ID of a file, in a worker
  * @job: its file; receives build ID and size
  *
- * Context: kernel thread. Sleeps for as long as the file system takes, not killably.
+ * Context: kernel thread. Sleeps for as long as the file system takes, not
+ * killably.
  *
- * Return: 0; -ENODATA if there is no build ID; -ENOMEM; -EIO for all other errors, as those that a
- * file system or its server made up must not be taken for a signal.
+ * Return: 0; -ENODATA if there is no build ID or the file may not be read;
+ * -ENOMEM if there was no memory; -EIO for all other errors: a file system or
+ * its server can return any errno, and none of them may look like a signal.
  */
 int build_id_file_parse(struct build_id_job *job)
 {
@@ -315,21 +344,23 @@ int build_id_file_parse(struct build_id_job *job)
 }
 
 /**
- * build_id_read_cached - read the build ID of an ELF file if that is possible at once
- * @file: the file; the caller keeps it from going away, for instance by its VMA's lock, and need
- *	  not have a reference
- * @build_id: receives the ID, padded with zeros; room for BUILD_ID_SIZE_MAX bytes
+ * build_id_read_cached - read the build ID of a file if that needs no waiting
+ * @file: the file; the caller keeps it open, for example by the lock of its
+ *	VMA, and needs no reference
+ * @build_id: receives the ID, padded with zeros; room for BUILD_ID_SIZE_MAX
+ *	bytes
  * @size: receives the length of the ID, 1 to BUILD_ID_SIZE_MAX
  *
- * Looks at pages that are in the page cache and up to date, at BUILD_ID_CACHED_PAGES of them and by
- * BUILD_ID_CACHED_READS reads at most.
+ * Looks only at pages that are in the page cache and up to date. Looks at
+ * BUILD_ID_CACHED_PAGES of them at most, with BUILD_ID_CACHED_READS reads at
+ * most.
  *
- * Context: does not sleep; preemption may be disabled. Not in interrupts.
+ * Context: any except interrupts. Does not sleep; preemption may be disabled.
  *
- * Return: 0 if there is a build ID; -ENODATA if there is none, the file is not one to be read, or
- * its file system does not answer at present; -EAGAIN if that cannot be told like this, and the
- * caller should take a reference and ask build_id_read_file(). On an error @build_id and @size are
- * left alone.
+ * Return: 0 if there is a build ID; -ENODATA if there is none, if the file may
+ * not be read, or if its file system does not answer now; -EAGAIN if the answer
+ * needs more than this: the caller should take a reference and call
+ * build_id_read_file(). On an error, @build_id and @size stay unchanged.
  */
 int build_id_read_cached(struct file *file, unsigned char *build_id, unsigned int *size)
 {
@@ -353,24 +384,28 @@ int build_id_read_cached(struct file *file, unsigned char *build_id, unsigned in
 
 /**
  * build_id_read_file - read the build ID of an ELF file
- * @file: the file; what a mapping shows is its vm_file. The caller's reference is consumed, also on
- *	  an error, so that the caller never closes a file
- * @mm: the address space that maps it, whose memory cgroup pays for pages that are brought in; it
- *	may have no users any more, the caller holds it by mm_count
- * @build_id: receives the ID, padded with zeros; room for BUILD_ID_SIZE_MAX bytes
+ * @file: the file, for a mapping its vm_file. The function consumes the
+ *	caller's reference, also on an error, so that the caller never closes a
+ *	file
+ * @mm: the address space that maps the file. Its memory cgroup pays for pages
+ *	that are brought in. It may have no users any more; the caller holds
+ *	mm_count
+ * @build_id: receives the ID, padded with zeros; room for BUILD_ID_SIZE_MAX
+ *	bytes
  * @size: receives the length of the ID, 1 to BUILD_ID_SIZE_MAX
  *
- * Has a worker read what is needed of the file, at most BUILD_ID_FILE_PAGES pages of it, from the
- * page cache or, if it is not there, from the file system. The file may be written, truncated or
- * removed meanwhile.
+ * A worker reads the necessary pages of the file, at most BUILD_ID_FILE_PAGES:
+ * from the page cache or, if they are not there, from the file system. Others
+ * may write, truncate or remove the file meanwhile.
  *
- * Context: may sleep for as long as the file system takes to answer, or until a fatal signal. The
- * caller holds no locks.
+ * Context: process context, no locks held. Sleeps until the file system
+ * answers, or until a fatal signal.
  *
- * Return: 0 if there is a build ID; -ENODATA if there is none or the file is not one to be read;
- * -EIO if it could not be read, or is not read because its file system does not answer; -ENOMEM if
- * there was no memory for a page, or none that @mm may use; -EINTR if, and only if, a fatal signal
- * is pending. On an error @build_id and @size are left alone.
+ * Return: 0 if there is a build ID; -ENODATA if there is none or the file may
+ * not be read; -EIO if it could not be read, or is not read because its file
+ * system does not answer; -ENOMEM if there was no memory for a page, or none
+ * that @mm may use; -EINTR if, and only if, a fatal signal is pending. On an
+ * error, @build_id and @size stay unchanged.
  */
 int build_id_read_file(struct file *file, struct mm_struct *mm, unsigned char *build_id,
 		       unsigned int *size)

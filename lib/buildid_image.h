@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Made ELF images for the tests of the build ID parser, in KUnit and in user space.
+ * Generate ELF images for tests of the build ID parser, in KUnit and in user
+ * space.
  *
- * Offsets of fields are those of the ELF specification in figures: a second opinion on the structs
- * that the parser takes them from.
+ * The offsets of fields are numbers from the ELF specification. The parser
+ * takes them from structs, so the tests check these, too.
  */
 #ifndef _LIB_BUILDID_IMAGE_H
 #define _LIB_BUILDID_IMAGE_H
@@ -15,18 +16,21 @@
 #include "buildid_elf.h"
 
 /**
- * struct build_id_image - what an image is to be like
+ * struct build_id_image - describes an image to generate
  * @name: for the test's output
  * @is64: ELF64, else ELF32
- * @big: big endian, else little
- * @sections_only: no program headers, the notes are sections
- * @bare_segments: the PT_NOTE segments hold other notes, the build ID is in a section only
- * @extended: the number of headers stands in section header 0
- * @id_size: length of the build ID; more than 20 is more than the parser takes; 0 for no such note
+ * @big: big endian, else little endian
+ * @sections_only: no program headers; the notes are in sections
+ * @bare_segments: the PT_NOTE segments hold other notes; the build ID is only
+ *	in a section
+ * @extended: the number of headers is in section header 0
+ * @id_size: length of the build ID; 0: no build ID note; more than 20 is more
+ *	than the parser takes
  * @align: alignment that the headers state, 0 to 16
- * @notes_before: notes of other kinds before the build ID in its segment
- * @segments_before: PT_NOTE segments without a build ID before the one with it
- * @loads_before: PT_LOAD segments before these
+ * @notes_before: number of other notes before the build ID in its segment
+ * @segments_before: number of PT_NOTE segments without a build ID before the
+ *	one with it
+ * @loads_before: number of PT_LOAD segments before all these
  * @phoff: position of the program headers; 0: behind the ELF header
  * @note_off: position of the notes; 0: behind the program headers
  */
@@ -47,13 +51,13 @@ struct build_id_image {
 };
 
 /**
- * struct build_id_made - an image that was made
+ * struct build_id_made - a generated image
  * @buf: its bytes
- * @len: their number
+ * @len: number of its bytes
  * @id_at: position of the build ID
- * @notes_at: position of the first note of all
+ * @notes_at: position of the first note
  * @note_at: position of the header of the note with the build ID
- * @need: bytes from the start without which it cannot be found
+ * @need: how many bytes from the start the parser needs to find the build ID
  */
 struct build_id_made {
 	u8 *buf;
@@ -64,7 +68,8 @@ struct build_id_made {
 	u32 need;
 };
 
-#define BUILD_ID_IMAGE_SLACK 4096	/* more than all but the tables and the gaps takes */
+/* Room for everything except the tables and the gaps. */
+#define BUILD_ID_IMAGE_SLACK 4096
 
 static inline u32 build_id_image_size(const struct build_id_image *im)
 {
@@ -85,7 +90,7 @@ static inline void build_id_image_put(const struct build_id_image *im, u8 *at, u
 		at[im->big ? width - 1 - i : i] = val >> (8 * i);
 }
 
-/* One note; gives its length. */
+/* Write one note. Returns its length. */
 static inline u32 build_id_image_note(const struct build_id_image *im, u8 *at, u32 type, u32 desc)
 {
 	u32 align = im->align == 8 ? 8 : 4;
@@ -141,7 +146,10 @@ static inline void build_id_image_ehdr(const struct build_id_image *im, u8 *at,
 	build_id_image_put(im, at + 6, 2, im->extended ? 0 : shnum);
 }
 
-/* The segments but the last: gives where its header goes, and moves @note behind their notes. */
+/*
+ * Write all segments except the last. Returns the position of the header of the
+ * last, and moves *@note behind the notes of the others.
+ */
 static inline u32 build_id_image_others(const struct build_id_image *im, u8 *buf, u32 ph, u32 *note)
 {
 	u32 size = im->is64 ? 56 : 32;
@@ -157,7 +165,10 @@ static inline u32 build_id_image_others(const struct build_id_image *im, u8 *buf
 	return ph;
 }
 
-/* Section headers: the obligatory empty one with the extended counts, and the notes. */
+/*
+ * Write the section headers: the mandatory empty one, with the extended counts,
+ * and one for the notes. Returns the position behind them.
+ */
 static inline u32 build_id_image_sections(const struct build_id_image *im, u8 *buf, u32 sh,
 					  u32 phnum, u32 note, u32 note_size)
 {
@@ -175,11 +186,12 @@ static inline u32 build_id_image_sections(const struct build_id_image *im, u8 *b
 }
 
 /**
- * build_id_image_make - make an image
- * @im: what it is to be like
+ * build_id_image_make - generate an image
+ * @im: its description
  * @buf: build_id_image_size() bytes of zeros
  *
- * Return: the image and where in it its build ID is
+ * Context: any.
+ * Return: the image, and the positions of its build ID and notes.
  */
 static inline struct build_id_made build_id_image_make(const struct build_id_image *im, u8 *buf)
 {
@@ -218,7 +230,7 @@ static inline struct build_id_made build_id_image_make(const struct build_id_ima
 	return made;
 }
 
-/* Images with a build ID that has to be found; both classes and byte orders of each. */
+/* Images whose build ID must be found, in both classes and byte orders. */
 static const struct build_id_image build_id_images[] = {
 	{ "plain", .id_size = 20, .align = 4 },
 	{ "shortest ID", .id_size = 1, .align = 4 },
@@ -244,7 +256,7 @@ static const struct build_id_image build_id_images[] = {
 	  .id_size = 20, .align = 4, .bare_segments = true, .notes_before = 1 },
 };
 
-/* Images without one that could be reported. */
+/* Images without a build ID that could be reported. */
 static const struct build_id_image build_id_images_none[] = {
 	{ "no ID", .align = 4, .notes_before = 3, .segments_before = 2 },
 	{ "ID of 21 bytes", .id_size = 21, .align = 4 },
@@ -255,7 +267,7 @@ static const struct build_id_image build_id_images_none[] = {
 
 #define BUILD_ID_VARIANTS 4
 
-/* Classes and byte orders: @im in the variant @v of BUILD_ID_VARIANTS. */
+/* Variant @v of @im: one of BUILD_ID_VARIANTS classes and byte orders. */
 static inline struct build_id_image build_id_image_variant(const struct build_id_image *im, u32 v)
 {
 	struct build_id_image res = *im;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Tests of the build ID parser on made images, and of the reader on files in shmem.
+ * Tests of the build ID parser on generated images, and of the reader on files
+ * in shmem.
  */
 #include <kunit/test.h>
 #include <linux/anon_inodes.h>
@@ -24,12 +25,14 @@
 
 #define SEED 0x42494431
 #define CANARY 0x5a
-/* More than the kernel's reader has, as windows of a byte take a move for each */
+/*
+ * More than the kernel allows: a window of one byte takes a move for each byte.
+ */
 #define IMAGE_READS 262144
 
 /*
- * A reader over an image in memory. Its windows are @step bytes, copied to a place of exactly that
- * size, so that KASAN sees a read outside.
+ * A reader over an image in memory. Each window is a copy of @step bytes in a
+ * buffer of exactly that size, so that KASAN sees an access outside.
  */
 struct image_reader {
 	struct build_id_reader r;
@@ -38,8 +41,8 @@ struct image_reader {
 	u64 len;
 	u32 step;
 	u32 seeks;
-	u32 seeks_left;		/* then the image has shrunk to nothing */
-	bool overwrite;		/* the window's bytes change once the window moves on */
+	u32 seeks_left;		/* after these, the image is empty */
+	bool overwrite;		/* a window changes when it moves on */
 	u8 *scratch;
 	u8 *mutable;
 };
@@ -110,7 +113,7 @@ static bool result_is_right(const struct result *res, const struct build_id_imag
 	return true;
 }
 
-/* "None" leaves what the caller passed as it was. */
+/* -ENODATA, and what the caller passed is unchanged. */
 static bool result_is_none(const struct result *res)
 {
 	return res->err == -ENODATA && res->size == CANARY &&
@@ -125,7 +128,10 @@ static struct build_id_made image_make(struct kunit *test, const struct build_id
 	return build_id_image_make(im, buf);
 }
 
-/* The image after @prev of those in @from, in all variants. KUnit runs one case at a time. */
+/*
+ * The next image after @prev, of all variants of those in @from. The static
+ * variables are safe: KUnit runs one case at a time.
+ */
 static const void *image_next(const void *prev, char *desc, const struct build_id_image *from,
 			      u32 n)
 {
@@ -202,7 +208,9 @@ static void cut_at_every_byte(struct kunit *test)
 		m.len = len;
 		res = image_parse(&m);
 		right = result_is_right(&res, im);
-		/* Between the two it depends on what of a header the parser looks at. */
+		/*
+		 * In between, it depends on which fields the parser looks at.
+		 */
 		if (len < made.id_at + im->id_size)
 			KUNIT_ASSERT_TRUE_MSG(test, result_is_none(&res), "cut at %u", len);
 		else if (len >= made.need)
@@ -213,7 +221,9 @@ static void cut_at_every_byte(struct kunit *test)
 	}
 }
 
-/* The file shrinks to nothing behind the parser's back, after each number of reads. */
+/*
+ * The file becomes empty while the parser reads it, after any number of reads.
+ */
 static void shrinks_meanwhile(struct kunit *test)
 {
 	const struct build_id_image *im = test->param_value;
@@ -236,8 +246,8 @@ static void shrinks_meanwhile(struct kunit *test)
 }
 
 /*
- * Whatever was read is overwritten at once. An ID that is still right shows that nothing that was
- * decided on has been read again.
+ * All bytes change as soon as they have been read. If the ID is still right,
+ * the parser did not read again what it had decided on.
  */
 static void every_byte_read_once(struct kunit *test)
 {
@@ -250,20 +260,22 @@ static void every_byte_read_once(struct kunit *test)
 	m.overwrite = true;
 	res = image_parse(&m);
 	if (im->bare_segments || im->sections_only) {
-		/* Reads e_shoff a second time, as it may: it decided nothing the first time. */
+		/*
+		 * It reads e_shoff twice, and decides nothing the first time.
+		 */
 		KUNIT_EXPECT_TRUE(test, result_is_right(&res, im) || result_is_none(&res));
 		return;
 	}
 	KUNIT_EXPECT_TRUE_MSG(test, result_is_right(&res, im), "%d, %u bytes", res.err, res.size);
 }
 
-/* Some bytes of @buf, but none from @keep to @keep_end, get other values. */
+/* Change some bytes of @buf, but none from @keep to @keep_end. */
 static void corrupt(struct rnd_state *rnd, u8 *buf, u32 len, u32 keep, u32 keep_end)
 {
 	u32 n = 1 + prandom_u32_state(rnd) % 8;
 
 	while (n--) {
-		/* Half of them in the ELF header and what follows it, where a byte matters most. */
+		/* Half of them at the start, where a byte matters most. */
 		u32 range = prandom_u32_state(rnd) & 1 ? min(len, 256U) : len;
 		u32 at = prandom_u32_state(rnd) % range;
 
@@ -272,7 +284,7 @@ static void corrupt(struct rnd_state *rnd, u8 *buf, u32 len, u32 keep, u32 keep_
 	}
 }
 
-/* A wrong ID cannot come out where all notes are whole. */
+/* While all notes are intact, the result is never a wrong ID. */
 static void corrupt_headers(struct kunit *test)
 {
 	const struct build_id_image *im = test->param_value;
@@ -295,18 +307,23 @@ static void corrupt_headers(struct kunit *test)
 		KUNIT_ASSERT_TRUE_MSG(test, result_is_right(&res, im) || result_is_none(&res),
 				      "round %u: %d, %u bytes", i, res.err, res.size);
 	}
-	/* There were rounds that damaged nothing of importance, and rounds that did. */
+	/*
+	 * Some rounds must have damaged something that matters, and some not.
+	 */
 	KUNIT_EXPECT_GT(test, none, 0U);
 	KUNIT_EXPECT_LT(test, none, i);
 }
 
-/* Anything may come out, but it has to be an answer, after a bounded number of reads. */
+/*
+ * Any ID may be the result, but the parser ends after a bounded number of
+ * reads.
+ */
 static void corrupt_anywhere(struct kunit *test)
 {
 	const struct build_id_image *im = test->param_value;
 	struct build_id_made made = image_make(test, im);
 	u8 *copy = kunit_kmalloc(test, made.len, GFP_KERNEL);
-	/* KASAN and lockdep make some of the 72 images take seconds. */
+	/* With KASAN and lockdep, some of the 72 images take seconds. */
 	unsigned long end = jiffies + HZ / 2;
 	struct rnd_state rnd;
 	u32 i;
@@ -329,7 +346,10 @@ static void corrupt_anywhere(struct kunit *test)
 	}
 }
 
-/* The usual shared library: eight headers, two segments of notes, all in the first page. */
+/*
+ * A usual shared library: 8 headers, 2 segments of notes, all in the first
+ * page.
+ */
 static const struct build_id_image usual = {
 	.name = "usual", .is64 = true, .big = IS_ENABLED(CONFIG_CPU_BIG_ENDIAN), .id_size = 20,
 	.align = 4, .loads_before = 6, .segments_before = 1,
@@ -346,7 +366,9 @@ static void usual_file_needs_one_window(struct kunit *test)
 	KUNIT_EXPECT_LE(test, IMAGE_READS - m.r.reads, 30U);
 }
 
-/* More program headers than e_phnum can count, with the note in the last. */
+/*
+ * There are more program headers than e_phnum can count. The last has the note.
+ */
 static void more_headers_than_e_phnum_counts(struct kunit *test)
 {
 	const struct build_id_image im = {
@@ -365,7 +387,10 @@ static void more_headers_than_e_phnum_counts(struct kunit *test)
 	vfree(buf);
 }
 
-/* 65,534 segments that are all the same 4 KiB of empty notes: 22 million notes to look at. */
+/*
+ * 65,534 segments all show the same 4 KiB of empty notes: 22 million notes to
+ * look at.
+ */
 static void reading_is_bounded(struct kunit *test)
 {
 	const struct build_id_image im = { .is64 = true, .align = 4, .loads_before = 65533 };
@@ -389,9 +414,10 @@ static void reading_is_bounded(struct kunit *test)
 	vfree(buf);
 }
 
+/* One changed field of a little endian ELF64 image with one program header. */
 struct tweak {
 	const char *name;
-	u32 off;	/* in an ELF64 little endian image with one program header */
+	u32 off;
 	u32 width;
 	u64 val;
 	bool right;	/* the ID must be found nevertheless */
@@ -459,7 +485,7 @@ static void hostile_field(struct kunit *test)
 				      res.size);
 }
 
-/* What the source of the bytes reports comes through, and ends the reading. */
+/* The parser passes on the error of @seek, and ends. */
 static int seek_io_error(struct build_id_reader *r, u64 pos)
 {
 	struct image_reader *m = container_of(r, struct image_reader, r);
@@ -490,7 +516,7 @@ static struct file *file_make(struct kunit *test, loff_t size)
 	return file;
 }
 
-/* Write only what is not zero, so that the rest stays a hole. */
+/* Write only pages that are not all zeros, so that the rest stays a hole. */
 static void file_fill(struct kunit *test, struct file *file, const struct build_id_made *made)
 {
 	u32 at, n;
@@ -514,7 +540,7 @@ static struct result file_read(struct file *file)
 	return res;
 }
 
-/* As under the lock of a VMA. */
+/* Read as a query does under the lock of a VMA: with preemption disabled. */
 static struct result file_read_cached(struct file *file)
 {
 	struct result res = { .size = CANARY };
@@ -560,7 +586,7 @@ static void file_is_cut(struct kunit *test)
 	fput(file);
 }
 
-/* Reading a hole answers, and leaves it a hole. */
+/* Reading a hole gives an answer, and adds no page. */
 static void hole_stays_a_hole(struct kunit *test)
 {
 	struct file *file = file_make(test, 64 << 20);
@@ -572,7 +598,7 @@ static void hole_stays_a_hole(struct kunit *test)
 	fput(file);
 }
 
-/* "Ask again" leaves what the caller passed as it was, too. */
+/* -EAGAIN, and what the caller passed is unchanged, too. */
 static bool result_is_again(const struct result *res)
 {
 	return res->err == -EAGAIN && res->size == CANARY &&
@@ -594,7 +620,10 @@ static void cached_file_is_read_at_once(struct kunit *test)
 	fput(file);
 }
 
-/* Holes of shmem are known to be zeros; a page that is being read is not known. */
+/*
+ * A hole of shmem is known to be zeros. A page that is not up to date is
+ * unknown.
+ */
 static void page_that_is_not_there_is_not_waited_for(struct kunit *test)
 {
 	struct build_id_made made = image_make(test, &usual);
@@ -617,7 +646,10 @@ static void page_that_is_not_there_is_not_waited_for(struct kunit *test)
 	fput(file);
 }
 
-/* 1,023 empty notes before the build ID: too many to be looked at now, and no problem else. */
+/*
+ * 1,023 empty notes precede the build ID: too many at once, but not for a
+ * worker.
+ */
 static void many_notes_take_a_worker(struct kunit *test)
 {
 	const struct build_id_image im = {
@@ -636,7 +668,9 @@ static void many_notes_take_a_worker(struct kunit *test)
 	fput(file);
 }
 
-/* The image with the fewest program headers that takes this many windows to read. */
+/*
+ * Make the image with the fewest program headers that takes @windows windows.
+ */
 static struct build_id_made image_of_windows(struct kunit *test, struct build_id_image *im,
 					     u32 windows)
 {
@@ -741,8 +775,9 @@ struct writer {
 };
 
 /*
- * Cut, punch and refill the file until told to stop, page by page: a page that is cut in two is
- * zeroed under the eyes of its readers, and half an ID is what the file then has.
+ * Truncate, empty and refill the file until told to stop, in whole pages only.
+ * If it cut a page in two, readers would see the kernel zero a part of that
+ * page, and half an ID would be a state of the file.
  */
 static int writer_thread(void *arg)
 {
@@ -766,7 +801,10 @@ static int writer_thread(void *arg)
 	return 0;
 }
 
-/* The note is in one page, the headers in two: every state of the file has the right ID or none. */
+/*
+ * The note is in one page, the headers are in two. So every state of the file
+ * has the right ID or none.
+ */
 static void file_changes_meanwhile(struct kunit *test)
 {
 	const struct build_id_image im = {
@@ -796,7 +834,7 @@ static void file_changes_meanwhile(struct kunit *test)
 	kthread_stop(task);
 	KUNIT_EXPECT_EQ(test, other, 0U);
 	KUNIT_EXPECT_EQ(test, w.err, 0);
-	/* Both were seen, or nothing was tested. */
+	/* Nothing was tested unless both were seen. */
 	KUNIT_EXPECT_GT(test, right, 0U);
 	KUNIT_EXPECT_GT(test, none, 0U);
 	fput(w.file);

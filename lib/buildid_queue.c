@@ -1,50 +1,58 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Who may have how many workers that read build IDs.
+ * Decide who may have how many workers that read build IDs.
  *
- * A read may last for ever: the file system decides. So what it holds has to be bounded for each
- * user, in a way that no number of processes, mounts, namespaces or cgroups gets round.
+ * A read may last for ever: the file system decides. So what it holds must be
+ * bounded for each user. No number of processes, mounts, namespaces or cgroups
+ * may get a user around that bound.
  *
  * Shares
  *
- * A share of the workers belongs to a pair of users: the one who opened the file, and the one who
- * asks. The first decides how long the file system takes, as far as it is his own; so a profiler
- * that was made to ask about a thousand files of a hostile user has used up that user's share and
- * still gets the build IDs of the files of everybody else. The second decides about the limits of
- * his block cgroup; so who throttles himself does not hold up others who ask about the same files.
+ * A share of the workers belongs to a pair of users: the opener of the file,
+ * and the asker. The opener decides how long the file system takes, if it owns
+ * that file system. Suppose somebody makes a profiler ask about a thousand
+ * files of a hostile user. Then it has used up the share with that user, and
+ * still gets the build IDs of all other users' files. The asker decides about
+ * the limits of its block cgroup. So an asker that throttles itself does not
+ * delay others that ask about the same files.
  *
- * Who counts as one user is said in <linux/outer_user.h>.
+ * <linux/outer_user.h> says what counts as one user.
  *
  * Lanes
  *
- * Inside a share, reads of one file system by one block cgroup go in a lane, which has a few
- * workers. A file system that hangs stops its lane and leaves the rest to the others of that pair.
- * Who has to wait for his turn waits in the lane. A read that ends starts the next one of the same
- * share, in constant time; it wakes nobody else and looks at no other share.
+ * Inside a share, reads of one file system by one block cgroup form a lane,
+ * which has a few workers. A file system that hangs stops its lane, and leaves
+ * the rest of the share to other lanes. A job that has to wait for its turn
+ * waits in its lane. A read that ends starts the next one of the same share, in
+ * constant time. It wakes nobody else and looks at no other share.
  *
  * File systems that do not answer
  *
- * A lane in which a read has been running for BUILD_ID_PATIENCE is taken for one that does not
- * answer. Further reads in it, and those that wait, end at once as ones that could not be read.
- * Whose own read is running waits on until it is answered or he is killed. The lane is in order
- * again when these reads have ended. A share whose workers are all busy for that long is treated in
- * the same way.
+ * If a read of a lane has been running for BUILD_ID_PATIENCE, the lane counts
+ * as one that does not answer. Further reads in it fail with -EIO at once, and
+ * waiting ones within BUILD_ID_LOOK. An asker whose own read is running goes on
+ * waiting until the read ends or the asker is killed. The lane is in order
+ * again when these reads have ended. The same holds for a share of which all
+ * workers have been busy for that long.
  *
  * References to files
  *
- * Closing a file may wait for its file system. So the last reference to a file is dropped by a
- * worker and never by the asker. An asker who ends early, because he was killed or refused, drops
- * his reference if another one is left, which an atomic operation decides. Else the job stays in
- * the queue without him and a worker closes the file in its turn. While BUILD_ID_LEFT_MAX such jobs
- * are in a share, reads that would have to wait are refused. So there are never more than that and
- * one for each thread that was asking at that moment.
+ * Closing a file may wait for its file system. So a worker drops the last
+ * reference to a file, and never the asker. An asker that ends early, because
+ * it was killed or refused, drops its reference if another one is left; an
+ * atomic operation decides that. Else the job stays in the queue without its
+ * asker, and a worker closes the file in its turn. While BUILD_ID_LEFT_MAX such
+ * jobs are in a share, it refuses reads that would have to wait. So there are
+ * never more than that, plus one for each thread that was asking at that
+ * moment.
  *
  * Locks
  *
- * build_id_shares_lock protects the tree of shares and their counts of references; it is held for a
- * look-up. The lock of a share protects its lanes and the place of its jobs; it is held for a look
- * at its running jobs at most. Neither is taken inside the other, nor in interrupts. A lane exists
- * while a job is in it.
+ * build_id_shares_lock protects the tree of shares and their reference counts.
+ * It is held for a look-up. The lock of a share protects its lanes and the
+ * place of its jobs. It is held at most for a look at the running jobs of the
+ * share. Neither lock is taken inside the other, nor in interrupts. A lane
+ * exists while a job is in it.
  */
 #include <linux/cgroup.h>
 #include <linux/cred.h>
@@ -65,20 +73,27 @@
 
 #include "buildid_queue.h"
 
-/* Reads that run at a time, left ones of killed askers too: of a share, of a lane */
+/*
+ * Reads that may run at the same time in a share, and in a lane. Reads of
+ * killed askers count, too.
+ */
 #define BUILD_ID_SHARE_MAX	64
 #define BUILD_ID_LANE_MAX	4
-/* Jobs that wait in a share for no other purpose than to close their file */
+/* Jobs that may wait in a share only to close their file. */
 #define BUILD_ID_LEFT_MAX	64
-/* A file system that has not answered for so long does not answer. */
+/* A file system that has not answered for so long counts as hanging. */
 #define BUILD_ID_PATIENCE	(5 * HZ)
-/* How often who waits for his turn looks whether there will be one */
+/* How often a job that waits for its turn looks whether its lane hangs. */
 #define BUILD_ID_LOOK		HZ
-/* The asker holds nothing, so that the freezer need not wait for the file system either. */
+/*
+ * The asker holds nothing while it sleeps, so the freezer need not wait for the
+ * file system either.
+ */
 #define BUILD_ID_SLEEP		(TASK_KILLABLE | TASK_FREEZABLE)
 /*
- * Bounded by the threads that ask and the limits above, so it need not be charged to anybody. It
- * must not fail: who has the last reference to a file has to hand it over.
+ * The number of asking threads and the limits above bound this memory, so it is
+ * not charged to anybody. These allocations must not fail: an asker that has
+ * the last reference to a file has to hand it to a worker.
  */
 #define BUILD_ID_GFP		(GFP_KERNEL | __GFP_NOFAIL)
 
@@ -92,7 +107,7 @@ struct build_id_route {
 	const struct cgroup_subsys_state *blkcg;
 };
 
-/* Trees are ordered by the bytes of their keys. */
+/* memcmp() compares the keys of the trees, so they must have no padding. */
 static_assert(sizeof(struct build_id_pair) == 4 * sizeof(long));
 static_assert(sizeof(struct build_id_route) == 2 * sizeof(long));
 
@@ -100,10 +115,10 @@ struct build_id_share {
 	struct rb_node node;
 	struct build_id_pair pair;
 	unsigned int refs;		/* under build_id_shares_lock */
-	spinlock_t lock;		/* of all below, its lanes, and where its jobs are */
+	spinlock_t lock;		/* for all below, lanes, job lists */
 	struct rb_root lanes;
-	struct list_head ready;		/* lanes with waiting jobs of which one may run */
-	struct list_head running;	/* jobs in the order of starting */
+	struct list_head ready;		/* lanes in which a job may start */
+	struct list_head running;	/* jobs, oldest first */
 	unsigned int nr_running;
 	unsigned int nr_left;
 };
@@ -191,7 +206,7 @@ static void build_id_share_put(struct build_id_share *share)
 		build_id_share_free(share);
 }
 
-/* The share of this pair, with a reference; NULL if it has no jobs. */
+/* Get the share of this pair, with a reference; NULL if it has no jobs. */
 static struct build_id_share *build_id_share_look_up(const struct build_id_pair *pair)
 {
 	struct rb_node *node;
@@ -228,7 +243,10 @@ static struct build_id_share *build_id_share_get(const struct build_id_pair *pai
 	return share;
 }
 
-/* After every change: is the lane in the right list, and is it of use at all? */
+/*
+ * Call this after every change of a lane. Put the lane in the right list, or
+ * free it if no job is in it.
+ */
 static void build_id_lane_update(struct build_id_share *share, struct build_id_lane *lane)
 {
 	bool waits = !list_empty(&lane->waiting);
@@ -243,8 +261,9 @@ static void build_id_lane_update(struct build_id_share *share, struct build_id_l
 }
 
 /*
- * Has a read of this lane been running for too long, or every one of the share? The list begins
- * with the oldest, and has BUILD_ID_SHARE_MAX entries at most.
+ * Has one read of this lane been running for too long, or all reads that the
+ * share may run? The list begins with the oldest read, and has
+ * BUILD_ID_SHARE_MAX entries at most.
  */
 static bool build_id_lane_hangs(const struct build_id_share *share,
 				const struct build_id_lane *lane)
@@ -262,7 +281,9 @@ static bool build_id_lane_hangs(const struct build_id_share *share,
 	return nr == BUILD_ID_SHARE_MAX;
 }
 
-/* @lane: NULL if nothing runs or waits in it */
+/*
+ * Does the share refuse a read in this lane? @lane is NULL if no job is in it.
+ */
 static bool build_id_lane_refuses(const struct build_id_share *share,
 				  const struct build_id_lane *lane)
 {
@@ -274,8 +295,9 @@ static bool build_id_lane_refuses(const struct build_id_share *share,
 }
 
 /*
- * Start what may run. Before a read ended, or a job came, nothing could start, as the share or each
- * lane with a waiting job was full; so there is one job to start at most.
+ * Start a job if one may run. Call this when a read has ended or a job has
+ * come. Before that no job could start, since the share was full, or each lane
+ * with a waiting job was. So at most one job can start now.
  */
 static void build_id_share_start(struct build_id_share *share)
 {
@@ -292,7 +314,7 @@ static void build_id_share_start(struct build_id_share *share)
 	share->nr_left -= job->left;
 	build_id_lane_update(share, lane);
 	job->since = jiffies;
-	/* Without the lock it only says how long to sleep. */
+	/* Read without the lock only to decide how long to sleep. */
 	WRITE_ONCE(job->running, true);
 	queue_work(build_id_wq, &job->work);
 }
@@ -313,8 +335,8 @@ static bool build_id_put_unless_last(struct file *file)
 }
 
 /*
- * The asker gives up. A job that waits is taken back, unless it has the last reference to its file:
- * then a worker has to close that.
+ * The asker gives up. Take a waiting job back, unless it has the last reference
+ * to its file: then a worker has to close the file.
  */
 static void build_id_job_quit(struct build_id_job *job)
 {
@@ -330,7 +352,7 @@ static void build_id_job_quit(struct build_id_job *job)
 	}
 	list_del(&job->list);
 	build_id_lane_update(share, job->lane);
-	refcount_dec(&job->refs);	/* that of the queue; the asker still has his */
+	refcount_dec(&job->refs);	/* of the queue, not the asker */
 }
 
 static void build_id_job_done(struct build_id_job *job)
@@ -348,9 +370,10 @@ static void build_id_job_done(struct build_id_job *job)
 }
 
 /*
- * Read on behalf of whoever opened the file: that is whom FUSE in a user namespace and network file
- * systems know, while the asker may be nobody to them. The block layer knows a task by its cgroup;
- * the asker's limits are those that hold.
+ * Read with the credentials of the opener of the file: FUSE in a user namespace
+ * and network file systems know the opener, but may not know the asker. The
+ * block layer knows a task by its cgroup: use that of the asker, so that its
+ * limits hold.
  */
 static void build_id_job_run(struct build_id_job *job)
 {
@@ -370,9 +393,12 @@ static void build_id_job_work(struct work_struct *work)
 	if (!READ_ONCE(job->left))
 		build_id_job_run(job);
 
-	/* As a rule the file is free again when the asker has his answer. */
+	/* Usually the file has no reference of ours when the asker goes on. */
 	last = !build_id_put_unless_last(job->file);
-	/* Pairs with the acquire in build_id_job_over(): what was written before is the answer. */
+	/*
+	 * Release: the answer before the flag; pairs with the acquire in
+	 * build_id_job_over().
+	 */
 	smp_store_release(&job->over, true);
 	wake_up(&job->wait);
 	if (last)
@@ -382,11 +408,16 @@ static void build_id_job_work(struct work_struct *work)
 
 static bool build_id_job_over(const struct build_id_job *job)
 {
-	/* Pairs with the release in build_id_job_work(). */
+	/*
+	 * Acquire: the flag before the answer; pairs with build_id_job_work().
+	 */
 	return smp_load_acquire(&job->over);
 }
 
-/* Sleep until woken; who waits for his turn looks from time to time whether there will be one. */
+/*
+ * Sleep until woken. While the job waits for its turn, look from time to time
+ * whether its lane hangs.
+ */
 static void build_id_job_sleep(struct build_id_job *job)
 {
 	struct build_id_share *share = job->share;
@@ -399,7 +430,7 @@ static void build_id_job_sleep(struct build_id_job *job)
 	if (!job->running && build_id_lane_hangs(share, job->lane)) {
 		build_id_job_quit(job);
 		job->err = -EIO;
-		/* No worker will: nobody else looks at it. */
+		/* No release needed: no worker writes it, only we read it. */
 		job->over = true;
 	}
 	spin_unlock(&share->lock);
@@ -419,7 +450,7 @@ static int build_id_job_wait(struct build_id_job *job)
 	return -EINTR;
 }
 
-/* Queue it, and start it if it may; -EIO if it is refused. */
+/* Queue a job, and start it if it may run. -EIO: the share refuses it. */
 static int build_id_job_submit(struct build_id_job *job)
 {
 	struct build_id_lane *new = kzalloc(sizeof(*new), BUILD_ID_GFP);
@@ -464,17 +495,21 @@ static struct build_id_job *build_id_job_make(struct file *file, struct mm_struc
 
 /**
  * build_id_queue_read - have the build ID of a file read by a worker
- * @file: the file; the reference of the caller is consumed
- * @mm: whose mapping of the file it is; pages are charged to its memory cgroup
- * @build_id: receives the ID, padded with zeros; room for BUILD_ID_SIZE_MAX bytes
+ * @file: the file; the function consumes the caller's reference, also on an
+ *	error
+ * @mm: the address space that maps the file; pages are charged to its memory
+ *	cgroup
+ * @build_id: receives the ID, padded with zeros; room for BUILD_ID_SIZE_MAX
+ *	bytes
  * @size: receives the length of the ID
  *
- * Context: sleeps until the file system has answered, or until a fatal signal. The caller holds no
- * locks.
+ * Context: process context, no locks held. Sleeps until the file system
+ * answers, or until a fatal signal.
  *
- * Return: 0; -ENODATA if there is no build ID; -ENOMEM if a page could not be had or charged; -EIO
- * if it could not be read, or is not read because the file system does not answer; -EINTR if, and
- * only if, a fatal signal is pending.
+ * Return: 0; -ENODATA if there is no build ID; -ENOMEM if there was no memory
+ * for a page, or its charge failed; -EIO if the file could not be read, or is
+ * not read because the file system does not answer; -EINTR if, and only if, a
+ * fatal signal is pending. Writes @build_id and @size only on success.
  */
 int build_id_queue_read(struct file *file, struct mm_struct *mm, unsigned char *build_id,
 			unsigned int *size)
@@ -482,7 +517,7 @@ int build_id_queue_read(struct file *file, struct mm_struct *mm, unsigned char *
 	struct build_id_job *job;
 	int err;
 
-	if (unlikely(!build_id_wq)) {	/* no memory for it at boot */
+	if (unlikely(!build_id_wq)) {	/* there was no memory at boot */
 		fput(file);
 		return -ENOMEM;
 	}
@@ -499,12 +534,13 @@ int build_id_queue_read(struct file *file, struct mm_struct *mm, unsigned char *
 }
 
 /**
- * build_id_queue_refuses - would build_id_queue_read() refuse to read this file?
- * @file: the file, kept from going away by the caller, who need not have a reference
+ * build_id_queue_refuses - would build_id_queue_read() refuse a file now?
+ * @file: the file; the caller keeps it open and needs no reference
  *
- * Asked first, it keeps a caller from taking a reference, which might become the last one, in vain.
+ * A caller that asks this first need not take a reference in vain, which might
+ * become the last one.
  *
- * Context: any but interrupts; does not sleep.
+ * Context: any except interrupts. Does not sleep.
  *
  * Return: true if it would at this moment.
  */
@@ -519,7 +555,7 @@ bool build_id_queue_refuses(struct file *file)
 	share = build_id_share_look_up(&pair);
 	if (!share)
 		return false;
-	/* The caller is in the cgroup, which is compared and not looked at. */
+	/* Only the address of the css is compared, so it needs no reference. */
 #ifdef CONFIG_BLK_CGROUP
 	rcu_read_lock();
 	route.blkcg = task_css(current, io_cgrp_id);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Who may have how many workers that read build IDs: see buildid_queue.c. */
+/* Share out the workers that read build IDs: see buildid_queue.c. */
 #ifndef _LIB_BUILDID_QUEUE_H
 #define _LIB_BUILDID_QUEUE_H
 
@@ -19,22 +19,28 @@ struct mm_struct;
 
 /**
  * struct build_id_job - one file to be read by a worker
- * @file: the file; its reference belongs to the job until the job has run or has been taken back
- * @memcg: who pays for pages that are brought in
- * @blkcg: whose limits hold for reading the disk
- * @left: nobody waits for the answer any more; may be looked at without the lock
- * @build_id: the answer, padded with zeros, once @over
- * @size: likewise its length
- * @err: likewise 0 or -errno
- * @over: the answer is there; release by who wrote it, acquire by the asker
- * @running: a worker has it, or will have it next; under the lock of @share
- * @since: when that began, in jiffies; under the same lock
- * @list: among the running of @share or the waiting of @lane; under the same lock
- * @share: the share of workers that it uses
- * @lane: the part of that share; valid while it waits or runs
- * @refs: of the asker, and of the queue until the job is taken back or has run
- * @wait: where the asker sleeps
- * @work: for the work queue
+ * @file: the file; the job holds a reference until it has run or has been taken
+ *	back
+ * @memcg: memory cgroup that pays for pages that are brought in
+ * @blkcg: block cgroup whose limits hold for reading the disk
+ * @left: nobody waits for the answer any more; written under the lock of
+ *	@share, may be read without
+ * @build_id: the answer, padded with zeros, valid once @over is set
+ * @size: length of the answer, likewise
+ * @err: 0 or -errno, likewise
+ * @over: the answer is there; the worker sets it with release, the asker reads
+ *	it with acquire
+ * @running: a worker runs the job, or will run it next; under the lock of
+ *	@share, may be read without
+ * @since: when @running was set, in jiffies; under the lock of @share
+ * @list: in the running jobs of @share or the waiting jobs of @lane; under the
+ *	lock of @share
+ * @share: the share of workers that the job uses
+ * @lane: the lane of that share; valid while the job waits or runs
+ * @refs: references: one of the asker, and one of the queue until the job is
+ *	taken back or has run
+ * @wait: wait queue of the asker
+ * @work: work item of the worker
  */
 struct build_id_job {
 	struct file *file;
@@ -59,7 +65,7 @@ int build_id_queue_read(struct file *file, struct mm_struct *mm, unsigned char *
 			unsigned int *size);
 bool build_id_queue_refuses(struct file *file);
 
-/* Of buildid_file.c; what a worker does. */
+/* In buildid_file.c: what a worker does. */
 int build_id_file_parse(struct build_id_job *job);
 
 #endif /* _LIB_BUILDID_QUEUE_H */

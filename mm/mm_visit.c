@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Visits: to look at an address space without being one of its users.
+ * Visits: look at an address space without being one of its users.
  * <linux/mm_visit.h> has the rules and says why they hold.
  */
 #include <linux/err.h>
@@ -18,13 +18,13 @@
  *
  * Context: process context. Takes and drops task_lock() of @task.
  * Return: the address space, to be released with mmdrop(); NULL if @task has
- * none of its own: it has exited, or is a kernel thread.
+ * none of its own, because it has exited or is a kernel thread.
  */
 struct mm_struct *mm_visit_get(struct task_struct *task)
 {
 	struct mm_struct *mm;
 
-	/* A task that has its ->mm under task_lock() is a user of it. */
+	/* Under task_lock(), a task is a user of its ->mm: mmgrab() is safe. */
 	task_lock(task);
 	mm = task->flags & PF_KTHREAD ? NULL : task->mm;
 	if (mm)
@@ -38,9 +38,10 @@ struct mm_struct *mm_visit_get(struct task_struct *task)
  * @task: the task
  * @mode: PTRACE_MODE_* of the access
  *
- * What mm_access() does, for a visitor.
+ * Like mm_access(), but for a visitor.
  *
  * Context: process context. Waits, killably, for exec_update_lock of @task.
+ * Takes and drops task_lock() of @task.
  * Return: the address space, to be released with mmdrop(). -ESRCH: @task has
  * none; -EACCES: the caller lacks permission; -EINTR: killed while waiting.
  */
@@ -69,7 +70,8 @@ struct mm_struct *mm_visit_access(struct task_struct *task, unsigned int mode)
  *
  * Context: any in which mmap_read_trylock() may be called.
  * Return: true with mmap_lock held for reading, for mm_visit_unlock(). False
- * with nothing held: somebody has the lock, or no user is left.
+ * with nothing held: a writer has mmap_lock, somebody waits for it, or no user
+ * of the address space is left.
  */
 bool mm_visit_trylock(struct mm_struct *mm)
 {
@@ -85,12 +87,13 @@ bool mm_visit_trylock(struct mm_struct *mm)
  * mm_visit_lock_killable() - visit an address space, wait for its mmap_lock
  * @mm: the address space, its mm_count held
  *
- * Does not wait for the end of the address space: after mm_users is 0 nobody
- * holds mmap_lock for writing while he waits for anything but other locks.
+ * This does not wait for the teardown of the address space. Once mm_users is 0,
+ * a task that holds mmap_lock for writing waits for nothing but other locks.
  *
  * Context: process context. Waits, killably, for mmap_lock.
- * Return: 0 with mmap_lock held for reading, for mm_visit_unlock(). -ESRCH: no
- * user is left; -EINTR: killed while waiting.
+ * Return: 0 with mmap_lock held for reading, for mm_visit_unlock(). With
+ * nothing held: -ESRCH if no user is left; -EINTR if the caller was killed
+ * while waiting.
  */
 int mm_visit_lock_killable(struct mm_struct *mm)
 {
@@ -108,9 +111,9 @@ int mm_visit_lock_killable(struct mm_struct *mm)
  * mm_visit_end() - wait until all visitors have left
  * @mm: the address space; the caller has just dropped the last of its mm_users
  *
- * A visitor who got mmap_lock first is waited for here. One who gets it later
- * finds mm_users to be 0: it was before we took the lock, and he takes it after
- * we released it.
+ * If a visitor got mmap_lock first, this waits for it. A visitor that gets
+ * mmap_lock later finds mm_users to be 0: mm_users was 0 before this took the
+ * lock, and the visitor takes it after this released it.
  *
  * Context: process context. Waits for mmap_lock.
  */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What process_vm_readv(2) and process_vm_writev(2) do by their flags.
+ * The flags of process_vm_readv(2) and process_vm_writev(2).
  */
 #ifndef _MM_PROCESS_VM_H
 #define _MM_PROCESS_VM_H
@@ -21,13 +21,14 @@ int process_vm_rw_nowait(const struct iovec *remote, struct iov_iter *iter, stru
 			 struct page **pages, unsigned int max_pages, int vm_write);
 
 /**
- * process_vm_task - find the task that the first argument of the system call names
- * @pid: thread ID in the caller's PID namespace, or a pidfd with PROCESS_VM_PIDFD
+ * process_vm_task - find the task that the first argument names
+ * @pid: thread ID in the caller's PID namespace, or a pidfd with
+ *	PROCESS_VM_PIDFD
  * @flags: PROCESS_VM_* flags
  *
  * Context: Process context.
- * Return: The task, with a reference. -EBADF: no pidfd; -ESRCH: no such thread, or the process has
- * been reaped.
+ * Return: The task, with a reference. -EBADF: @pid is no pidfd; -ESRCH: there
+ * is no such thread, or the process has been reaped.
  */
 static inline struct task_struct *process_vm_task(pid_t pid, unsigned long flags)
 {
@@ -45,8 +46,10 @@ static inline struct task_struct *process_vm_task(pid_t pid, unsigned long flags
  * @task: the task; with PROCESS_VM_PIDFD, any task of the process
  * @flags: PROCESS_VM_* flags
  *
- * Context: Process context. Waits for exec_update_lock of the task but with PROCESS_VM_NOWAIT.
- * Return: The address space, for process_vm_put_mm(), or the errors of process_vm_access_mm().
+ * Context: Process context. Waits, killably, for exec_update_lock of the task,
+ * except with PROCESS_VM_NOWAIT.
+ * Return: The address space, for process_vm_put_mm(), or the errors of
+ * process_vm_access_mm().
  */
 static inline struct mm_struct *process_vm_mm(struct task_struct *task, unsigned long flags)
 {
@@ -60,8 +63,8 @@ static inline struct mm_struct *process_vm_mm(struct task_struct *task, unsigned
  * @mm: the address space
  * @flags: the same flags
  *
- * With PROCESS_VM_NOWAIT it was never used, only visited (see <linux/mm_visit.h>): its end is not
- * the caller's business.
+ * With PROCESS_VM_NOWAIT the caller holds mm_count only (see
+ * <linux/mm_visit.h>), so it never tears the address space down.
  *
  * Context: Process context; does not sleep with PROCESS_VM_NOWAIT.
  */

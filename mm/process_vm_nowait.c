@@ -2,14 +2,15 @@
 /*
  * process_vm_readv(2) and process_vm_writev(2) with PROCESS_VM_NOWAIT.
  *
- * The target and those who serve its memory may be hostile: nothing that they can hold for long is
- * waited for. mmap_lock is only tried, and dropped before anything is copied, since the caller's
- * own buffers may fault. A page of a file is written to with its lock held, which is also only
- * tried: to mark the page dirty later would mean to wait for the lock then.
+ * The target and the servers of its memory may be hostile, so the call waits
+ * for nothing that they can hold for long. It only tries mmap_lock, and drops
+ * it before it copies anything, since the caller's own buffers may fault. It
+ * writes to a page of a file with the page lock held, and only tries that lock,
+ * too. Marking the page dirty later would mean waiting for the lock then.
  *
- * The caller may be hostile, too, or just have a small share of the processor: the target's end
- * does not wait for it, since it never uses the address space, only visits it; and it keeps the
- * processor for as long as it holds mmap_lock.
+ * The caller may be hostile, too, or have a small share of the processor. It
+ * only visits the address space, so the teardown of the target never waits for
+ * it. It disables preemption for as long as it holds mmap_lock.
  */
 #include <linux/backing-dev.h>
 #include <linux/completion.h>
@@ -33,26 +34,32 @@
 #include "resident.h"
 
 /*
- * How often a page is mapped in that is not there when looked at again: somebody else takes it out
- * each time. The next time is not sure to be better.
+ * How often to map in a page that is gone again at the next look, because
+ * somebody else takes it out each time. Another try may not do better.
  */
 #define NOWAIT_FAULTS	4
 
-/* How often a page is looked for that comes and goes between the page table and elsewhere. */
+/*
+ * How often to look for a page that moves between the page table and another
+ * place meanwhile.
+ */
 #define NOWAIT_LOOKS	4
 
-/* How often the caller's buffer, just faulted in, is gone when it is copied from. */
+/*
+ * How often to fault in the caller's buffer when it is gone again before the
+ * copy.
+ */
 #define NOWAIT_COPIES	16
 
 /**
  * struct nowait_fault - a fault that the worker handles
  * @users: in nowait_users, if this is the oldest fault of its user
- * @same: the ring of all faults of that user, in the order in which they came
- * @user: who waits for it
- * @done: it has been handled
+ * @same: ring of all faults of that user, oldest first
+ * @user: the user whose call waits for the fault
+ * @done: completed when the worker has handled the fault
  * @mm: the address space, its mm_count held
- * @addr: where
- * @err: what came of it
+ * @addr: the address
+ * @err: the result: 0 or -errno
  */
 struct nowait_fault {
 	struct list_head users;
@@ -64,11 +71,14 @@ struct nowait_fault {
 	int err;
 };
 
-/* Of each user who waits, the oldest fault; and the lock that protects this list and all rings. */
+/*
+ * The oldest fault of each user with waiting calls. nowait_lock protects this
+ * list and all rings.
+ */
 static LIST_HEAD(nowait_users);
 static DEFINE_SPINLOCK(nowait_lock);
 
-/* The pages of one turn, and how they are held. */
+/* The pages of one turn, and whether they are pinned or just referenced. */
 struct nowait_pages {
 	struct mm_struct *mm;
 	struct page **pages;
@@ -77,7 +87,7 @@ struct nowait_pages {
 	bool pinned;
 };
 
-/* As get_user_pages() does without FOLL_FORCE. */
+/* The same checks as get_user_pages() without FOLL_FORCE. */
 static bool nowait_vma_permits(struct vm_area_struct *vma, bool write)
 {
 	if (vma->vm_flags & (VM_IO | VM_PFNMAP) || vma_is_secretmem(vma))
@@ -101,13 +111,13 @@ static int nowait_fault_visiting(struct mm_struct *mm, unsigned long addr)
 	return ret & (VM_FAULT_ERROR | VM_FAULT_RETRY) ? -EFAULT : 0;
 }
 
-/* Why was there no visit? */
+/* Say why mm_visit_trylock() failed. */
 static int nowait_no_visit(struct mm_struct *mm)
 {
 	return mm_visit_over(mm) ? -ESRCH : -EAGAIN;
 }
 
-/* What the fault allocates is the target's for good: the target is charged. */
+/* The target keeps what the fault allocates, so charge the target's cgroup. */
 static int nowait_fault_handle(const struct nowait_fault *fault)
 {
 	struct mem_cgroup *memcg, *old;
@@ -140,7 +150,10 @@ unlock:
 	spin_unlock(&nowait_lock);
 }
 
-/* Users take turns: the next fault of this one comes when all others had theirs. */
+/*
+ * Users take turns: the next fault of this user comes after one of each other
+ * user.
+ */
 static struct nowait_fault *nowait_fault_next(void)
 {
 	struct nowait_fault *fault;
@@ -169,17 +182,20 @@ static void nowait_work_fn(struct work_struct *work)
 }
 
 /*
- * One worker for all faults, and never a second: they are nothing but work for the processor, and
- * whoever asks for many gets one processor's time for it.
+ * One worker handles all faults. There is never a second one: faults only take
+ * processor time, and a user that asks for many gets the time of one processor
+ * for them.
  */
 static struct workqueue_struct *nowait_wq;
 static DECLARE_WORK(nowait_work, nowait_work_fn);
 
 /*
- * A fault may be preempted. That is why the caller does not handle it: with mmap_lock held it might
- * get no processor for long, by its quota. The worker has none. The caller waits for one fault of
- * each other user, and for those that its own user asked for before. None of these waits for
- * anything but the processor.
+ * Have the worker handle a fault. The caller cannot do that itself: it can be
+ * preempted during the fault, with mmap_lock held, and its quota of processor
+ * time may keep it off the processor for long. The worker has no quota. The
+ * caller waits for the earlier faults of its own user, and for one fault of
+ * each other user per turn of its own. None of these faults waits for anything
+ * but the processor.
  */
 static int nowait_fault(struct mm_struct *mm, unsigned long addr)
 {
@@ -199,7 +215,7 @@ static int nowait_fault(struct mm_struct *mm, unsigned long addr)
 	return fault.err;
 }
 
-/* WQ_MEM_RECLAIM: never wait for the memory that a new worker takes. */
+/* WQ_MEM_RECLAIM: never wait for memory to create a worker. */
 static int __init nowait_init(void)
 {
 	nowait_wq = alloc_ordered_workqueue("process_vm", WQ_HIGHPRI | WQ_MEM_RECLAIM);
@@ -228,8 +244,9 @@ static long nowait_pin(struct nowait_pages *np, unsigned long addr)
 }
 
 /*
- * From the page table, else from where a fault would find it. NUMA balancing may have taken the
- * right to access the page for a moment: FOLL_FORCE looks at it all the same.
+ * Find a page in the page table, else where a fault would find it. FOLL_FORCE:
+ * NUMA balancing may have removed access to the page for a moment; find it
+ * nevertheless.
  */
 static struct page *nowait_find(struct vm_area_struct *vma, unsigned long addr)
 {
@@ -245,11 +262,13 @@ static struct page *nowait_find(struct vm_area_struct *vma, unsigned long addr)
 }
 
 /*
- * A page that is read from needs a reference, but no pin. With FOLL_PIN, a page that is shared with
- * a child would be copied first, to stay the target's; its bytes are the same now. The reference
- * keeps the child from writing to it: it copies the page. But hugetlb looks at the mappings alone
- * for that. There the pin is needed, and is not had while the page is shared. It also does for
- * [vsyscall], which is no VMA.
+ * To read from a page takes a reference, but no pin. FOLL_PIN would need a copy
+ * of a page that the target shares with a child, so that the page stays the
+ * target's. But the bytes of the shared page are the same now, and the
+ * reference keeps them so: a child that writes gets a copy. hugetlb is
+ * different: it looks only at the mappings to decide whether to copy. So there
+ * the pin is needed, and it fails while the page is shared. The pin also works
+ * for [vsyscall], which is no VMA.
  */
 static long nowait_get(struct nowait_pages *np, unsigned long addr)
 {
@@ -274,8 +293,9 @@ static long nowait_get(struct nowait_pages *np, unsigned long addr)
 }
 
 /*
- * Look pages up from addr on, at least one: the next that is missing is for the next turn. All that
- * is done here is looking, as in an interrupt, and max_pages bounds it.
+ * Look up pages from @addr on, at least one, until one is missing: the next
+ * turn begins with that one. This only looks, so it can run with preemption
+ * disabled. max_pages bounds its time.
  */
 static int nowait_look(struct nowait_pages *np, unsigned long addr)
 {
@@ -296,7 +316,10 @@ static int nowait_look(struct nowait_pages *np, unsigned long addr)
 	return 0;
 }
 
-/* After a fault that failed it is looked up once more, somebody else may have mapped it. */
+/*
+ * Look pages up, and let the worker map in the first one if a write needs that.
+ * After a failed fault look once more: somebody else may have mapped the page.
+ */
 static int nowait_get_pages(struct nowait_pages *np, unsigned long addr)
 {
 	int faults = NOWAIT_FAULTS;
@@ -310,10 +333,11 @@ static int nowait_get_pages(struct nowait_pages *np, unsigned long addr)
 }
 
 /*
- * A page that the file system writes back was write-protected when it was cleaned. It is clean
- * now: to dirty it again, the file system would have to be asked, and may wait. Of a dirty one it
- * was asked, if perhaps for another part of it (blocks that files share): no less than without the
- * flag, where nobody looks.
+ * Lock a page of a file, and only if it may be written to. When a file system
+ * cleans a page for writeback, it write-protects the page. Before a clean page
+ * becomes dirty again, the file system must be asked, and may wait. For a dirty
+ * page it was asked already, though perhaps for another part of it (blocks that
+ * files share). That is no less than without the flag, where nobody checks.
  */
 static bool nowait_trylock_page(struct page *page)
 {
@@ -329,7 +353,10 @@ static bool nowait_trylock_page(struct page *page)
 	return false;
 }
 
-/* The lock is held, so that nothing of the caller's may fault: copy what is there. */
+/*
+ * The page is locked, so the caller's buffer must not fault: copy only what is
+ * there.
+ */
 static size_t nowait_write_locked(struct page *page, unsigned int offset, size_t len,
 				  struct iov_iter *iter)
 {
@@ -364,9 +391,10 @@ static int nowait_write_file_page(struct page *page, unsigned int offset, size_t
 }
 
 /*
- * No file system has to be told of a dirty anonymous page, so that its lock is not needed. Without
- * it the swap cache that the page is in may change, and go by swapoff(): set the flag, which is all
- * that a swap-out looks at.
+ * No file system needs to know of a dirty anonymous page, so this does not lock
+ * it. Without the lock, the page may leave the swap cache, and swapoff() may
+ * free the latter. So do not use set_page_dirty(), which looks at the swap
+ * cache. Set only the flag, which is all that a swap-out looks at.
  */
 static int nowait_write_anon_page(struct page *page, unsigned int offset, size_t len,
 				  struct iov_iter *iter)
@@ -418,14 +446,16 @@ static int nowait_copy(struct nowait_pages *np, unsigned int offset, size_t len,
  * @iter: the caller's buffers, advanced by what was transferred
  * @mm: the target's address space, its mm_count held
  * @pages: room for @max_pages pages
- * @max_pages: how many pages are looked up at a time
+ * @max_pages: how many pages to look up at a time
  * @vm_write: 0: from @remote to @iter, 1: from @iter to @remote
  *
- * Context: Process context. Tries mmap_lock of @mm and drops it. Page faults of the caller's own
- * buffers are handled as always.
- * Return: 0: all of @remote, or as much as @iter takes. -EAGAIN: mmap_lock cannot be had right now.
- * -EFAULT: the next byte is not accessible, on either side, or would mean to wait. -ESRCH: nobody
- * uses the address space any more. -EINTR: the caller has been killed.
+ * Context: Process context. Tries mmap_lock of @mm and drops it. Handles page
+ * faults of the caller's own buffers as usual, and may sleep for them.
+ * Return: 0: transferred all of @remote, or as much as @iter takes. -EAGAIN:
+ * somebody else has mmap_lock now. -EFAULT: the next byte is not accessible, on
+ * either side, or the call would have to wait for it. -ESRCH: the address space
+ * has no user any more. -EINTR: the caller has been killed. On an error, @iter
+ * tells how much was transferred.
  */
 int process_vm_rw_nowait(const struct iovec *remote, struct iov_iter *iter, struct mm_struct *mm,
 			 struct page **pages, unsigned int max_pages, int vm_write)

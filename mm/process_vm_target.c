@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Whose memory process_vm_readv(2) and process_vm_writev(2) access, by their flags.
+ * Find the target of process_vm_readv(2) and process_vm_writev(2), depending on
+ * their flags.
  */
 #include <linux/err.h>
 #include <linux/mm_visit.h>
@@ -17,8 +18,8 @@
  * @pidfd: descriptor of the caller
  *
  * Context: Process context.
- * Return: The task that leads the process, with a reference. -EBADF: no pidfd; -ESRCH:
- * the process has been reaped.
+ * Return: The leader of the process, with a reference. -EBADF: @pidfd is no
+ * pidfd; -ESRCH: the process has been reaped.
  */
 struct task_struct *process_vm_pidfd_task(int pidfd)
 {
@@ -28,8 +29,9 @@ struct task_struct *process_vm_pidfd_task(int pidfd)
 }
 
 /*
- * A pidfd stands for the process: where the leader has exited, another thread has the memory.
- * Returns the thread, too, referenced, if there is an address space.
+ * Get the address space of a task. A pidfd stands for the whole process: if the
+ * leader has exited, another thread still has the memory. If there is an
+ * address space, store its thread in *@thread, with a reference.
  */
 static struct mm_struct *process_vm_thread_mm(struct task_struct *task, unsigned long flags,
 					      struct task_struct **thread)
@@ -51,7 +53,10 @@ static struct mm_struct *process_vm_thread_mm(struct task_struct *task, unsigned
 	return mm;
 }
 
-/* To log what was denied, Yama reads the target's command line, and waits for it. */
+/*
+ * To log a denied access, Yama reads the target's command line, which may wait
+ * for the target. So do not let it log with PROCESS_VM_NOWAIT.
+ */
 static unsigned int process_vm_ptrace_mode(unsigned long flags)
 {
 	if (flags & PROCESS_VM_NOWAIT)
@@ -60,9 +65,9 @@ static unsigned int process_vm_ptrace_mode(unsigned long flags)
 }
 
 /*
- * Rights and memory are those of one thread, and exec changes neither: exec_update_lock is held.
- * mm_count is enough to ask: a caller who is refused must not hold the address space back, nor
- * be the one who tears it down.
+ * The caller holds exec_update_lock, so exec cannot change the credentials or
+ * the memory of the thread between the two looks. Hold only mm_count: a caller
+ * without permission must not keep the address space alive, nor tear it down.
  */
 static struct mm_struct *process_vm_visit_mm(struct task_struct *task, unsigned long flags)
 {
@@ -81,7 +86,10 @@ static struct mm_struct *process_vm_visit_mm(struct task_struct *task, unsigned 
 	return mm;
 }
 
-/* As mm_access() has it: for who sleeps with mmap_lock held, and so needs mm_users. */
+/*
+ * Turn mm_count into mm_users, as mm_access() returns it: without
+ * PROCESS_VM_NOWAIT the transfer sleeps with mmap_lock held.
+ */
 static struct mm_struct *process_vm_use_mm(struct mm_struct *visited)
 {
 	struct mm_struct *mm = mmget_not_zero(visited) ? visited : ERR_PTR(-ESRCH);
@@ -105,7 +113,10 @@ static struct mm_struct *process_vm_access_waiting(struct task_struct *task, uns
 	return mm;
 }
 
-/* ptrace_may_access() decides under a spinlock, and so may be called without preemption. */
+/*
+ * Calling ptrace_may_access() with preemption disabled is allowed: it decides
+ * under a spinlock.
+ */
 static struct mm_struct *process_vm_access_nowait(struct task_struct *task, unsigned long flags)
 {
 	struct mm_struct *mm = ERR_PTR(-EAGAIN);
@@ -120,18 +131,22 @@ static struct mm_struct *process_vm_access_nowait(struct task_struct *task, unsi
 }
 
 /**
- * process_vm_access_mm - get the address space of a task, if the caller may access it
+ * process_vm_access_mm - get the address space of a task, if this is permitted
  * @task: the task; with PROCESS_VM_PIDFD, any task of the process
  * @flags: PROCESS_VM_* flags
  *
- * What mm_access() does, for a process, or without waiting. With PROCESS_VM_NOWAIT mm_users is not
- * held, only mm_count: the address space can be visited (see <linux/mm_visit.h>).
+ * Like mm_access(), but for all threads of a process with PROCESS_VM_PIDFD, and
+ * without waiting with PROCESS_VM_NOWAIT. In the latter case the caller gets
+ * mm_count instead of mm_users, and can visit the address space (see
+ * <linux/mm_visit.h>).
  *
- * Context: Process context. Takes exec_update_lock and task_lock() of the task and drops them;
- * waits for the former only without PROCESS_VM_NOWAIT.
- * Return: The address space, for process_vm_put_mm(). -ESRCH: it is gone, or never was; -EACCES:
- * the caller lacks permission; -EAGAIN: with PROCESS_VM_NOWAIT, the task is in execve(); -EINTR:
- * killed while waiting.
+ * Context: Process context. Takes and drops exec_update_lock and task_lock() of
+ * the task. Waits for exec_update_lock, killably, but only tries it with
+ * PROCESS_VM_NOWAIT.
+ * Return: The address space, for process_vm_put_mm(). -ESRCH: it is gone, or
+ * the task never had one; -EACCES: the caller lacks permission; -EAGAIN: with
+ * PROCESS_VM_NOWAIT, the task is in execve(); -EINTR: without
+ * PROCESS_VM_NOWAIT, the caller was killed while waiting.
  */
 struct mm_struct *process_vm_access_mm(struct task_struct *task, unsigned long flags)
 {

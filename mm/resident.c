@@ -1,24 +1,29 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What is in memory, without waiting.
+ * Find what is in memory, without waiting.
  *
- * resident_page() finds the page that a read fault would find, without the fault: nothing is
- * mapped, allocated, charged or started, and no lock is taken that somebody sleeps with.
+ * resident_page() finds the page that a read fault would find, without the
+ * fault. It maps, allocates, charges and starts nothing. It takes no lock whose
+ * holder may sleep.
  *
- * A write may need a fault: to copy a page, or to have a first one. FOLL_NOWAIT and
- * FAULT_FLAG_RETRY_NOWAIT keep a fault from waiting for the IO that it started. They do not keep it
- * from starting some: readahead, which waits for a free request of a stalled file system; nor from
- * the locks of file systems, swap-in, or reclaim. A resident fault starts nothing. It maps in what
- * is in memory: pages of the page cache and of the swap cache that nobody has locked, new anonymous
- * pages if there is free memory, copies on write of all these. For the rest it returns
- * VM_FAULT_RETRY, with mmap_lock held throughout.
+ * A write may need a fault: to copy a page, or to get a first one. FOLL_NOWAIT
+ * and FAULT_FLAG_RETRY_NOWAIT keep a fault from waiting for the IO that it
+ * started. They do not keep it from starting readahead, which waits for a free
+ * request of a stalled file system. Nor do they keep it from locks of file
+ * systems, swap-in, or reclaim. A resident fault starts nothing. It maps in
+ * what is in memory: pages of the page cache and of the swap cache that nobody
+ * has locked, new anonymous pages if there is free memory, and copies on write
+ * of all these. For the rest it returns VM_FAULT_RETRY, with mmap_lock held
+ * throughout.
  *
- * What could wait is kept out of it in one of three ways:
+ * Three things keep a resident fault from waiting:
  *
- * - by the VMA, which cannot change under mmap_lock: resident_fault_allowed();
- * - by FAULT_FLAG_RESIDENT, at the place that would wait, since page tables change under mmap_lock:
- *   what was a resident page a moment ago may be swapped out when the fault looks;
- * - by memalloc_nowait_save(), for all allocations.
+ * - resident_fault_allowed() tests the VMA, which cannot change under
+ *   mmap_lock.
+ * - FAULT_FLAG_RESIDENT is tested at each place that would wait. A test
+ *   beforehand is not enough, since page tables change under mmap_lock: a page
+ *   that was resident a moment ago may be swapped out when the fault looks.
+ * - memalloc_nowait_save() covers all allocations.
  */
 #include <linux/hugetlb.h>
 #include <linux/mm.h>
@@ -33,7 +38,9 @@
 #include "resident.h"
 #include "swap.h"
 
-/* Is what is in the page cache what is mapped here, without asking anybody? */
+/*
+ * May a page of the page cache be mapped here without asking the file system?
+ */
 static bool resident_page_cache(struct vm_area_struct *vma)
 {
 	struct address_space *mapping;
@@ -44,37 +51,51 @@ static bool resident_page_cache(struct vm_area_struct *vma)
 		return true;
 
 	/*
-	 * Another ->map_pages() may take a lock, as that of XFS: to read nothing from blocks that
-	 * are freed; nothing is read here. Or it asks a server whether the page is still good, as
-	 * that of AFS. Where the file system is on a block device, there is no server to ask.
+	 * Another ->map_pages() may take a lock, as in XFS, so that nothing is
+	 * read from freed blocks. But nothing is read here. Or it asks a server
+	 * whether the page is still valid, as in AFS. A file system on a block
+	 * device has no server to ask.
 	 */
 	mapping = vma->vm_file->f_mapping;
 	if (vma->vm_ops->map_pages && mapping->host->i_sb->s_bdev)
 		return true;
 
-	/* SysV shared memory has a ->fault() that calls that of shmem, and no ->map_pages(). */
+	/*
+	 * The ->fault() of SysV shm calls that of shmem; it has no
+	 * ->map_pages().
+	 */
 	return shmem_mapping(mapping);
 }
 
-/* May what is not in the page tables be elsewhere in memory, and be found there? */
+/*
+ * May a page that is not in the page tables be looked for elsewhere in memory?
+ */
 static bool resident_vma(struct vm_area_struct *vma)
 {
-	/* Under a mutex that others hold while they allocate huge pages */
+	/*
+	 * A fault needs a mutex that others hold while they allocate huge
+	 * pages.
+	 */
 	if (is_vm_hugetlb_page(vma))
 		return false;
 
-	/* The file system is asked for blocks, and takes its locks */
+	/* A fault asks the file system for blocks, and it takes its locks. */
 	if (vma_is_dax(vma))
 		return false;
 
 	/*
-	 * Of a driver, also where its file is one of shmem: what it maps is not what is in the page
-	 * cache, and a copy of memory without struct page is made from the caller's address space.
+	 * A mapping of a driver, even if its file is in shmem: it does not map
+	 * what is in the page cache. And the kernel copies memory without
+	 * struct page from the current address space, which is not the
+	 * target's.
 	 */
 	return !(vma->vm_flags & VM_MIXEDMAP);
 }
 
-/* ->page_mkwrite() waits for writeback, space, a thaw: shared memory has none of these. */
+/*
+ * May a write make a page of a shared mapping writable? ->page_mkwrite() may
+ * wait for writeback, for space, or for a thaw. shmem has no ->page_mkwrite().
+ */
 static bool resident_shared_write(struct vm_area_struct *vma)
 {
 	return vma->vm_file && shmem_mapping(vma->vm_file->f_mapping);
@@ -88,23 +109,27 @@ static bool resident_fault_allowed(struct vm_area_struct *vma)
 	if ((vma->vm_flags & VM_SHARED) && !resident_shared_write(vma))
 		return false;
 
-	/* Who mirrors the page tables may wait for a device before they are changed */
+	/* A notifier may wait for a device before the page tables change. */
 	return !mm_has_notifiers(vma->vm_mm);
 }
 
 /**
  * resident_fault - handle a write fault from what is in memory
- * @vma: VMA that covers @address; its flags and the caller's rights were checked
+ * @vma: VMA that covers @address; the caller has checked its flags and its own
+ *	rights
  * @address: user address
  *
- * Never waits for IO, a page lock, writeback, userfaultfd, reclaim or a lock of a file system.
- * Spinlocks are taken. One small page is cleared or copied at most, never a huge one. Page tables
- * are charged to the active memory cgroup, the page to that of the VMA's mm.
+ * Never waits for IO, a page lock, writeback, userfaultfd, reclaim or a lock of
+ * a file system. Takes spinlocks. Clears or copies one small page at most,
+ * never a huge one. Charges page tables to the active memory cgroup, and the
+ * page to that of the VMA's mm.
  *
- * Context: Process context. mmap_lock of the VMA's mm is held for reading, also on return.
- * Return: 0 or VM_FAULT_* bits without an error: look at the page table again, somebody may have
- * raced. VM_FAULT_RETRY: the page is not there without waiting. VM_FAULT_ERROR bits: as of
- * handle_mm_fault(); VM_FAULT_OOM where no memory is free.
+ * Context: Process context. mmap_lock of the VMA's mm is held for reading, also
+ * on return.
+ * Return: 0 or VM_FAULT_* bits without an error: look at the page table again,
+ * somebody may have raced. VM_FAULT_RETRY: the fault would have to wait.
+ * VM_FAULT_ERROR bits: as returned by handle_mm_fault(); VM_FAULT_OOM if no
+ * memory is free.
  */
 vm_fault_t resident_fault(struct vm_area_struct *vma, unsigned long address)
 {
@@ -124,7 +149,10 @@ vm_fault_t resident_fault(struct vm_area_struct *vma, unsigned long address)
 	return ret;
 }
 
-/* [vdso] and the like: ->fault() finds a page of the kernel's own, on all architectures. */
+/*
+ * Fault in [vdso] and the like. On all architectures, their ->fault() finds a
+ * page of the kernel's own.
+ */
 static vm_fault_t resident_special_fault(struct vm_fault *vmf)
 {
 	vm_fault_t ret = vmf->vma->vm_ops->fault(vmf);
@@ -137,7 +165,10 @@ static vm_fault_t resident_special_fault(struct vm_fault *vmf)
 	return VM_FAULT_RETRY;
 }
 
-/* As in filemap_fault(): truncation makes the file shorter, then takes out the pages. */
+/*
+ * The same test as in filemap_fault(): truncation first makes the file shorter,
+ * then removes the pages.
+ */
 static bool resident_beyond_end(struct vm_area_struct *vma, pgoff_t pgoff)
 {
 	loff_t size = i_size_read(vma->vm_file->f_mapping->host);
@@ -145,7 +176,7 @@ static bool resident_beyond_end(struct vm_area_struct *vma, pgoff_t pgoff)
 	return pgoff >= DIV_ROUND_UP(size, PAGE_SIZE);
 }
 
-/* May this folio, which is locked, be mapped? */
+/* May this locked folio be mapped? */
 static vm_fault_t resident_check_folio(struct folio *folio, struct vm_fault *vmf)
 {
 	if (folio->mapping != vmf->vma->vm_file->f_mapping ||
@@ -153,25 +184,29 @@ static vm_fault_t resident_check_folio(struct folio *folio, struct vm_fault *vmf
 		return VM_FAULT_RETRY;
 	if (resident_beyond_end(vmf->vma, vmf->pgoff))
 		return VM_FAULT_SIGBUS;
-	/* __do_fault() would unmap it everywhere, and wait for others to let it */
+	/*
+	 * __do_fault() would unmap it everywhere, and wait for locks to do so.
+	 */
 	if (PageHWPoison(folio_file_page(folio, vmf->pgoff)))
 		return VM_FAULT_HWPOISON;
 	return 0;
 }
 
 /**
- * resident_file_fault - what ->fault() is for other faults, from the page cache alone
+ * resident_file_fault - replace ->fault(), using the page cache alone
  * @vmf: the fault, with FAULT_FLAG_RESIDENT
  *
- * A file system whose ->map_pages() is filemap_map_pages() lets pages of the page cache be mapped
- * without asking it. Such a page may be mapped under the folio lock alone: whoever takes it out of
- * the page cache locks it first, and unmaps it then.
+ * A file system with filemap_map_pages() as ->map_pages() allows others to map
+ * pages of the page cache without asking it. The folio lock is enough to map
+ * such a page: to remove a page from the page cache, one must lock it first,
+ * and then unmap it.
  *
  * Context: Process context, mmap_lock held for reading.
- * Return: VM_FAULT_LOCKED, and the page in vmf->page, locked and with a reference; VM_FAULT_RETRY
- * where the page is not there, not read yet, locked, or userfaultfd wants to know of it;
- * VM_FAULT_SIGBUS beyond the end of the file; VM_FAULT_HWPOISON for a broken page. For a special
- * mapping, what its ->fault() returns.
+ * Return: VM_FAULT_LOCKED, with the page in vmf->page, locked and with a
+ * reference; VM_FAULT_RETRY if the page is not there, not read yet, or locked,
+ * or if userfaultfd must be told of it; VM_FAULT_SIGBUS beyond the end of the
+ * file; VM_FAULT_HWPOISON for a broken page. For a special mapping, what its
+ * ->fault() returns, or VM_FAULT_RETRY if its page is locked.
  */
 vm_fault_t resident_file_fault(struct vm_fault *vmf)
 {
@@ -212,7 +247,7 @@ static struct page *resident_zeros(unsigned long address)
 	return page;
 }
 
-/* As resident_special_fault(), but the page need not be locked. */
+/* Like resident_special_fault(), but return the page unlocked. */
 static struct page *resident_special_page(struct vm_area_struct *vma, unsigned long address)
 {
 	struct vm_fault vmf = {
@@ -232,9 +267,11 @@ static struct page *resident_special_page(struct vm_area_struct *vma, unsigned l
 }
 
 /*
- * No lock is needed to copy from a page of the page cache, as filemap_read() does. It was read
- * completely before the file is seen to be so long: what truncation then does to it is no older
- * than the copy. Who takes it out of the page cache meanwhile does not change what is in it.
+ * Copying from a page of the page cache needs no lock: filemap_read() takes
+ * none either. The page is tested for being up to date before the size of the
+ * file is read. So a truncation that changes the page later is no older than
+ * the copy. A task that removes the page from the page cache meanwhile does not
+ * change its contents.
  */
 static struct page *resident_folio_page(struct folio *folio, struct vm_area_struct *vma,
 					pgoff_t pgoff)
@@ -253,19 +290,22 @@ static struct page *resident_file_page(struct vm_area_struct *vma, unsigned long
 	pgoff_t pgoff = linear_page_index(vma, address);
 	struct folio *folio = __filemap_get_folio(mapping, pgoff, FGP_ENTRY, 0);
 
-	/* Swapped out, if shared memory; else it is no longer in memory */
+	/* In shmem the page is swapped out; elsewhere it was evicted. */
 	if (xa_is_value(folio))
 		return NULL;
 	if (folio)
 		return resident_folio_page(folio, vma, pgoff);
 
-	/* A hole, since shared memory puts the place on the swap device where the page was. */
+	/*
+	 * In shmem no entry means a hole: a page that is swapped out leaves an
+	 * entry for its place on the swap device.
+	 */
 	if (!shmem_mapping(mapping) || userfaultfd_missing(vma) || resident_beyond_end(vma, pgoff))
 		return NULL;
 	return resident_zeros(address);
 }
 
-/* What would a read fault find where the page table has nothing? */
+/* Find what a read fault would find where the page table is empty. */
 static struct page *resident_unmapped_page(struct vm_area_struct *vma, unsigned long address)
 {
 	if (vma_is_anonymous(vma))
@@ -278,9 +318,10 @@ static struct page *resident_unmapped_page(struct vm_area_struct *vma, unsigned 
 }
 
 /*
- * The lock of the page table is held, and one of the uses of the swap entry is that page table's:
- * so the entry cannot be used again for something else, nor can swapoff() end. What is in the swap
- * cache at that place is the page that was swapped out.
+ * The caller holds the page table lock, and this page table holds one reference
+ * of the swap entry. So nobody can reuse the entry for another page, and
+ * swapoff() cannot finish. The page at this place in the swap cache is the one
+ * that was swapped out.
  */
 static struct page *resident_swap_page(swp_entry_t entry)
 {
@@ -296,10 +337,13 @@ static struct page *resident_swap_page(swp_entry_t entry)
 	return NULL;
 }
 
-/* A page table, or a whole part of it, is empty here. */
+/* The entry, or the whole page table, is empty here. */
 static struct page *resident_absent_page(struct vm_area_struct *vma, unsigned long address)
 {
-	/* Emptied by the OOM killer, who has said so before: what was there is lost, not zero */
+	/*
+	 * The OOM reaper may have emptied it, which sets this flag first. What
+	 * was there is lost, not zero.
+	 */
 	if (test_bit(MMF_UNSTABLE, &vma->vm_mm->flags))
 		return NULL;
 	return resident_unmapped_page(vma, address);
@@ -315,7 +359,10 @@ static struct page *resident_pte_page(struct vm_area_struct *vma, unsigned long 
 		return ERR_PTR(-EAGAIN);
 
 	entry = pte_to_swp_entry(pte);
-	/* Write protection without a page does not keep anybody from reading */
+	/*
+	 * A marker of write protection, without a page, does not affect
+	 * reading.
+	 */
 	if (pte_marker_entry_uffd_wp(entry) && !vma_is_anonymous(vma))
 		return resident_absent_page(vma, address);
 	return non_swap_entry(entry) ? NULL : resident_swap_page(entry);
@@ -336,14 +383,18 @@ static struct page *resident_table_page(struct vm_area_struct *vma, unsigned lon
 
 /**
  * resident_page - find the page that a read fault would map, and map nothing
- * @vma: VMA that covers @address; its flags and the caller's rights were checked
+ * @vma: VMA that covers @address; the caller has checked its flags and its own
+ *	rights
  * @address: user address, at the start of a page
  *
- * Memory that nobody has touched is the zero page. Spinlocks are taken, and no others.
+ * Memory that nobody has touched is the zero page. Takes spinlocks, and no
+ * other locks.
  *
- * Context: mmap_lock of the VMA's mm is held for reading. Does not sleep, but with PREEMPT_RT.
- * Return: The page, with a reference, to be read from. NULL: it is not there without waiting.
- * -EAGAIN: the page table has it, or may have it by now: follow_page() finds it.
+ * Context: mmap_lock of the VMA's mm is held for reading. Does not sleep,
+ * except with PREEMPT_RT.
+ * Return: The page, with a reference, to be read from. NULL: a read fault would
+ * have to wait, or would fail. -EAGAIN: the page table has the page, or may
+ * have it by now: follow_page() finds it.
  */
 struct page *resident_page(struct vm_area_struct *vma, unsigned long address)
 {
@@ -354,7 +405,11 @@ struct page *resident_page(struct vm_area_struct *vma, unsigned long address)
 
 	pmd = mm_find_pmd(vma->vm_mm, address);
 	if (!pmd || pmd_none(pmd_read_atomic(pmd))) {
-		/* No lock: pairs with the full barrier of who exchanges a huge pmd for nothing */
+		/*
+		 * No lock orders this: read the pmd before the flag of the OOM
+		 * reaper and before the page cache. Pairs with the full barrier
+		 * in the atomic exchange that clears a huge pmd.
+		 */
 		smp_rmb();
 		return resident_absent_page(vma, address);
 	}

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What of an address space is in memory, and page faults that are resolved from
- * it or not at all: see resident.c.
+ * Find what part of an address space is in memory, and handle page faults only
+ * from that: see resident.c.
  */
 #ifndef _MM_RESIDENT_H
 #define _MM_RESIDENT_H
@@ -21,7 +21,11 @@ static inline vm_fault_t resident_file_fault(struct vm_fault *vmf)
 }
 #endif
 
-/* The others are left by somebody who moves the page and holds its lock, or want a device. */
+/*
+ * Can the page of this entry be found without waiting? A migration entry means
+ * that somebody moves the page, with its lock held. The other two need a
+ * device.
+ */
 static inline bool resident_entry(swp_entry_t entry)
 {
 	return !is_migration_entry(entry) && !is_device_exclusive_entry(entry) &&

@@ -2,7 +2,7 @@
 /*
  * Per-VMA locks: the writer's side, and slow paths.
  *
- * Documentation/mm/vma_lock.rst has the rules and the argument why they hold.
+ * Documentation/mm/vma_lock.rst has the rules and explains why they hold.
  */
 #include <linux/jhash.h>
 #include <linux/mm.h>
@@ -13,12 +13,15 @@
 
 #include "vma_read.h"
 
-/* A query holds the lock for some hundred instructions: rarely worth a sleep. */
+/*
+ * A query holds the lock for a few hundred instructions, so a sleep is rarely
+ * worth it.
+ */
 #define VMA_LOCK_SPINS		256
 #ifdef CONFIG_DEBUG_VM
 /*
- * x86 changes VM_PAT of a mapping it zaps under no lock of the VMA at all; no
- * reader may look at it.
+ * x86 clears VM_PAT when it zaps a mapping, under no lock of the VMA. No reader
+ * may look at this bit.
  */
 #ifdef CONFIG_X86
 #define VMA_LOCK_UNSTABLE_FLAGS	VM_PAT
@@ -41,10 +44,10 @@ static unsigned long vma_lock_hash(const struct vm_area_struct *vma)
 /**
  * vma_lock_check() - warn if a VMA has been changed without a mark
  * @vma: the VMA: read-locked, or about to be marked
- * @word: its lock word, not marked for the present write section
+ * @word: its lock word, not marked for the current write section
  *
- * Notes what the VMA looks like the first time after a mark, and compares every
- * other time. Readers may note at once: they note the same.
+ * The first call after a mark notes a hash of the VMA. Later calls compare with
+ * it. Several readers may note at the same time: they note the same hash.
  *
  * Context: any.
  */
@@ -56,10 +59,10 @@ void vma_lock_check(struct vm_area_struct *vma, long word)
 	if (word & VMA_LOCK_DETACHED)
 		return;
 	hash = vma_lock_hash(vma);
-	/* Acquire: the mark before the hash, pairs with the release below. */
+	/* Acquire: the mark before the hash; pairs with the release below. */
 	if (smp_load_acquire(&vma->vm_lock_noted) != mark + 1) {
 		WRITE_ONCE(vma->vm_lock_hash, hash);
-		/* Hash before mark: who sees the mark compares with this hash. */
+		/* Release: a caller that sees the mark sees this hash. */
 		smp_store_release(&vma->vm_lock_noted, mark + 1);
 	} else if (READ_ONCE(vma->vm_lock_hash) != hash) {
 		dump_vma(vma);
@@ -72,7 +75,10 @@ void vma_lock_check(struct vm_area_struct *vma, long word)
  * vma_lock_ctor() - constructor of the cache of VMAs
  * @vma: a struct vm_area_struct
  *
- * The lock word outlives the VMA: a reader with an old pointer tests it.
+ * The lock word stays valid after the VMA is freed: a reader with an old
+ * pointer may still test it.
+ *
+ * Context: any.
  */
 void vma_lock_ctor(void *vma)
 {
@@ -81,8 +87,9 @@ void vma_lock_ctor(void *vma)
 
 #ifdef CONFIG_LOCKDEP
 /*
- * One for all: whoever waits for mmap_lock with a VMA locked, and the writer
- * who waits for that VMA with mmap_lock held, wait for each other.
+ * One map for all VMAs. A reader that waits for mmap_lock with a VMA locked,
+ * and a writer that waits for this VMA with mmap_lock held, would wait for each
+ * other.
  */
 struct lockdep_map vma_lock_map = STATIC_LOCKDEP_MAP_INIT("vma_lock", &vma_lock_map);
 #endif
@@ -91,10 +98,12 @@ struct lockdep_map vma_lock_map = STATIC_LOCKDEP_MAP_INIT("vma_lock", &vma_lock_
  * vma_lock_init_mm() - initialise the write sequence of an address space
  * @mm: the address space, not yet visible to others
  *
- * mm->vma_seq is odd while a writer has VMAs marked, else even. An even value
- * that has not changed means that no VMA of @mm has changed. It begins anywhere:
- * a VMA that is freed and used again in another address space shall not have
- * the lock word that it had in this one.
+ * mm->vma_seq is odd while a writer has VMAs marked, else even. As long as an
+ * even value stays the same, no VMA of @mm changes. It starts at a random
+ * value: a VMA that is freed and used again in another address space should not
+ * have the same lock word there.
+ *
+ * Context: any.
  */
 void vma_lock_init_mm(struct mm_struct *mm)
 {
@@ -102,7 +111,7 @@ void vma_lock_init_mm(struct mm_struct *mm)
 	seqcount_init(&mm->vma_changes.stores);
 }
 
-/* The word forbids new readers; wait for those that are there. */
+/* The lock word keeps new readers out. Wait for the readers that are there. */
 static void vma_lock_wait_for_readers(struct vm_area_struct *vma)
 {
 	atomic_long_t *lock = &vma->vm_lock;
@@ -113,13 +122,17 @@ static void vma_lock_wait_for_readers(struct vm_area_struct *vma)
 			return;
 		cpu_relax();
 	}
-	/* Ordered against the reader's decrement, which looks for the flag. */
+	/*
+	 * Full barrier: set the flag before reading the number of readers;
+	 * pairs with the decrement in vma_drop_read(), which looks for the
+	 * flag.
+	 */
 	atomic_long_fetch_or(VMA_LOCK_WAITING, lock);
 	wait_var_event(lock, !(atomic_long_read_acquire(lock) & VMA_LOCK_READERS));
 	atomic_long_andnot(VMA_LOCK_WAITING, lock);
 }
 
-/* Mark an attached VMA, with more flags; false if it is in no tree. */
+/* Mark an attached VMA, and add @flags. Returns false if it is in no tree. */
 static bool vma_lock_mark(struct vm_area_struct *vma, long flags)
 {
 	long old = atomic_long_read(&vma->vm_lock);
@@ -146,7 +159,9 @@ static bool vma_lock_mark(struct vm_area_struct *vma, long flags)
  * __vma_start_write() - mark a VMA before it is changed, slow path
  * @vma: the VMA, not marked yet
  *
- * Context: as vma_start_write(), which is to be called.
+ * Only vma_start_write() calls this.
+ *
+ * Context: mmap_lock of the address space held for writing. May sleep.
  */
 void __vma_start_write(struct vm_area_struct *vma)
 {
@@ -154,11 +169,12 @@ void __vma_start_write(struct vm_area_struct *vma)
 }
 
 /**
- * vma_begin_removal() - VMAs of one range are about to leave the tree
+ * vma_begin_removal() - note that VMAs of one range are about to leave the tree
  * @mm: the address space
  *
- * To be followed by vma_start_remove() for each of them. Each such range in a
- * write section is kept apart: what lies between them is none of the writer's.
+ * Call vma_start_remove() for each of these VMAs afterwards. A write section
+ * has a separate range for each such call, so that readers can still believe in
+ * what lies between the ranges.
  *
  * Context: mmap_lock of @mm held for writing.
  */
@@ -175,11 +191,16 @@ void vma_begin_removal(struct mm_struct *mm)
 	WRITE_ONCE(range->end, 0);
 	WRITE_ONCE(range->flags, 0);
 	WRITE_ONCE(range->file, false);
-	/* The range before its number; pairs with vma_hole_counts(). */
+	/*
+	 * Release: the range before its number; pairs with vma_hole_counts().
+	 */
 	smp_store_release(&changes->nr_removed, changes->nr_removed + 1);
 }
 
-/* Readers may look at any time, and find values between the old and the new ones. */
+/*
+ * Let the current range cover @vma. A reader may look at any time, and see some
+ * of the old values with some of the new.
+ */
 static void vma_note_removal(const struct vm_area_struct *vma)
 {
 	struct vma_changes *changes = &vma->vm_mm->vma_changes;
@@ -197,9 +218,10 @@ static void vma_note_removal(const struct vm_area_struct *vma)
  * vma_start_remove() - mark a VMA that will be removed from its tree
  * @vma: the VMA
  *
- * As vma_start_write(), but the mark outlasts the release of mmap_lock: an old
- * pointer to the VMA will not get its lock. Until the end of the write section
- * the place of the VMA is no hole for a reader who might look for it.
+ * Like vma_start_write(), but the mark does not end when mmap_lock is released:
+ * a reader with an old pointer never gets the lock. Until the end of the write
+ * section, a reader that might look for this VMA does not take its place for a
+ * hole.
  *
  * Context: mmap_lock of the address space held for writing, vma_begin_removal()
  * called. May sleep.
@@ -210,14 +232,17 @@ void vma_start_remove(struct vm_area_struct *vma)
 
 	mmap_assert_write_locked(vma->vm_mm);
 	vma_note_removal(vma);
-	/* A full barrier between the note and the hole; pairs with vma_hole_counts(). */
+	/*
+	 * Full barrier: the range before the hole in the tree; pairs with
+	 * vma_hole_counts().
+	 */
 	attached = vma_lock_mark(vma, VMA_LOCK_DETACHED);
 	VM_WARN_ON_ONCE(!attached);
 }
 
 /**
- * vma_cancel_remove() - a VMA stays in its tree after all
- * @vma: a VMA that was given to vma_start_remove()
+ * vma_cancel_remove() - keep a VMA in its tree after all
+ * @vma: a VMA for which vma_start_remove() was called
  *
  * It stays marked as after vma_start_write().
  *
@@ -230,12 +255,13 @@ void vma_cancel_remove(struct vm_area_struct *vma)
 }
 
 /**
- * vma_lock_release() - a VMA is about to be closed or freed
+ * vma_lock_release() - wait for the last readers of a VMA, and keep others out
  * @vma: the VMA, in no tree; or the address space has no users
  *
- * Returns when nobody holds the lock of @vma, and nobody will again: neither a
- * reader of this address space, who needs no user of it, nor one of another,
- * who met @vma in the memory of a VMA that it was looking for.
+ * Returns when nobody holds the lock of @vma, and nobody can get it again.
+ * There are two kinds of readers: those of this address space, which need no
+ * user of it; and those of another address space, which had an old pointer to
+ * this memory from a time when it was a VMA of theirs.
  *
  * Context: may sleep.
  */
@@ -244,7 +270,7 @@ void vma_lock_release(struct vm_area_struct *vma)
 	long old = atomic_long_read(&vma->vm_lock);
 
 	if (!(old & VMA_LOCK_DETACHED)) {
-		/* It was in the tree until now, where somebody may look for it. */
+		/* It was attached until now: a reader may have found it. */
 		VM_WARN_ONCE(atomic_read(&vma->vm_mm->mm_users) &&
 			     !vma_lock_word_marked(old, vma->vm_mm->vma_seq),
 			     "VMA freed without vma_start_write()");
@@ -256,7 +282,7 @@ void vma_lock_release(struct vm_area_struct *vma)
 
 /**
  * vma_end_read() - unlock a VMA
- * @vma: the VMA; the caller must not touch it after this
+ * @vma: the VMA; the caller must not touch it afterwards
  *
  * Context: any in which wake_up() may be called.
  */

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Tests of the search for VMAs under RCU, on an address space that is made for
- * them: find_and_lock_vma_rcu() and vma_search_rcu() beside writers.
+ * Tests of the search for VMAs under RCU: find_and_lock_vma_rcu() and
+ * vma_search_rcu() while writers are at work. They run on an address space of
+ * their own.
  */
 #include <kunit/test.h>
 #include <linux/completion.h>
@@ -19,17 +20,17 @@
 #include <linux/vma_search.h>
 
 /*
- * What is mapped, in pages from BASE. There is a hole of one page behind each
- * VMA, and far more behind the last.
+ * The VMAs, in pages from BASE. Behind each VMA is a hole of one page, behind
+ * the last a far larger one.
  */
 #define BASE		0x10000000UL
 #define NR_VMAS		40
 #define STRIDE		4UL
 #define LENGTH		3UL
-/* This one is a mapping of a file, all others are anonymous */
+/* This VMA maps a file, all others are anonymous. */
 #define FILE_VMA	30
 
-/* What must come, comes within this; what must not is waited for that long. */
+/* Wait SOON for what must happen, and NEVER for what must not. */
 #define SOON		(10 * HZ)
 #define NEVER		(HZ / 5)
 
@@ -64,8 +65,9 @@ static bool map_all(void)
 }
 
 /*
- * The test, which has no address space itself, uses this one until vma_lock_test_exit().
- * That must be reached: no assertion here, after which the thread would just end.
+ * The thread of the test has no address space. It uses this one until
+ * vma_lock_test_exit(). That must be reached, so use expectations and no
+ * assertions: a failed assertion ends the thread.
  */
 static int vma_lock_test_init(struct kunit *test)
 {
@@ -90,7 +92,7 @@ static void vma_lock_test_exit(struct kunit *test)
 	mmput(mm);
 }
 
-/* The VMA with this number is found from @addr, or none where it is NR_VMAS. */
+/* Expect to find VMA number @nr from @addr, or none if @nr is NR_VMAS. */
 static void expect_vma(struct kunit *test, unsigned long addr, unsigned int nr)
 {
 	struct vm_area_struct *vma = find_and_lock_vma_rcu(test->priv, addr);
@@ -110,7 +112,7 @@ static void expect_vma(struct kunit *test, unsigned long addr, unsigned int nr)
 	vma_end_read(vma);
 }
 
-/* The caller has to take mmap_lock. */
+/* Expect -EAGAIN: the caller would have to take mmap_lock. */
 static void expect_again(struct kunit *test, unsigned long addr)
 {
 	struct vm_area_struct *vma = find_and_lock_vma_rcu(test->priv, addr);
@@ -120,7 +122,7 @@ static void expect_again(struct kunit *test, unsigned long addr)
 		vma_end_read(vma);
 }
 
-/* Where the next VMA begins, or 0 for none, or -EAGAIN. */
+/* Return the start of the next VMA, or 0 if there is none, or -EAGAIN. */
 static long search(struct vma_search *search)
 {
 	struct vm_area_struct *vma = vma_search_rcu(search);
@@ -160,7 +162,7 @@ static long search_flags(struct kunit *test, unsigned long addr, unsigned long f
 	return search(&some);
 }
 
-/* The VMA itself at its first and its last byte, and from the byte before it. */
+/* Find a VMA from its first byte, its last byte, and the byte before it. */
 static void find_covering_and_next(struct kunit *test)
 {
 	unsigned int i;
@@ -207,7 +209,7 @@ static void walk_with_filters(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0L, search_flags(test, 0, VM_EXEC | VM_WRITE));
 }
 
-/* Who has marked the VMA keeps it from others, until the lock is released. */
+/* A marked VMA cannot be locked until the writer releases mmap_lock. */
 static void marked_vma_is_not_locked(struct kunit *test)
 {
 	struct mm_struct *mm = test->priv;
@@ -227,7 +229,7 @@ static void marked_vma_is_not_locked(struct kunit *test)
 	expect_vma(test, start_of(10), 10);
 }
 
-/* The same, and the marks end as well when the lock becomes one for reading. */
+/* The marks also end when the writer downgrades mmap_lock. */
 static void marks_end_with_a_downgrade(struct kunit *test)
 {
 	struct mm_struct *mm = test->priv;
@@ -239,7 +241,7 @@ static void marks_end_with_a_downgrade(struct kunit *test)
 	mmap_read_unlock(mm);
 }
 
-/* A writer at work elsewhere says nothing about a hole; nor about what comes behind it. */
+/* A writer at work elsewhere hides neither a hole nor the VMA behind it. */
 static void holes_are_believed_beside_a_writer(struct kunit *test)
 {
 	struct mm_struct *mm = test->priv;
@@ -259,7 +261,10 @@ static void holes_are_believed_beside_a_writer(struct kunit *test)
 	mmap_write_unlock(mm);
 }
 
-/* What a section has removed may come back before its end. All else is as it was. */
+/*
+ * A write section may fill a range that it has removed before it ends. All else
+ * is visible.
+ */
 static void removed_range_is_not_believed(struct kunit *test)
 {
 	struct mm_struct *mm = test->priv;
@@ -279,7 +284,7 @@ static void removed_range_is_not_believed(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0L, search_covering(test, start_of(10)));
 }
 
-/* It held nothing that the filter lets pass, and holes elsewhere are holes. */
+/* No removed VMA matches the filter, and holes elsewhere are real. */
 static void removed_range_is_passed_by_filters(struct kunit *test)
 {
 	struct mm_struct *mm = test->priv;
@@ -295,7 +300,7 @@ static void removed_range_is_passed_by_filters(struct kunit *test)
 	mmap_write_unlock(mm);
 }
 
-/* Two ranges far from each other, and what lies between them. */
+/* Two removed ranges far apart do not hide what lies between them. */
 static void two_removed_ranges_hide_nothing_else(struct kunit *test)
 {
 	struct mm_struct *mm = test->priv;
@@ -313,7 +318,7 @@ static void two_removed_ranges_hide_nothing_else(struct kunit *test)
 	mmap_write_unlock(mm);
 }
 
-/* A VMA that as many readers hold as can be counted, but for those that fit. */
+/* A VMA with as many readers as its word can count takes no more of them. */
 static void readers_are_limited(struct kunit *test)
 {
 	struct mm_struct *mm = test->priv;
@@ -335,7 +340,7 @@ static void readers_are_limited(struct kunit *test)
 	expect_vma(test, start_of(10), 10);
 }
 
-/* A thread that unmaps a VMA */
+/* A thread that unmaps a VMA. */
 struct unmapper {
 	struct mm_struct *mm;
 	struct completion done;
@@ -353,7 +358,10 @@ static int unmap_thread(void *arg)
 	return 0;
 }
 
-/* The writer waits for the reader, who sees no change; a later reader waits for the writer. */
+/*
+ * The writer waits for the reader, which sees no change. A later reader finds
+ * the writer.
+ */
 static void writer_waits_for_reader(struct kunit *test)
 {
 	struct unmapper unmapper = { .mm = test->priv };
@@ -375,7 +383,7 @@ static void writer_waits_for_reader(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, end_of(10), vma->vm_end);
 	expect_again(test, start_of(10));
 	vma_end_read(vma);
-	/* It uses what is on our stack: there is no going on without it. */
+	/* The thread uses our stack, so do not return before it is done. */
 	if (!wait_for_completion_timeout(&unmapper.done, SOON)) {
 		KUNIT_FAIL(test, "the writer is not woken");
 		wait_for_completion(&unmapper.done);

@@ -25,19 +25,20 @@ void vma_lock_check(struct vm_area_struct *vma, long word);
 static inline void vma_lock_check(struct vm_area_struct *vma, long word) {}
 #endif
 
-/* Is this the lock word of a VMA that is marked for this write section? */
+/* Is @word the lock word of a VMA that is marked for the section @seq? */
 static inline bool vma_lock_word_marked(long word, unsigned long seq)
 {
 	return !((word ^ (long)(seq << VMA_LOCK_SEQ_SHIFT)) >> VMA_LOCK_SEQ_SHIFT);
 }
 
-/* May a VMA of @mm with this lock word be read? The word was read with acquire. */
+/* May a reader lock a VMA of @mm with this word? It was read with acquire. */
 static inline bool vma_lock_readable(long word, const struct mm_struct *mm)
 {
 	/*
-	 * Acquire: the word first, since a mark is written after the sequence
-	 * that it is for; and when the marks are over, so are the changes.
-	 * Pairs with vma_begin_write_section() and vma_end_write_all().
+	 * The word was read first: a writer sets the sequence before it writes
+	 * a mark for it; pairs with vma_begin_write_section(). Acquire: a
+	 * reader that sees the marks end also sees the changes; pairs with
+	 * vma_end_write_all().
 	 */
 	unsigned long seq = smp_load_acquire(&mm->vma_seq);
 
@@ -49,19 +50,21 @@ static inline void vma_drop_read(struct vm_area_struct *vma)
 	atomic_long_t *lock = &vma->vm_lock;
 	long word = atomic_long_dec_return(lock);
 
-	/* From here on only the address of the lock is used: @vma may be gone. */
+	/* @vma may be freed from here on. Use only the address of its lock. */
 	if (unlikely((word & (VMA_LOCK_READERS | VMA_LOCK_WAITING)) == VMA_LOCK_WAITING))
 		wake_up_var(lock);
 }
 
 /**
  * vma_start_read() - try to lock a VMA
- * @vma: a VMA that was found in the tree of @mm; it may have left that tree
+ * @vma: a VMA that the caller found in the tree of @mm; it may have left that
+ *	tree
  * @mm: the address space
  *
- * Context: RCU held since @vma was found.
- * Return: true with the lock held, for vma_end_read(). Then the caller must look
- * at vm_mm before anything else. False: a writer has the VMA.
+ * Context: RCU read-lock held since @vma was found. Does not sleep.
+ * Return: true with the lock held, for vma_end_read(). The caller must then
+ * look at vm_mm before anything else. False if a writer has marked or removed
+ * the VMA, or if it has as many readers as its word can count.
  */
 static inline bool vma_start_read(struct vm_area_struct *vma, const struct mm_struct *mm)
 {
@@ -76,11 +79,13 @@ static inline bool vma_start_read(struct vm_area_struct *vma, const struct mm_st
 	} while (!atomic_long_try_cmpxchg(&vma->vm_lock, &old, new));
 
 	/*
-	 * The sequence wraps where long is short: a writer takes a very old
-	 * mark for its own and does not touch the word. Both it and we have a
-	 * full barrier between our write (mm->vma_seq, vm_lock) and our read of
-	 * the other's: one of us sees the other. Acquire: if that writer is
-	 * done already, so are its changes; pairs with vma_end_write_all().
+	 * Where long has 32 bits, the sequence wraps. Then a writer can take a
+	 * very old mark for its own, and not touch the word. The writer writes
+	 * mm->vma_seq and then reads vm_lock; we write vm_lock and then read
+	 * mm->vma_seq. Both have a full barrier in between, so at least one
+	 * sees the write of the other; pairs with vma_begin_write_section().
+	 * Acquire: if that writer is done already, we see its changes; pairs
+	 * with vma_end_write_all().
 	 */
 	seq = smp_load_acquire(&mm->vma_seq);
 	if (unlikely(vma_lock_word_marked(new, seq))) {
@@ -91,10 +96,13 @@ static inline bool vma_start_read(struct vm_area_struct *vma, const struct mm_st
 	return true;
 }
 
-/* Has a VMA of @mm changed since mm->vma_seq was @seq? Or may it, meanwhile? */
+/* May a VMA of @mm have changed since mm->vma_seq was @seq? */
 static inline bool vma_seq_changed(const struct mm_struct *mm, unsigned long seq)
 {
-	/* What was read before the sequence; pairs with the writers' smp_mb(). */
+	/*
+	 * What the caller has read before the sequence; pairs with the smp_mb()
+	 * in vma_begin_write_section().
+	 */
 	smp_rmb();
 	return (seq & 1) || READ_ONCE(mm->vma_seq) != seq;
 }

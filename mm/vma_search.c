@@ -2,12 +2,14 @@
 /*
  * The search for VMAs.
  *
- * It goes under RCU. What is found is locked, looked at again, and held; what does
- * not match is not locked. mmap_lock is never taken: where a writer is met, the
- * search looks again, and sleeps without a claim to anything if that takes long.
- * Documentation/mm/vma_lock.rst has the argument why no VMA is missed.
+ * The search walks the tree under RCU. It locks a VMA that seems to match,
+ * tests it again under the lock, and holds it. It does not lock other VMAs. It
+ * never takes mmap_lock: where it meets a writer it looks again, and if that
+ * takes long it sleeps without queueing for any lock.
+ * Documentation/mm/vma_lock.rst explains why the search misses no VMA.
  *
- * Without per-VMA locks it is mmap_lock that holds what is found.
+ * Without per-VMA locks, the search takes mmap_lock, and keeps it to hold the
+ * VMA that it returns.
  */
 #include <linux/err.h>
 #include <linux/export.h>
@@ -24,17 +26,20 @@
 
 #include "vma_read.h"
 
-/* What came of a look. */
+/* The result of one look. */
 enum vma_look {
 	VMA_LOOK_FOUND,	/* search->vma is locked, and matches */
 	VMA_LOOK_NONE,	/* there is no VMA that matches */
-	VMA_LOOK_MORE,	/* none so far: go on at search->addr */
+	VMA_LOOK_MORE,	/* no match yet: go on at search->addr */
 	VMA_LOOK_BUSY,	/* a writer is at work at search->addr */
 };
 
-/* Rounds of looking again at once: longer than nearly all changes of a VMA take, */
+/*
+ * After meeting a writer, the search looks again for this many rounds without a
+ * sleep. Nearly all changes of a VMA are over by then.
+ */
 #define VMA_SEARCH_ROUNDS	16
-/* and the most jiffies between two rounds after that. */
+/* After that it sleeps between two rounds, for this many jiffies at most. */
 #define VMA_SEARCH_NAP_MAX	(HZ / 50 ?: 1)
 
 static bool vma_search_wants(const struct vma_search *search, unsigned long flags, bool file)
@@ -44,24 +49,27 @@ static bool vma_search_wants(const struct vma_search *search, unsigned long flag
 
 #ifdef CONFIG_PER_VMA_LOCK
 
-/* Looks at one place with the processor held: longer than most write sections. */
+/*
+ * Looks at one place in one round, with preemption disabled. Most write
+ * sections are shorter than that.
+ */
 #define VMA_SEARCH_TRIES	64
-/* Steps, each to the end of a leaf at most, in one RCU section. */
+/* Steps in one RCU section. Each step goes to the end of a leaf at most. */
 #define VMA_SEARCH_STEPS	64
 
 /*
- * Read what a writer may be changing, or what may have become another VMA; the
- * result is put to the test afterwards.
+ * Read a field of a VMA that a writer may be changing, or whose memory may hold
+ * another VMA by now. The caller confirms the result afterwards.
  */
 #define vma_peek(what)	data_race(READ_ONCE(what))
 
-/* Does @vma look as if it matched? */
+/* Does @vma seem to match? It is not locked. */
 static bool vma_seems_wanted(const struct vma_search *search, const struct vm_area_struct *vma)
 {
 	return vma_search_wants(search, vma_peek(vma->vm_flags), vma_peek(vma->vm_file));
 }
 
-/* Lock @vma if it matches; it may be any VMA by now, or none. */
+/* Lock @vma if it matches. It may be any other VMA by now, or a free one. */
 static __always_inline bool vma_search_lock(const struct vma_search *search,
 					    struct vm_area_struct *vma)
 {
@@ -79,7 +87,7 @@ unlock:
 	return false;
 }
 
-/* Nothing matches up to @last: go on behind it, if there is more to look at. */
+/* No VMA up to @last matches: go on behind @last if the search goes further. */
 static enum vma_look vma_look_behind(struct vma_search *search, unsigned long last)
 {
 	if (search->covering || last == ULONG_MAX)
@@ -88,7 +96,7 @@ static enum vma_look vma_look_behind(struct vma_search *search, unsigned long la
 	return VMA_LOOK_MORE;
 }
 
-/* The first VMA in the rest of the leaf that looks as if it matched. */
+/* Find the first VMA in the rest of the leaf that seems to match. */
 static __always_inline struct vm_area_struct *vma_leaf_search(const struct vma_search *search,
 							      struct maple_leaf *leaf)
 {
@@ -104,9 +112,18 @@ static __always_inline struct vm_area_struct *vma_leaf_search(const struct vma_s
 }
 
 /*
- * Look at the rest of a leaf while no writer is at work: one descent of the tree
- * for all VMAs of the leaf, and for each one a look at its flags. What is passed
- * over is passed over because mm->vma_seq stayed @seq throughout.
+ * Look at the rest of a leaf while no writer is at work.
+ *
+ * Cost: one descent of the tree for the whole leaf, then a few instructions for
+ * each slot: read its entry and, if that is a VMA, the flags and the file. At
+ * the end one read barrier and one read of mm->vma_seq, but not if the VMA
+ * covers the address. All this together was measured as about 26 instructions
+ * for each VMA passed over, about 50 with a hole beside it. Only a VMA that
+ * seems to match costs an atomic operation.
+ *
+ * The result is right because mm->vma_seq was even before the descent and is
+ * still @seq at the end. So no VMA changed in between, and all that was read
+ * was true at the same time.
  */
 static __always_inline enum vma_look vma_look_quiet(struct vma_search *search,
 						    unsigned long seq)
@@ -135,9 +152,11 @@ static __always_inline enum vma_look vma_look_quiet(struct vma_search *search,
 }
 
 /*
- * Does the hole from search->addr to @last lie outside of a range whose VMAs are
- * out of the tree for now? Where only its end does not, cut that off. A range
- * whose VMAs do not match is passed over as it was before the writer came.
+ * The VMAs of @range are out of the tree for now. Does the hole from
+ * search->addr to *@last lie outside of this range? If only the end of the hole
+ * lies inside, cut that end off. If none of these VMAs can match, the range
+ * does not matter: the search passes over it in the state from before the write
+ * section.
  */
 static bool vma_hole_outside(const struct vma_search *search, const struct vma_removal *range,
 			     unsigned long *last)
@@ -155,20 +174,21 @@ static bool vma_hole_outside(const struct vma_search *search, const struct vma_r
 }
 
 /*
- * Is what was read in the tree since it was stored to @stores times, and what was
- * read of the VMAs in it, the tree of one instant? A writer may be at work on it
- * before and after, but he did not store to it meanwhile.
+ * The caller read @stores, then the tree and fields of VMAs in it. Did the tree
+ * have this state at one instant? It did if nobody stored to it meanwhile. A
+ * writer may have stored to it before, and may do so afterwards.
  */
 static bool vma_tree_unchanged(struct mm_struct *mm, unsigned int stores)
 {
-	/* Its barrier, the tree before the number, pairs with vma_tree_store(). */
+	/* Barrier inside: tree before counter; pairs with vma_tree_store(). */
 	return !(stores & 1) && !read_seqcount_retry(&mm->vma_changes.stores, stores);
 }
 
 /*
- * The tree had a hole from search->addr to @last. Had the process? A writer who
- * replaces VMAs takes them out first. What he has taken out he has noted, and he
- * is still the same: then a hole elsewhere is a hole.
+ * The tree had a hole from search->addr to *@last. Did the process have it,
+ * too? A writer that replaces VMAs first takes the old ones out of the tree,
+ * and notes their range before that. So the hole is real if it is outside of
+ * all noted ranges, and if the same write section, or none, lasted throughout.
  */
 static bool vma_hole_counts(const struct vma_search *search, unsigned long seq,
 			    unsigned long *last)
@@ -176,20 +196,29 @@ static bool vma_hole_counts(const struct vma_search *search, unsigned long seq,
 	struct vma_changes *changes = &search->mm->vma_changes;
 	unsigned int i, nr = 0;
 
-	/* The caller has the tree before this; pairs with vma_start_remove(). */
+	/*
+	 * The caller's barrier orders the tree before the ranges; pairs with
+	 * vma_start_remove().
+	 */
 	if (seq & 1) {
-		/* The number before the ranges; pairs with vma_begin_removal(). */
+		/*
+		 * Acquire: the number before the ranges; pairs with
+		 * vma_begin_removal().
+		 */
 		nr = smp_load_acquire(&changes->nr_removed);
 	}
 	for (i = 0; i < nr; i++)
 		if (!vma_hole_outside(search, &changes->removed[i], last))
 			return false;
-	/* The ranges before the sequence; pairs with vma_begin_write_section(). */
+	/*
+	 * The ranges before the sequence; pairs with the full barrier in
+	 * vma_begin_write_section().
+	 */
 	smp_rmb();
 	return READ_ONCE(search->mm->vma_seq) == seq;
 }
 
-/* Lock @vma, which covers the address and looks as if it matched. */
+/* Lock @vma. By the tree it covers the address, and it seems to match. */
 static enum vma_look vma_look_covering(struct vma_search *search, struct vm_area_struct *vma)
 {
 	if (!vma_search_lock(search, vma))
@@ -203,10 +232,20 @@ static enum vma_look vma_look_covering(struct vma_search *search, struct vm_area
 }
 
 /*
- * Look at one VMA or one hole beside writers: one descent of the tree for each. A
- * VMA that matches answers for itself. One that does not is passed over if it was
- * in the tree like that at one instant: also one that is marked, since a change
- * that is under way was not made yet, or was made already.
+ * Look at one VMA or one hole while a writer may be at work.
+ *
+ * Cost: one descent of the tree for each VMA and for each hole, where
+ * vma_look_quiet() needs one for a whole leaf. Several barriers each time: one
+ * for mm->vma_seq, two for the counter of stores, and for a hole up to two
+ * more. A look that meets a store to the tree, or a VMA that is marked and
+ * seems to match, is lost, and the caller looks again. So only a step in which
+ * vma_look_quiet() met a writer comes here.
+ *
+ * A VMA that matches is locked, so its lock confirms it. A VMA that does not
+ * match is passed over if it was in the tree, with the flags that were read, at
+ * one instant. That holds for a marked VMA, too: at that instant the writer had
+ * not made its change yet, or had made it already, and the process has both
+ * states during its system call.
  */
 static enum vma_look vma_look_careful(struct vma_search *search, unsigned long seq)
 {
@@ -232,13 +271,16 @@ static enum vma_look vma_look_careful(struct vma_search *search, unsigned long s
 	return vma_look_behind(search, last);
 }
 
-/* Look at one place until a writer lets go of it, or for so many times. */
+/* Look at one place until the writer there is done, VMA_SEARCH_TRIES times. */
 static noinline enum vma_look vma_look_beside(struct vma_search *search)
 {
 	unsigned int tries;
 
 	for (tries = 0; tries < VMA_SEARCH_TRIES; tries++) {
-		/* Before what it stands for; pairs with vma_end_write_all(). */
+		/*
+		 * Acquire: the sequence before the tree and the VMAs; pairs
+		 * with vma_begin_write_section() and vma_end_write_all().
+		 */
 		unsigned long seq = smp_load_acquire(&search->mm->vma_seq);
 		enum vma_look look = vma_look_careful(search, seq);
 
@@ -250,10 +292,16 @@ static noinline enum vma_look vma_look_beside(struct vma_search *search)
 	return VMA_LOOK_BUSY;
 }
 
-/* One step: to the end of a leaf, or beside a writer to the next VMA or hole. */
+/*
+ * One step: to the end of a leaf or, while a writer is at work, to the end of
+ * one VMA or hole.
+ */
 static __always_inline enum vma_look vma_look(struct vma_search *search)
 {
-	/* Before what it stands for; pairs with vma_end_write_all(). */
+	/*
+	 * Acquire: the sequence before the tree and the VMAs; pairs with
+	 * vma_end_write_all().
+	 */
 	unsigned long seq = smp_load_acquire(&search->mm->vma_seq);
 
 	if (likely(!(seq & 1))) {
@@ -266,7 +314,7 @@ static __always_inline enum vma_look vma_look(struct vma_search *search)
 	return vma_look_beside(search);
 }
 
-/* So many steps, but only one when the scheduler wants the processor. */
+/* At most @steps steps, at least one. End early if a reschedule is pending. */
 static __always_inline enum vma_look vma_look_rcu(struct vma_search *search, unsigned int steps)
 {
 	enum vma_look look;
@@ -305,7 +353,10 @@ static void vma_search_count_nap(void)
 
 #else /* !CONFIG_PER_VMA_LOCK */
 
-/* VMAs that one hold of mmap_lock may look at: a writer does not wait for a long walk. */
+/*
+ * Look at no more VMAs than this in one section of mmap_lock, so that no writer
+ * waits for a long walk.
+ */
 #define VMA_SEARCH_STEPS	256
 
 static enum vma_look vma_look_once(struct vma_search *search)
@@ -336,7 +387,10 @@ static enum vma_look vma_look_locked(struct vma_search *search)
 	return VMA_LOOK_NONE;
 }
 
-/* Called, and returns, with the processor held, but waits for mmap_lock. */
+/*
+ * The caller has called mm_visit_hold(). Undo that while waiting for mmap_lock,
+ * and redo it before the return.
+ */
 static enum vma_look vma_look_held(struct vma_search *search)
 {
 	enum vma_look look;
@@ -363,10 +417,13 @@ static void vma_search_count_nap(void) {}
 #endif /* CONFIG_PER_VMA_LOCK */
 
 /*
- * A writer has what is asked for. Look again at once for some time; then sleep a
- * little longer each time. Not for mmap_lock: who sleeps for that is given it
- * before he runs, and the process waits until he does, for the time of a slice, or
- * for a tenth of a second where a quota of processor time is used up.
+ * A writer has the place that the search looks at. Look again at once for
+ * VMA_SEARCH_ROUNDS rounds. After that sleep, twice as long each time.
+ *
+ * Do not sleep for mmap_lock: its writer hands it to a sleeper, which then owns
+ * it before it runs. Until it runs, the process would wait: for a time slice,
+ * or for a tenth of a second if the sleeper has used up its quota of processor
+ * time.
  */
 static void vma_search_nap(struct vma_search *search)
 {
@@ -382,7 +439,10 @@ static void vma_search_nap(struct vma_search *search)
 	schedule_timeout_killable(search->nap);
 }
 
-/* Between two looks, with nothing held. -EINTR: killed; -ESRCH: no user is left. */
+/*
+ * Between two looks, with nothing held. May sleep. -EINTR: the caller was
+ * killed; -ESRCH: no user of the address space is left.
+ */
 static noinline int vma_search_pause(struct vma_search *search, enum vma_look look)
 {
 	if (look == VMA_LOOK_BUSY) {
@@ -400,20 +460,23 @@ static noinline int vma_search_pause(struct vma_search *search, enum vma_look lo
  * vma_search_next() - find the next VMA that matches, and hold it
  * @search: the search, begun with vma_search_begin()
  *
- * Lets go of the VMA that the search holds, and goes on at @search->addr, which
- * is behind it if the caller has not changed it. VMAs that do not match are not
- * locked. A VMA that matched during the whole call is not missed; one that never
- * did is not returned.
+ * Releases the VMA that the search holds, and goes on at @search->addr. That is
+ * the end of this VMA, unless the caller has changed it. The search does not
+ * lock the VMAs that it passes over. It does not miss a VMA that matched during
+ * the whole call. It does not return a VMA that matched at no time during the
+ * call.
  *
- * While a VMA is held it can be neither changed nor freed, and its file stays
- * open. A writer may wait for that: the caller keeps the processor (but with
- * PREEMPT_RT), must not sleep, and calls vma_search_end() or vma_search_next()
- * soon.
+ * While the search holds a VMA, nobody can change or free it, and its file
+ * stays open. A writer may wait for that. So preemption is disabled (except
+ * with PREEMPT_RT), the caller must not sleep, and it must call
+ * vma_search_end() or vma_search_next() soon.
  *
- * Context: process context, no lock held. Sleeps, killable, while a writer has
- * the place that is looked at. Does not take mmap_lock with CONFIG_PER_VMA_LOCK.
+ * Context: process context, no lock held. Sleeps, killably, while a writer has
+ * the place that the search looks at. With CONFIG_PER_VMA_LOCK it does not take
+ * mmap_lock. Without, it waits for mmap_lock, killably, and keeps it with the
+ * VMA.
  * Return: the VMA, held; NULL if there is none. With nothing held: -ESRCH if no
- * user of the address space is left, -EINTR if the caller was killed.
+ * user of the address space is left; -EINTR if the caller was killed.
  */
 struct vm_area_struct *vma_search_next(struct vma_search *search)
 {
@@ -439,10 +502,10 @@ struct vm_area_struct *vma_search_next(struct vma_search *search)
 }
 
 /**
- * vma_search_end() - let go of the VMA that a search holds, if it holds one
- * @search: the search; it can go on with vma_search_next()
+ * vma_search_end() - release the VMA that a search holds, if it holds one
+ * @search: the search; vma_search_next() can continue it
  *
- * Context: any in which vma_search_next() has returned.
+ * Context: the task that called vma_search_next(). Does not sleep.
  */
 void vma_search_end(struct vma_search *search)
 {
@@ -454,16 +517,20 @@ void vma_search_end(struct vma_search *search)
 }
 
 /**
- * vma_search_rcu() - find the next VMA that matches without waiting, and lock it
+ * vma_search_rcu() - find and lock the next VMA that matches, without waiting
  * @search: the search, begun with vma_search_begin()
  *
- * As vma_search_next(), but for who cannot sleep. The caller unlocks the VMA, and
- * the search does not move on behind it.
+ * Like vma_search_next(), but for a caller that cannot sleep. The caller
+ * unlocks the VMA. @search->addr does not move to the end of the VMA that is
+ * found.
  *
- * Context: any but NMI. Takes and leaves RCU; does not need mmap_lock.
- * Return: the VMA, read-locked, to be released with vma_end_read(); NULL if there
- * is none, or if no user of the address space is left; -EAGAIN when a writer is
- * at work at @search->addr, always without CONFIG_PER_VMA_LOCK.
+ * Context: any except NMI. Takes and releases the RCU read-lock; does not need
+ * mmap_lock.
+ * Return: the VMA, read-locked, to be released with vma_end_read(); NULL if
+ * there is none; -EAGAIN if a writer is at work at @search->addr, if the VMA
+ * there has as many readers as it can have, and always without
+ * CONFIG_PER_VMA_LOCK. NULL or -EAGAIN may also mean that no user of the
+ * address space is left.
  */
 struct vm_area_struct *vma_search_rcu(struct vma_search *search)
 {
@@ -481,17 +548,18 @@ struct vm_area_struct *vma_search_rcu(struct vma_search *search)
 }
 
 /**
- * find_and_lock_vma_rcu() - find_vma() under RCU, with the lock of the VMA
+ * find_and_lock_vma_rcu() - find_vma() under RCU that returns the VMA locked
  * @mm: the address space
  * @address: the address
  *
- * While the VMA is locked it can be neither changed nor freed. Keep it short: a
- * writer waits for it, with mmap_lock held.
+ * While the VMA is locked, nobody can change or free it. Release it soon: a
+ * writer may wait for it with mmap_lock held.
  *
- * Context: any but NMI, with mm_count of @mm held. Does not need mmap_lock.
+ * Context: any except NMI, with mm_count of @mm held. Does not need mmap_lock.
  * Return: the first VMA with @address < vm_end, read-locked, to be released
- * with vma_end_read(); NULL if there is none, or if no user of @mm is left;
- * -EAGAIN when the caller must take mmap_lock and use find_vma() instead.
+ * with vma_end_read(); NULL if there is none; -EAGAIN in the cases of
+ * vma_search_rcu(): the caller must take mmap_lock and use find_vma() instead.
+ * NULL or -EAGAIN may also mean that no user of @mm is left.
  */
 struct vm_area_struct *find_and_lock_vma_rcu(struct mm_struct *mm, unsigned long address)
 {

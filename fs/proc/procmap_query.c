@@ -2,18 +2,19 @@
 /*
  * PROCMAP_QUERY: one VMA of an address space, as a struct.
  *
- * A query goes in steps, none of which holds a lock that the next one does not
- * need: fetch and check the arguments, find the VMA and lock it, copy what it
- * is, unlock; then copy out.
+ * A query runs in steps: fetch and check the arguments, find and lock the VMA,
+ * copy its properties, unlock it, copy the answer out. No step holds a lock
+ * that the next step does not need.
  *
- * While the VMA is locked, its file stays open without a reference of ours. So
- * the path is formatted then, and the build ID is read if its pages are cached.
- * The asker keeps the processor meanwhile: a writer may wait for the lock.
- * Only a build ID that has to be read from disk takes a reference, and gives it
- * to the worker that reads: nobody else's file is ever closed here.
+ * A locked VMA keeps its file open, so the query takes no reference to the
+ * file. Under this lock it formats the path, and reads the build ID if the page
+ * cache has it. Preemption is disabled meanwhile (except with PREEMPT_RT),
+ * because a writer may wait for the lock. Only a build ID that must be read
+ * from disk needs a reference. The query hands that reference to the worker
+ * that reads, so the query itself never closes a file of another process.
  *
- * The descriptor holds mm_count. A query is no user of the address space, and
- * never has to tear it down; see <linux/mm_visit.h>.
+ * The descriptor holds mm_count, not mm_users. So a query never has to tear the
+ * address space down; see <linux/mm_visit.h>.
  */
 #include <linux/buildid.h>
 #include <linux/buildid_file.h>
@@ -29,10 +30,10 @@
 #include <linux/vma_search.h>
 #include "internal.h"
 
-/* Most paths are shorter; longer ones cost an allocation and a second look. */
+/* Most paths are shorter. Longer ones cost an allocation and a second look. */
 #define PROCMAP_NAME_SHORT	256
 
-/* The properties of a VMA, in both directions. */
+/* The same properties as bits of a query and as bits of a VMA. */
 static const struct {
 	u64 query;
 	unsigned long vm;
@@ -52,14 +53,16 @@ static_assert(sizeof(struct procmap_query) == PROCMAP_QUERY_SIZE_VER0);
 static_assert(offsetofend(struct procmap_query, query_addr) == PROCMAP_QUERY_SIZE_MIN);
 
 /**
- * struct procmap_extras - what takes more than copying fields
- * @file: file of the VMA, referenced; only if its build ID has to be read from disk
- * @name: the name, once known, or NULL
- * @name_len: bytes of the name written, with the NUL
+ * struct procmap_extras - the parts of an answer that are not plain fields
+ * @file: the file, with a reference, if its build ID must be read from disk;
+ *	else NULL
+ * @name: the name, once it is known; else NULL
+ * @name_len: bytes of the name that were written, with the NUL
  * @build_id_len: bytes of the build ID; 0 while it is not known
  * @build_id: the build ID
- * @name_room: bytes at @name_buf
- * @name_buf: where a name is formatted: @short_name, or memory for a longer one
+ * @name_room: size of @name_buf in bytes
+ * @name_buf: buffer to format the name: @short_name, or memory for a longer
+ *	name
  * @short_name: memory for most names
  */
 struct procmap_extras {
@@ -74,12 +77,13 @@ struct procmap_extras {
 };
 
 /*
- * The usual struct, and only what is read of it: half of what the general way
- * costs. Any other size is left to that.
+ * Fetch a struct of the usual size, and only the input fields. This costs half
+ * as much as copy_struct_from_user(). -EAGAIN leaves everything else to the
+ * general way: another size, and a struct that cannot be read.
  */
 static int procmap_query_fetch_fast(struct procmap_query *q, const struct procmap_query __user *uq)
 {
-	/* Not every machine of 32 bits can read a u64 this way. */
+	/* Some 32-bit architectures cannot read a u64 in this way. */
 	if (!IS_ENABLED(CONFIG_64BIT) || !user_read_access_begin(uq, sizeof(*q)))
 		return -EAGAIN;
 	unsafe_get_user(q->size, &uq->size, fault);
@@ -112,14 +116,15 @@ static int procmap_query_fetch(struct procmap_query *q, const struct procmap_que
 	if (size > PAGE_SIZE)
 		return -E2BIG;
 	err = copy_struct_from_user(q, sizeof(*q), uq, size);
-	/* Another thread may have changed it since; this is what was checked. */
+	/* Another thread may have changed it since. Keep the checked size. */
 	q->size = size;
 	return err;
 }
 
 /*
- * Write the answers, all or nothing. The struct lies in two pages at most:
- * before a value changes, write to its first and last word what is there.
+ * Write all answers or none. The struct lies in two pages at most. So write the
+ * first and the last word first, with the values that they already have: a
+ * fault comes before any value changes.
  */
 static int procmap_query_store_fast(const struct procmap_query *q,
 				    const struct procmap_extras *extras,
@@ -197,8 +202,9 @@ static u64 procmap_query_from_vm_flags(unsigned long vm_flags)
 }
 
 /*
- * The path of the file, as seen from the caller's root. The buffer is no larger
- * than the caller's, so that a path that does not fit there does not fit here.
+ * Format the path of the file, as seen from the caller's root. Use no more room
+ * than the caller's buffer has, so that a path that is too long for it fails
+ * here. -ENAMETOOLONG: the path does not fit.
  */
 static int procmap_query_path(const struct procmap_query *q, struct procmap_extras *extras,
 			      struct file *file)
@@ -213,8 +219,8 @@ static int procmap_query_path(const struct procmap_query *q, struct procmap_extr
 }
 
 /*
- * The name of a VMA without a file. It is short, and what gives it may be gone
- * when the VMA is unlocked: copy it.
+ * Copy the name of a VMA without a file. Such a name is short. Its source may
+ * go away as soon as the VMA is unlocked.
  */
 static void procmap_query_copy_name(struct procmap_extras *extras, struct vm_area_struct *vma)
 {
@@ -229,7 +235,10 @@ static void procmap_query_copy_name(struct procmap_extras *extras, struct vm_are
 	extras->name = extras->name_buf;
 }
 
-/* What is not cached is read when the VMA is unlocked; who reads gets the reference. */
+/*
+ * Read the build ID from the page cache. If that is not possible, take a
+ * reference for the worker, which reads the file after the VMA is unlocked.
+ */
 static void procmap_query_build_id(struct procmap_extras *extras, struct file *file)
 {
 	unsigned int size;
@@ -263,8 +272,8 @@ static int procmap_query_snapshot_file(struct procmap_query *q, struct procmap_e
 }
 
 /*
- * Under the lock of the VMA: what is copied and formatted here neither sleeps nor
- * allocates. -ENAMETOOLONG: the buffer is too small for the path.
+ * Copy the properties of a locked VMA. Nothing here may sleep or allocate.
+ * -ENAMETOOLONG: the buffer is too small for the path.
  */
 static int procmap_query_snapshot(struct procmap_query *q, struct procmap_extras *extras,
 				  struct vm_area_struct *vma)
@@ -285,7 +294,11 @@ static int procmap_query_snapshot(struct procmap_query *q, struct procmap_extras
 	return 0;
 }
 
-/* A larger buffer for the name. No path that a program can open is longer. */
+/*
+ * Allocate a larger buffer for the name. No path that a program can open is
+ * longer than PATH_MAX. -ENAMETOOLONG: more room would not help; -ENOMEM: no
+ * memory.
+ */
 static int procmap_query_more_room(const struct procmap_query *q, struct procmap_extras *extras)
 {
 	if (extras->name_room == PATH_MAX || q->vma_name_size <= extras->name_room)
@@ -295,7 +308,7 @@ static int procmap_query_more_room(const struct procmap_query *q, struct procmap
 	return extras->name_buf ? 0 : -ENOMEM;
 }
 
-/* One look: the snapshot of the next VMA that matches. */
+/* Find the next VMA that matches, and take a snapshot of it. */
 static int procmap_query_look(struct vma_search *search, struct procmap_query *q,
 			      struct procmap_extras *extras)
 {
@@ -317,7 +330,7 @@ static int procmap_query_look_up(struct mm_struct *mm, struct procmap_query *q,
 
 	if (!mm || mm_visit_over(mm))
 		return -ESRCH;
-	/* A kernel of 32 bits has no such address. */
+	/* On a 32-bit kernel no VMA can be at such an address. */
 	if (q->query_addr > ULONG_MAX)
 		return -ENOENT;
 
@@ -332,7 +345,7 @@ static int procmap_query_look_up(struct mm_struct *mm, struct procmap_query *q,
 		err = procmap_query_more_room(q, extras);
 		if (err)
 			return err;
-		/* What lies before this VMA has been passed over. */
+		/* The search has passed over everything before this VMA. */
 		search.addr = max_t(unsigned long, q->query_addr, q->vma_start);
 	}
 }
@@ -352,7 +365,10 @@ static int procmap_query_put_name(const struct procmap_query *q, struct procmap_
 	return 0;
 }
 
-/* The reference to the file goes to who reads it, whatever comes of it. */
+/*
+ * Pass the reference to the file on, also on an error. Only -EINTR and -ENOMEM
+ * fail the query; after other errors the answer has no build ID.
+ */
 static int procmap_query_read_build_id(struct mm_struct *mm, struct procmap_extras *extras)
 {
 	unsigned int size;
@@ -372,7 +388,10 @@ static int procmap_query_put_build_id(const struct procmap_query *q, struct proc
 	return 0;
 }
 
-/* Everything else before this, so that nothing of the target's is held over a page fault. */
+/*
+ * Copy the answer out, the struct last. The caller's memory may fault, so
+ * nothing of the target may be held any more.
+ */
 static int procmap_query_answer(struct mm_struct *mm, struct procmap_query *q,
 				struct procmap_extras *extras, struct procmap_query __user *uq)
 {

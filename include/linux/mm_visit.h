@@ -1,18 +1,20 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Visits: to look at an address space without being one of its users.
+ * Visits: look at an address space without being one of its users.
  *
- * Whoever holds mm_users of somebody else may be the last who does. Then he has
- * to tear the address space down, and that may wait for as long as the file
- * systems of the process like. A visitor holds mm_count, which keeps the struct
- * only, and holds mmap_lock while he looks. Two rules keep the end away:
+ * A task that holds mm_users of another process may be the last to drop it.
+ * Then it has to tear the address space down, and may wait for as long as the
+ * file systems of that process like. A visitor holds mm_count, which keeps only
+ * the struct, and holds mmap_lock while it looks. Two rules keep the teardown
+ * away meanwhile:
  *
- * - with mmap_lock held, a visitor looks at mm_users. If it is 0 he leaves;
- * - who drops the last of mm_users takes and releases mmap_lock for writing
- *   before he tears anything down.
+ * - With mmap_lock held, a visitor looks at mm_users. If that is 0, it leaves.
+ * - The task that drops the last of mm_users takes and releases mmap_lock for
+ *   writing before it tears anything down.
  *
- * So whoever saw users under mmap_lock has them for as long as he holds it: what
- * may be done with mmap_lock and mm_users held may be done on a visit.
+ * So a visitor that saw users under mmap_lock has them for as long as it holds
+ * mmap_lock. During a visit it may do all that is allowed with mmap_lock and
+ * mm_users held.
  */
 #ifndef _LINUX_MM_VISIT_H
 #define _LINUX_MM_VISIT_H
@@ -35,8 +37,9 @@ void mm_visit_end(struct mm_struct *mm);
  * mm_visit_over() - has an address space lost its last user?
  * @mm: the address space, its mm_count held
  *
- * Return: true if it has, and will never have another. False says something
- * about this moment only, but on a visit.
+ * Context: any.
+ * Return: true if it has; it will never have a user again. False lasts during a
+ * visit; else it may be out of date at once.
  */
 static inline bool mm_visit_over(const struct mm_struct *mm)
 {
@@ -45,7 +48,10 @@ static inline bool mm_visit_over(const struct mm_struct *mm)
 
 /**
  * mm_visit_unlock() - end a visit
- * @mm: the address space, as given to mm_visit_trylock() or mm_visit_lock_killable()
+ * @mm: the address space that mm_visit_trylock() or mm_visit_lock_killable()
+ *	locked
+ *
+ * Context: as mmap_read_unlock().
  */
 static inline void mm_visit_unlock(struct mm_struct *mm)
 {
@@ -53,13 +59,15 @@ static inline void mm_visit_unlock(struct mm_struct *mm)
 }
 
 /**
- * mm_visit_hold() - keep the processor, before a lock of the process is tried
+ * mm_visit_hold() - disable preemption before taking a lock of the process
  *
- * The process would wait for as long as the visitor is off the processor with the
- * lock held, and low priority or a quota may keep him off for long. PREEMPT_RT
- * has spinlocks that sleep, and could not wake a writer like this.
+ * A visitor that is preempted with the lock held makes the process wait. Low
+ * priority or a quota may keep it off the processor for long. Does nothing with
+ * PREEMPT_RT: its spinlocks sleep, so the visitor could not wake a writer with
+ * preemption disabled.
  *
- * Context: any. Nothing may sleep until mm_visit_let_go(), but with PREEMPT_RT.
+ * Context: any. The caller must not sleep until mm_visit_let_go(), except with
+ * PREEMPT_RT.
  */
 static inline void mm_visit_hold(void)
 {
@@ -68,7 +76,7 @@ static inline void mm_visit_hold(void)
 }
 
 /**
- * mm_visit_let_go() - when that lock has been released
+ * mm_visit_let_go() - enable preemption after releasing that lock
  *
  * Context: after mm_visit_hold().
  */

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Who is one user where users must not get in each other's way.
+ * Count as one user what one user can create: where users share a resource, no
+ * user may get a larger share by means of user namespaces.
  *
- * A user can have many IDs in user namespaces of his own, and any number of
- * these. What is shared out by user must count them all as one.
+ * A user can own any number of user namespaces and can have many IDs in each.
+ * All these count as one user here.
  */
 #ifndef _LINUX_OUTER_USER_H
 #define _LINUX_OUTER_USER_H
@@ -14,10 +15,11 @@
 
 /**
  * struct outer_user - a user as seen from the initial user namespace
- * @ns: the outermost user namespace, if that is the user; else NULL
- * @uid: user ID, if @ns is NULL; else 0
+ * @ns: the outermost user namespace if it counts as the user; else NULL
+ * @uid: the user ID if @ns is NULL; else 0
  *
- * As large as two longs, with no bytes between the members: can be compared by memcmp().
+ * The struct has the size of two longs and no padding, so memcmp() can compare
+ * it.
  */
 struct outer_user {
 	struct user_namespace *ns;
@@ -25,14 +27,16 @@ struct outer_user {
 };
 
 /**
- * outer_user() - whose are these credentials?
+ * outer_user() - find the user that credentials belong to
  * @cred: the credentials
  *
- * The real user ID. Inside user namespaces it is the owner of the outermost one.
- * Where that owner is root, the namespace is a user of its own: containers that
- * root has made are strangers to each other, and to root.
+ * In the initial user namespace that is the real user ID. Inside other user
+ * namespaces it is the owner of the outermost of them. If that owner is root,
+ * the namespace itself counts as the user: containers that root has made are
+ * strangers to each other, and to root.
  *
- * Return: the user. No reference is taken to @ns; @cred has one.
+ * Context: any.
+ * Return: the user. Takes no reference to @ns; @cred holds one.
  */
 static inline struct outer_user outer_user(const struct cred *cred)
 {
@@ -52,6 +56,7 @@ static inline struct outer_user outer_user(const struct cred *cred)
  * @a: one user
  * @b: the other
  *
+ * Context: any.
  * Return: true if they are.
  */
 static inline bool outer_user_eq(const struct outer_user *a, const struct outer_user *b)

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Per-VMA locks: readers of one VMA that do not touch mmap_lock.
+ * Per-VMA locks: a reader locks one VMA and does not touch mmap_lock.
  *
- * A writer, who holds mmap_lock for writing, marks each VMA before changing or
- * removing it; all marks end together when mmap_lock is released or downgraded.
- * A reader that holds the lock of a VMA makes the writer wait for it there.
- * Rules, list of writers and memory ordering: Documentation/mm/vma_lock.rst
+ * A writer holds mmap_lock for writing. It marks each VMA before it changes or
+ * removes it. All marks end together when it releases or downgrades mmap_lock.
+ * To mark a VMA, a writer waits for the readers that hold its lock.
+ * Documentation/mm/vma_lock.rst has the rules, the list of writers and the
+ * memory ordering.
  */
 #ifndef _LINUX_VMA_LOCK_H
 #define _LINUX_VMA_LOCK_H
@@ -22,16 +23,16 @@
 #ifdef CONFIG_PER_VMA_LOCK
 
 /*
- * vm_area_struct.vm_lock: number of readers, two flags, and the value of
- * mm->vma_seq for which the VMA is marked, or was last.
+ * vm_area_struct.vm_lock: the number of readers, two flags, and the value of
+ * mm->vma_seq for which the VMA was marked last.
  */
 #define VMA_LOCK_READER		0x001L
 #define VMA_LOCK_READERS	0x3ffL
-#define VMA_LOCK_WAITING	0x400L	/* the writer sleeps until READERS is 0 */
-#define VMA_LOCK_DETACHED	0x800L	/* in no tree: never to be locked */
+#define VMA_LOCK_WAITING	0x400L	/* a writer sleeps for READERS == 0 */
+#define VMA_LOCK_DETACHED	0x800L	/* in no tree: no reader may lock it */
 #define VMA_LOCK_SEQ_SHIFT	12
 
-/* Readers may meet a VMA that is free; what they test must survive that. */
+/* A reader may test a VMA that is free: its memory must remain a VMA's. */
 #define VMA_LOCK_SLAB_FLAGS	SLAB_TYPESAFE_BY_RCU
 
 void vma_lock_ctor(void *vma);
@@ -43,27 +44,31 @@ void vma_cancel_remove(struct vm_area_struct *vma);
 void vma_lock_release(struct vm_area_struct *vma);
 void vma_end_read(struct vm_area_struct *vma);
 
-/* The word of a VMA that is marked for the current write section, unlocked. */
+/* The lock word of a VMA that is marked for this write section, no readers. */
 static inline long vma_lock_marked(const struct mm_struct *mm)
 {
 	return mm->vma_seq << VMA_LOCK_SEQ_SHIFT;
 }
 
-/* The first mark after mmap_lock was taken makes mm->vma_seq odd. */
+/* Make mm->vma_seq odd, unless an earlier mark in this section has done so. */
 static inline void vma_begin_write_section(struct mm_struct *mm)
 {
 	lockdep_assert_held_write(&mm->mmap_lock);
 	if (mm->vma_seq & 1)
 		return;
 	/*
-	 * Release: whoever sees this section has seen the end of the last one,
-	 * pairs with the acquire in vma_start_read() and vma_look().
-	 * Barrier: in order before each look at a vm_lock and before each
-	 * change, pairs with vma_start_read() and vma_seq_changed().
+	 * Release: a reader that sees this section also sees all that the last
+	 * one did; pairs with the acquire in vma_start_read() and
+	 * vma_look_beside(). Full barrier: the sequence is written before this
+	 * writer reads any vm_lock, and before it changes anything; pairs with
+	 * vma_start_read(), vma_seq_changed() and vma_hole_counts().
 	 */
 	smp_store_release(&mm->vma_seq, mm->vma_seq + 1);
-	smp_mb(); /* the second of the two above */
-	/* After the sequence: who finds none there must not take it for the last section's. */
+	smp_mb(); /* the full barrier */
+	/*
+	 * After the sequence: a reader that still sees the last section must
+	 * not believe that this section removed nothing.
+	 */
 	WRITE_ONCE(mm->vma_changes.nr_removed, 0);
 }
 
@@ -75,14 +80,20 @@ static inline void vma_begin_write_section(struct mm_struct *mm)
  */
 static inline void vma_end_write_all(struct mm_struct *mm)
 {
-	/* Changes before the end of marks; pairs with vma_start_read(). */
+	/*
+	 * Release: all changes before the end of the marks; pairs with
+	 * vma_start_read(), vma_look() and vma_look_beside().
+	 */
 	if (mm->vma_seq & 1)
-		smp_store_release(&mm->vma_seq, mm->vma_seq + 1); /* release, as said */
+		smp_store_release(&mm->vma_seq, mm->vma_seq + 1); /* as said */
 }
 
 /**
- * vma_assert_marked() - a writer must have marked this VMA
- * @vma: the VMA; one that was never in the cache (zero word) passes, tests make some
+ * vma_assert_marked() - warn if the writer has not marked a VMA
+ * @vma: the VMA. A lock word of 0 passes: tests make VMAs that are not from the
+ *	cache
+ *
+ * Context: mmap_lock of the address space held for writing.
  */
 static inline void vma_assert_marked(struct vm_area_struct *vma)
 {
@@ -94,7 +105,7 @@ static inline void vma_assert_marked(struct vm_area_struct *vma)
 }
 
 #ifdef CONFIG_DEBUG_VM
-/* What the VMA looked like before does not count any more. */
+/* Forget what the VMA looked like: it may change now. */
 static inline void vma_lock_forget(struct vm_area_struct *vma)
 {
 	vma->vm_lock_noted = 0;
@@ -105,10 +116,10 @@ static inline void vma_lock_forget(struct vm_area_struct *vma) {}
 
 /**
  * vma_start_write() - mark a VMA before it is changed
- * @vma: the VMA; when it is in no tree yet, nothing needs to be done
+ * @vma: the VMA; nothing happens if it is in no tree
  *
- * Returns when no reader holds the lock of @vma; none gets it until mmap_lock
- * is released or downgraded.
+ * Waits until no reader holds the lock of @vma. No reader gets it until the
+ * caller releases or downgrades mmap_lock.
  *
  * Context: mmap_lock of the address space held for writing. May sleep.
  */
@@ -117,16 +128,17 @@ static inline void vma_start_write(struct vm_area_struct *vma)
 	lockdep_assert_held_write(&vma->vm_mm->mmap_lock);
 	if (atomic_long_read(&vma->vm_lock) != vma_lock_marked(vma->vm_mm))
 		__vma_start_write(vma);
-	else	/* Where long is short, this may be a very old mark. */
+	else	/* May be a very old mark where long has 32 bits. */
 		vma_lock_forget(vma);
 }
 
 /**
  * vma_tree_store() - store to the tree of VMAs
- * @mas: the range, in the tree of an address space; memory is allocated already
- * @vma: the VMA of that range, marked or attached; NULL for none
+ * @mas: the range, in the tree of an address space; its memory is preallocated
+ * @vma: the VMA of that range, marked or attached; NULL to clear the range
  *
- * A leaf is changed in steps. Meanwhile no reader believes in a hole.
+ * The maple tree changes a leaf in several steps. The counter of stores keeps
+ * readers from believing in a hole that they see in between.
  *
  * Context: mmap_lock of the address space held for writing.
  */
@@ -140,8 +152,8 @@ static inline void vma_tree_store(struct ma_state *mas, struct vm_area_struct *v
 }
 
 /**
- * vma_mark_attached() - a VMA is about to be stored in its tree
- * @vma: the VMA: a new one, all its fields set, or one that is marked
+ * vma_mark_attached() - attach a VMA that is about to be stored in its tree
+ * @vma: a new VMA with all its fields set, or a marked one
  *
  * Context: mmap_lock of the address space held for writing.
  */
@@ -154,18 +166,20 @@ static inline void vma_mark_attached(struct vm_area_struct *vma)
 	vma_begin_write_section(vma->vm_mm);
 	vma_lock_forget(vma);
 	/*
-	 * No other can write the word of a detached VMA. Release: who finds it
-	 * attached finds its fields set, pairs with vma_start_read().
+	 * Nobody else writes the word of a detached VMA. Release: a reader that
+	 * sees it attached also sees its fields; pairs with vma_start_read().
 	 */
 	atomic_long_set_release(&vma->vm_lock, vma_lock_marked(vma->vm_mm));
 }
 
 /**
- * vma_lock_clear() - zero a VMA all but its lock
+ * vma_lock_clear() - zero a VMA except for its lock
  * @vma: a VMA that is in no tree
  *
- * A reader with an old pointer may look at the lock at any time, and must find
- * it detached throughout.
+ * A reader with an old pointer may look at the lock at any time. It must find
+ * the VMA detached throughout.
+ *
+ * Context: any.
  */
 static inline void vma_lock_clear(struct vm_area_struct *vma)
 {
@@ -175,16 +189,20 @@ static inline void vma_lock_clear(struct vm_area_struct *vma)
 }
 
 /**
- * vma_lock_copy() - copy a VMA all but its lock
- * @new: a VMA from vm_area_alloc()'s cache, in no tree
+ * vma_lock_copy() - copy a VMA except for its lock
+ * @new: a VMA from the cache, in no tree
  * @orig: the VMA to copy
+ *
+ * Context: the caller keeps @orig from changing, except for its shared.rb.
  */
 static inline void vma_lock_copy(struct vm_area_struct *new, const struct vm_area_struct *orig)
 {
 	const size_t behind = offsetofend(struct vm_area_struct, vm_lock);
 
-	data_race(memcpy(new, orig, offsetof(struct vm_area_struct, vm_lock))); /* shared.rb */
-	data_race(memcpy((void *)new + behind, (const void *)orig + behind, /* the same */
+	/* Others may change orig->shared.rb. The owner of @new sets its own. */
+	data_race(memcpy(new, orig, offsetof(struct vm_area_struct, vm_lock)));
+	/* The same. */
+	data_race(memcpy((void *)new + behind, (const void *)orig + behind,
 			 sizeof(*new) - behind));
 }
 
@@ -216,7 +234,8 @@ static inline void vma_lock_clear(struct vm_area_struct *vma)
 
 static inline void vma_lock_copy(struct vm_area_struct *new, const struct vm_area_struct *orig)
 {
-	*new = data_race(*orig); /* shared.rb may change, and is made anew */
+	/* Others may change orig->shared.rb. The owner of @new sets its own. */
+	*new = data_race(*orig);
 }
 
 #endif /* CONFIG_PER_VMA_LOCK */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What struct mm_struct holds for those who search its tree of VMAs without
- * mmap_lock; see vma_lock.h.
+ * Data in struct mm_struct for searches of its tree of VMAs without mmap_lock;
+ * see vma_lock.h.
  */
 #ifndef _LINUX_VMA_LOCK_TYPES_H
 #define _LINUX_VMA_LOCK_TYPES_H
@@ -11,17 +11,18 @@
 
 /*
  * mremap() takes VMAs out of the tree at up to three places in one write
- * section: at the new place, behind the new end, at the old place. Nothing else
- * in the kernel has more than one place; should something, the last range grows.
+ * section: at the new place, behind the new end, and at the old place. No other
+ * writer in the kernel has more than one place. If a writer has more than
+ * three, the last range grows to cover the rest.
  */
 #define VMA_REMOVALS	3
 
 /**
  * struct vma_removal - VMAs that a writer took out of the tree
- * @start: where they begin
- * @end: where they end, exclusive
+ * @start: the start of the first
+ * @end: the end of the last, exclusive
  * @flags: all VM_* bits that any of them had
- * @file: one of them at least had a file
+ * @file: at least one of them had a file
  */
 struct vma_removal {
 	unsigned long start;
@@ -31,12 +32,12 @@ struct vma_removal {
 };
 
 /**
- * struct vma_changes - what the present write section did to the tree
- * @stores: odd while the tree is being stored to
+ * struct vma_changes - what the current write section did to the tree
+ * @stores: odd while the writer stores to the tree
  * @nr_removed: how many of @removed are in use
- * @removed: holes that may be about to be filled again
+ * @removed: holes that the writer may fill again
  *
- * Written by the writer only. In a write section each range only ever grows.
+ * Only the writer writes this. In a write section each range only grows.
  */
 struct vma_changes {
 	seqcount_t stores;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Search an address space for VMAs, and hold the one that was found.
+ * Search an address space for VMAs, and hold the one that is found.
  *
- * This is the one way to a VMA of somebody else's: begin, next, end. How the VMA
- * is found and held, and what happens when a writer is met, is the search's own
- * business; Documentation/mm/vma_lock.rst tells it.
+ * This is the only way to a VMA of another process: begin, next, end. The
+ * caller need not know how the search finds and holds a VMA, nor what it does
+ * when it meets a writer. Documentation/mm/vma_lock.rst describes that.
  */
 #ifndef _LINUX_VMA_SEARCH_H
 #define _LINUX_VMA_SEARCH_H
@@ -13,15 +13,15 @@
 
 /**
  * struct vma_search - a search for VMAs that match, and the one that it holds
- * @mm: the address space, its mm_count held by the caller
- * @addr: where the search goes on. What lies between the address where it began
- *	and this one has been looked at
+ * @mm: the address space; the caller holds its mm_count
+ * @addr: where the search goes on. It has looked at everything between the
+ *	address where it began and this one
  * @flags: VM_* bits that the VMA must have
  * @file_only: only VMAs with a file
  * @covering: only the VMA that covers @addr
  *
- * The caller sets @flags, @file_only and @covering after vma_search_begin(), and
- * may set @addr between two calls.
+ * The caller sets @flags, @file_only and @covering after vma_search_begin(). It
+ * may set @addr between two calls of vma_search_next().
  */
 struct vma_search {
 	struct mm_struct *mm;
@@ -31,7 +31,7 @@ struct vma_search {
 	bool covering;
 	/* private: the VMA that is held, or NULL */
 	struct vm_area_struct *vma;
-	/* private: where a writer was met last, how often, and the last nap in jiffies */
+	/* private: where it met a writer last, rounds there, last sleep */
 	unsigned long busy_addr;
 	unsigned int busy_rounds;
 	int nap;
@@ -43,10 +43,10 @@ struct vm_area_struct *vma_search_rcu(struct vma_search *search);
 struct vm_area_struct *find_and_lock_vma_rcu(struct mm_struct *mm, unsigned long address);
 
 /**
- * vma_search_begin() - begin a search for all VMAs
+ * vma_search_begin() - begin a search without filters
  * @search: the search
- * @mm: the address space; its mm_count must be held until vma_search_end()
- * @addr: the first address that is of interest
+ * @mm: the address space; the caller holds its mm_count until vma_search_end()
+ * @addr: the first address to look at
  *
  * Context: any.
  */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * process-vm-nowait PID ADDRESS SIZE - copy memory of a process to standard output, without ever
- * waiting for that process or for what its memory is backed by
+ * process-vm-nowait PID ADDRESS SIZE - copy memory of a process to standard
+ * output, without ever waiting for that process or for what backs its memory
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -18,15 +18,18 @@
 #define FLAGS (PROCESS_VM_PIDFD | PROCESS_VM_NOWAIT)
 
 /*
- * A kernel that knows the flags goes on to the vectors, which do not exist; one that does not know
- * them refuses them first.
+ * Does the kernel know the flags? If it does, it fails with EFAULT at the
+ * vectors, which do not exist. If it does not, it refuses the flags first, with
+ * EINVAL.
  */
 static bool flags_supported(void)
 {
 	return process_vm_readv(getpid(), NULL, 1, NULL, 1, FLAGS) < 0 && errno == EFAULT;
 }
 
-/* Copies what is there; returns the number of bytes, or -1 with errno if it is none */
+/*
+ * Copy what is in memory. Returns the number of bytes, or -1 with errno if none
+ */
 static ssize_t read_now(int pidfd, uintptr_t addr, char *buf, size_t size)
 {
 	struct iovec local = { .iov_base = buf, .iov_len = size };
@@ -69,7 +72,7 @@ int main(int argc, char **argv)
 		fputs("this kernel has no PROCESS_VM_PIDFD and PROCESS_VM_NOWAIT\n", stderr);
 		return 1;
 	}
-	/* From here on it is this process, also if it exits and its number is used again */
+	/* The pidfd stays with this process, even if its PID is used again */
 	pidfd = syscall(SYS_pidfd_open, atoi(argv[1]), 0);
 	if (pidfd < 0) {
 		perror("pidfd_open");

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * procmap-query PID [ADDRESS] - what is mapped at an address, or all executable files of a process
+ * procmap-query PID [ADDRESS] - print what is mapped at an address, or all
+ * executable files of a process
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -20,7 +21,7 @@ struct answer {
 	unsigned char build_id[20];
 };
 
-/* Returns 0, or -1 with errno; ENOENT says that there is no such mapping */
+/* Returns 0, or -1 with errno; ENOENT means that there is no such mapping */
 static int ask(int fd, __u64 addr, __u64 flags, struct answer *answer)
 {
 	answer->query = (struct procmap_query) {
@@ -48,7 +49,9 @@ static void print(__u64 addr, const struct answer *answer)
 	       query->vma_name_size ? answer->name : "anonymous");
 }
 
-/* Only mappings with all of the properties are looked at, the others cost next to nothing */
+/*
+ * Ask only for mappings with all of these properties. Others cost very little
+ */
 static int print_executable_files(int fd)
 {
 	struct answer answer;

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * procmap: JSON. Addresses and offsets are strings, for many readers of JSON keep only 53 bits of a
- * number.
+ * procmap: print JSON. Addresses and offsets are strings, because many readers
+ * of JSON keep only 53 bits of a number.
  */
 #include <stdio.h>
 #include "cli.h"
 
 /*
- * Length of the UTF-8 sequence at @p, which ends with a NUL, or 0 if there is none: also for
- * encodings that are too long, surrogates and what is above U+10FFFF.
+ * Return the length of the UTF-8 sequence at @p, or 0 if there is none.
+ * Overlong encodings, surrogates and code points above U+10FFFF are none. The
+ * string ends with a NUL.
  */
 static int cli_utf8_length(const unsigned char *p)
 {

@@ -36,7 +36,9 @@ static int cli_list_all(const struct cli *cli, struct procmap *pm, struct procma
 
 	if (cli->build_id)
 		flags |= PROCMAP_BUILD_ID;
-	/* Without a first VMA there is no list: let the error come before any output. */
+	/*
+	 * Fetch the first VMA before any output, so that an error comes first.
+	 */
 	ret = procmap_next(pm, flags, vma);
 	if (ret < 0)
 		return cli_procmap_error(cli->pid);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * procmap: how things are printed.
+ * procmap: print values.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -53,7 +53,7 @@ struct procmap *cli_open(const struct cli *cli)
 	return pm;
 }
 
-/* Why the output failed first; errno has other news by the time it is reported. */
+/* Errno of the first failure of the output. Later calls may change errno. */
 static int cli_output_errno;
 
 bool cli_output_ok(void)
@@ -67,7 +67,7 @@ int cli_flush(int status)
 {
 	bool ok = cli_output_ok();
 
-	/* Some file systems tell only when the file is closed. */
+	/* Some file systems report an error only when the file is closed. */
 	if (fclose(stdout) && ok) {
 		cli_output_errno = errno;
 		ok = false;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * procmap: a profiler in small.
+ * procmap: a small profiler.
  *
- * Samples are resolved a few times a second, and not at the end: an address means what is mapped
- * there when it is seen.
+ * It resolves samples a few times a second, and not at the end: an address
+ * means what is mapped there when it is sampled.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -49,7 +49,10 @@ static int64_t record_now_ms(void)
 	return now.tv_sec * 1000LL + now.tv_nsec / 1000000;
 }
 
-/* What ends the samples early: the end of the process, where the kernel can tell, and Ctrl-C. */
+/*
+ * What ends sampling early: the end of the process, if the kernel tells, and
+ * Ctrl-C.
+ */
 struct record_stop {
 	struct pollfd fds[2];
 	sigset_t signals;
@@ -71,7 +74,10 @@ static void record_stop_close(struct record_stop *stop)
 {
 	struct timespec now = { 0 };
 
-	/* A signal that has done its work must not end the program before its output. */
+	/*
+	 * A signal that ended sampling must not end the program before its
+	 * output.
+	 */
 	while (sigtimedwait(&stop->signals, NULL, &now) > 0)
 		;
 	sigprocmask(SIG_UNBLOCK, &stop->signals, NULL);
@@ -79,7 +85,7 @@ static void record_stop_close(struct record_stop *stop)
 	close(stop->fds[1].fd);
 }
 
-/* Whether there is time for more samples, after some of it. */
+/* Wait for some time. Returns whether there is time for more samples. */
 static bool record_wait(struct record_stop *stop, int64_t end)
 {
 	int64_t left = end - record_now_ms();
@@ -90,13 +96,13 @@ static bool record_wait(struct record_stop *stop, int64_t end)
 }
 
 /**
- * struct record - what there is while the process is sampled
+ * struct record - state while the process is sampled
  * @cli: the command line
- * @events: what samples it
+ * @events: events that sample the process
  * @pm: its mappings
- * @stacks: what was found
- * @samples: those that are resolved next
- * @left_out: samples whose address space was gone
+ * @stacks: stacks found so far
+ * @samples: samples that are resolved next
+ * @left_out: number of samples whose address space was gone
  */
 struct record {
 	const struct cli *cli;
@@ -123,7 +129,7 @@ static void record_name(pid_t pid, char name[64])
 	fclose(file);
 }
 
-/* After an execve() go on with what the process is now. After its end there is no more to come. */
+/* After an execve() go on with the new address space. After an exit stop. */
 static int record_reopen(struct record *r)
 {
 	struct procmap *pm;

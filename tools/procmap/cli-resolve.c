@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * procmap: what is at these addresses?
+ * procmap: print what is at addresses.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -9,7 +9,7 @@
 #include <string.h>
 #include "cli.h"
 
-/* An address, and as which one it was given: they are resolved in another order. */
+/* An address, and its place in the input: they are resolved in sorted order. */
 struct cli_addr {
 	uint64_t addr;
 	size_t given;
@@ -21,7 +21,7 @@ struct cli_addrs {
 	size_t alloc;
 };
 
-/* @where says for a message where the word stands. */
+/* @where describes the place of the word for an error message. */
 static int cli_addrs_add(struct cli_addrs *list, const char *word, const char *where)
 {
 	struct cli_addr *addrs;
@@ -72,7 +72,7 @@ static int cli_addrs_stdin(struct cli_addrs *list)
 		errno = 0;
 		len = getline(&line, &alloc, stdin);
 		if (len < 0) {
-			/* At the end of the file errno is left alone. */
+			/* The end of the file does not set errno. */
 			if (errno)
 				status = cli_error("cannot read standard input: %s",
 						   strerror(errno));
@@ -117,7 +117,7 @@ static void cli_resolve_print_json(uint64_t addr, const struct procmap_vma *vma,
 	fputs(" }", stdout);
 }
 
-/* @order[i] tells where among the sorted addresses the i-th of the given ones is. */
+/* @order[i] is the index of the i-th given address among the sorted ones. */
 static int cli_resolve_print(const struct cli *cli, const struct procmap *pm,
 			     const struct cli_addrs *list, const struct procmap_batch *batch,
 			     const size_t *order)
@@ -184,7 +184,9 @@ int cli_resolve(const struct cli *cli)
 	struct procmap *pm;
 	int status;
 
-	/* First, so that reading the addresses does not delay the news that there is no process. */
+	/*
+	 * First: report a missing process before waiting for addresses to read.
+	 */
 	pm = cli_open(cli);
 	if (!pm)
 		return CLI_TROUBLE;

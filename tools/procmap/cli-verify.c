@@ -11,14 +11,17 @@
 
 #define CLI_EXCERPT_LINES 20
 
-/* How often an answer that differs is looked at again with new text, for one address and in all. */
+/*
+ * How often to repeat the comparison with new text: for one address, and in
+ * all.
+ */
 #define CLI_RETRIES 5
 #define CLI_RETRIES_ALL 2000
 
-/* Mismatches that are printed; all are counted. */
+/* How many mismatches to print. All are counted. */
 #define CLI_MISMATCHES_SHOWN 10
 
-/* Rounds of additional addresses until it is given up to find enough different ones. */
+/* After so many rounds give up looking for enough different addresses. */
 #define CLI_ROUNDS 64
 
 struct cli_file {
@@ -36,14 +39,14 @@ struct cli_file {
  * @nr_snapshot: number of them
  * @addrs: addresses to check, ascending, each once
  * @nr_addrs: number of them
- * @alloc_addrs: room for as many
+ * @alloc_addrs: room in @addrs
  * @files: file of each VMA that was hit
  * @nr_files: number of them
  * @last_start: start of the VMA that was hit last
  * @vmas: VMAs that were hit
  * @holes: addresses that are not mapped
  * @rereads: how often the text was read again because of a difference
- * @unexplained: how often an answer differed from that text, too
+ * @unexplained: how often an answer differed from the new text, too
  * @mismatches: answers that still differ after all retries
  */
 struct cli_verify {
@@ -73,7 +76,7 @@ static void cli_snapshot_free(struct cli_verify *v)
 	v->snapshot = NULL;
 }
 
-/* Return: CLI_OK or, with a message, CLI_TROUBLE. */
+/* Read the text. Return: CLI_OK; or CLI_TROUBLE, after printing a message. */
 static int cli_snapshot_read(struct cli_verify *v)
 {
 	size_t alloc = 0, want;
@@ -93,7 +96,7 @@ static int cli_snapshot_read(struct cli_verify *v)
 			alloc = want;
 		}
 		v->snapshot[v->nr_snapshot++] = vma;
-		/* The name has gone into the snapshot; only the place to go on from remains. */
+		/* The snapshot owns the name now. Keep only where to go on. */
 		vma = (struct procmap_vma){ .end = vma.end };
 	}
 	if (!ret)
@@ -103,7 +106,10 @@ static int cli_snapshot_read(struct cli_verify *v)
 	return ret;
 }
 
-/* The VMA of the snapshot that covers @addr or else, with @or_next, the next one, or NULL. */
+/*
+ * Find the VMA of the snapshot that covers @addr; without one, the next VMA if
+ * @or_next is set; else NULL.
+ */
 static const struct procmap_vma *cli_snapshot_find(const struct cli_verify *v, uint64_t addr,
 						   bool or_next)
 {
@@ -122,8 +128,8 @@ static const struct procmap_vma *cli_snapshot_find(const struct cli_verify *v, u
 }
 
 /*
- * Whether two names are the same in the text, which shows a newline in a path and "\012" in a path
- * alike.
+ * Are two names the same in the text? The text shows a newline in a path and a
+ * real "\012" in a path alike.
  */
 static bool cli_same_name(const char *a, const char *b)
 {
@@ -179,10 +185,11 @@ static void cli_mismatch(struct cli_verify *v, uint64_t addr, bool or_next,
 }
 
 /*
- * Ask for one address and compare. The process runs on, so an answer that differs is compared with
- * text that is read after it. One that differs from both may still be right, if the VMA changed
- * twice: this is counted, and the question asked again. A difference that persists is a mismatch.
- * *@mapped tells whether there was a VMA; it is then in @vma.
+ * Ask for one address and compare. The process goes on running, so compare an
+ * answer that differs with text that is read after it. If it differs from both,
+ * it may still be right: the VMA may have changed twice. Count this and ask
+ * again. A difference that persists is a mismatch. *@mapped tells whether there
+ * was a VMA; if so, @vma has it.
  */
 static int cli_verify_addr(struct cli_verify *v, uint64_t addr, bool or_next,
 			   struct procmap_vma *vma, bool *mapped)
@@ -228,7 +235,7 @@ static int cli_addrs_put(struct cli_verify *v, uint64_t addr)
 	return CLI_OK;
 }
 
-/* Both ends and the middle of VMA @i of the snapshot, and what is just outside of it. */
+/* Add both ends and the middle of VMA @i, and the addresses next to it. */
 static int cli_addrs_vma(struct cli_verify *v, size_t i)
 {
 	const struct procmap_vma *vma = &v->snapshot[i];
@@ -240,7 +247,10 @@ static int cli_addrs_vma(struct cli_verify *v, size_t i)
 	return vma->start ? cli_addrs_put(v, vma->start - 1) : CLI_OK;
 }
 
-/* Scatter numbers, the same way each time: a run can be repeated. */
+/*
+ * A pseudo-random number that depends only on @x, so that a run can be
+ * repeated.
+ */
 static uint64_t cli_scatter(uint64_t x)
 {
 	x *= 0x9e3779b97f4a7c15;
@@ -267,7 +277,9 @@ static void cli_addrs_unique(struct cli_verify *v)
 	v->nr_addrs = to;
 }
 
-/* Some for every VMA and, until there are enough, as many more for each. */
+/*
+ * Choose some addresses of every VMA. Until there are enough, add more of each.
+ */
 static int cli_addrs_choose(struct cli_verify *v)
 {
 	const struct procmap_vma *vma;
@@ -297,14 +309,14 @@ static int cli_count_vma(struct cli_verify *v, const struct procmap_vma *vma)
 {
 	struct cli_file *files;
 
-	/* The addresses ascend, so a VMA's are all in a row. */
+	/* The addresses ascend, so those of one VMA follow each other. */
 	if (v->vmas && v->last_start == vma->start)
 		return CLI_OK;
 	v->vmas++;
 	v->last_start = vma->start;
 	if (!(vma->flags & PROCMAP_FILE))
 		return CLI_OK;
-	/* A power of two is where it is full. */
+	/* The array is full when the number of files is a power of two. */
 	if (!(v->nr_files & (v->nr_files - 1))) {
 		files = reallocarray(v->files, v->nr_files ? v->nr_files * 2 : 1, sizeof(*files));
 		if (!files)
@@ -339,7 +351,7 @@ static size_t cli_count_files(struct cli_verify *v)
 	return different;
 }
 
-/* A line of the excerpt, with the build ID, which the text cannot confirm. */
+/* Print a line of the excerpt. The text cannot confirm its build ID. */
 static int cli_excerpt(struct cli_verify *v, uint64_t addr, struct procmap_vma *vma)
 {
 	const unsigned int flags = PROCMAP_NAME | PROCMAP_BUILD_ID;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What the files of the command-line client share.
+ * Declarations that the files of the command-line client share.
  */
 #ifndef PROCMAP_CLI_H
 #define PROCMAP_CLI_H
@@ -19,18 +19,18 @@ enum {
 };
 
 /**
- * struct cli - what the command line asks for
+ * struct cli - the parsed command line
  * @pid: the process
- * @backend: where the answers shall come from
+ * @backend: where the answers should come from
  * @filters: PROCMAP_* filters for the list
  * @json: print JSON
  * @build_id: print build IDs in the list
  * @verify: compare queries with the text
- * @count: addresses to verify at least
+ * @count: how many addresses to verify at least
  * @record: sample the process
- * @seconds: for so long
+ * @seconds: how long to sample
  * @frequency: samples for each second that a thread runs
- * @addrs: addresses as words
+ * @addrs: addresses as strings
  * @nr_addrs: number of them
  */
 struct cli {
@@ -49,7 +49,7 @@ struct cli {
 };
 
 /**
- * cli_error() - say on one line what went wrong
+ * cli_error() - print one line that says what went wrong
  * @format: as for printf(), without newline
  *
  * Return: CLI_TROUBLE.
@@ -59,7 +59,7 @@ int cli_error(const char *format, ...)
 			      1, 2)));
 
 /**
- * cli_procmap_error() - say what errno means after a look-up in a process
+ * cli_procmap_error() - print what errno means after a look-up in a process
  * @pid: the process
  *
  * Return: CLI_TROUBLE.
@@ -67,7 +67,7 @@ int cli_error(const char *format, ...)
 int cli_procmap_error(pid_t pid);
 
 /**
- * cli_open() - open the mappings of the process, or say why not
+ * cli_open() - open the mappings of the process, or print why this failed
  * @cli: the command line
  *
  * Return: the handle or NULL.
@@ -77,7 +77,7 @@ struct procmap *cli_open(const struct cli *cli);
 /**
  * cli_parse_number() - parse a number that is all of a word
  * @word: the word
- * @base: 10 or 16; 16 allows for "0x" in front
+ * @base: 10 or 16; with 16 the word may begin with "0x"
  * @value: filled
  *
  * Return: whether it is a number that fits.
@@ -117,15 +117,16 @@ int cli_verify(const struct cli *cli);
 int cli_record(const struct cli *cli);
 
 /**
- * cli_output_ok() - whether it makes sense to print more
+ * cli_output_ok() - check whether it makes sense to print more
  *
- * Return: whether all output got through so far. To be asked after every few lines, while errno
- * still says what went wrong.
+ * Call this after every few lines, while errno still says what went wrong.
+ *
+ * Return: true if all output so far has been written.
  */
 bool cli_output_ok(void);
 
 /**
- * cli_flush() - see to it that all output got through, or say that it did not
+ * cli_flush() - write all output, or print that this failed
  * @status: exit status so far
  *
  * Return: exit status.
@@ -140,7 +141,7 @@ void cli_print_name(const char *name);
 
 /**
  * cli_print_json_string() - print a string with its quotes as JSON
- * @string: the string; bytes that are no UTF-8 become U+DC80 to U+DCFF
+ * @string: the string; bytes that are not UTF-8 become U+DC80 to U+DCFF
  */
 void cli_print_json_string(const char *string);
 
@@ -154,7 +155,7 @@ void cli_print_json_vma(const struct procmap_vma *vma);
  * cli_print_json_begin() - print the first lines of the JSON document
  * @cli: the command line
  * @pm: the handle
- * @array: name of the array that is opened
+ * @array: name of the array that the document begins with
  */
 void cli_print_json_begin(const struct cli *cli, const struct procmap *pm, const char *array);
 
@@ -164,16 +165,16 @@ void cli_print_json_begin(const struct cli *cli, const struct procmap *pm, const
 void cli_print_json_end(void);
 
 /**
- * cli_build_id() - a build ID as a word
+ * cli_build_id() - format a build ID
  * @vma: the VMA
  * @hex: filled
  *
- * Return: @hex with the digits, or "-" for none or "?" for not known.
+ * Return: @hex with the digits; "-" if there is none; "?" if it is not known.
  */
 const char *cli_build_id(const struct procmap_vma *vma, char hex[2 * PROCMAP_BUILD_ID_MAX + 1]);
 
 /**
- * cli_perms() - permissions as the text shows them
+ * cli_perms() - format permissions as the text shows them
  * @vma: the VMA
  * @perms: filled
  *

@@ -10,10 +10,10 @@
 #include "procmap-abi.h"
 #include "libprocmap.h"
 
-/* Enough for nearly all names, so that nearly all VMAs need one query. */
+/* Room for nearly all names, so that nearly all VMAs need only one query. */
 #define PROCMAP_NAME_FIRST 256
 
-/* How often the text is looked at for the name of a VMA that keeps changing. */
+/* How often to read the text for the name of a VMA that keeps changing. */
 #define PROCMAP_NAME_TRIES 5
 
 static_assert(PROCMAP_READ == PROCMAP_QUERY_VMA_READABLE, "PROCMAP_READ");
@@ -34,12 +34,14 @@ static void procmap_query_copy(const struct procmap_query *query, struct procmap
 	vma->dev_minor = query->dev_minor;
 	vma->flags = query->vma_flags & PROCMAP_FILTERS;
 	vma->known = PROCMAP_KNOWN_PAGE_SIZE;
-	/* No file system has device 0:0, so this is what tells a VMA with a file. */
+	/*
+	 * No file system has device 0:0, so this tells whether there is a file.
+	 */
 	if (query->inode || query->dev_major || query->dev_minor)
 		vma->flags |= PROCMAP_FILE;
 }
 
-/* One ioctl with the buffers that @vma has. */
+/* Call the ioctl once, with the buffers of @vma. */
 static int procmap_query_once(struct procmap *pm, uint64_t addr, unsigned int flags,
 			      struct procmap_vma *vma)
 {
@@ -82,8 +84,9 @@ static int procmap_query_once(struct procmap *pm, uint64_t addr, unsigned int fl
 }
 
 /*
- * Kernels differ in how long a name a query can return, however large the buffer is. Take the name
- * from the text then, if that shows the same VMA.
+ * Whatever the size of the buffer, kernels limit the length of a name that a
+ * query returns, and they differ in that limit. Take a longer name from the
+ * text, if the text shows the same VMA.
  */
 static int procmap_query_long_name(struct procmap *pm, uint64_t addr, unsigned int flags,
 				   struct procmap_vma *vma)

@@ -2,9 +2,10 @@
 /*
  * libprocmap: answers from the text of /proc/PID/maps.
  *
- * A reader goes through the lines once, from low to high addresses, and keeps only one of them.
- * The text is no snapshot: the kernel lets the process go on between two reads. A line may then
- * overlap the one before, but its end is always above that one's.
+ * A reader goes through the lines once, from low to high addresses, and keeps
+ * only one of them. The text is no snapshot: the process goes on running
+ * between two reads. So a line may overlap the one before, but it always ends
+ * above the end of that one.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -15,10 +16,10 @@
 
 #define PROCMAP_TEXT_BUF (32U * 1024)
 
-/* A newline in a path, as the text shows it; no other character is escaped. */
+/* How the text shows a newline in a path. It escapes no other character. */
 static const char procmap_text_newline[] = { '\\', '0', '1', '2' };
 
-/* A line that is being parsed; once @bad it stays so. */
+/* A line that is being parsed. @bad is never cleared. */
 struct procmap_cursor {
 	const char *p;
 	const char *end;
@@ -98,11 +99,16 @@ static int procmap_text_parse(struct procmap_text *text, const char *begin, cons
 		errno = EPROTO;
 		return -1;
 	}
-	/* No file system has device 0:0, so this is what tells a VMA with a file. */
+	/*
+	 * No file system has device 0:0, so this tells whether there is a file.
+	 */
 	if (vma->inode || vma->dev_major || vma->dev_minor)
 		vma->flags |= PROCMAP_FILE;
 
-	/* Padding; no name begins with a space, but one may end with it. */
+	/*
+	 * Skip padding. No name begins with a space, but a name may end with
+	 * one.
+	 */
 	while (cur.p < end && *cur.p == ' ')
 		cur.p++;
 	text->name = cur.p;
@@ -110,7 +116,9 @@ static int procmap_text_parse(struct procmap_text *text, const char *begin, cons
 	return 0;
 }
 
-/* The page that the kernel shares with all processes is in the text, but is none of their VMAs. */
+/*
+ * The text shows a page that all processes share. It is no VMA of the process.
+ */
 static bool procmap_text_is_gate(const struct procmap_text *text)
 {
 	static const char gate[] = "[vsyscall]";
@@ -118,7 +126,10 @@ static bool procmap_text_is_gate(const struct procmap_text *text)
 	return text->name_len == sizeof(gate) - 1 && !memcmp(text->name, gate, text->name_len);
 }
 
-/* Make room behind the tail: leave behind the lines that are done, or enlarge the buffer. */
+/*
+ * Make room behind the tail: drop the lines that are done, or enlarge the
+ * buffer.
+ */
 static int procmap_text_make_room(struct procmap_text *text)
 {
 	size_t want;
@@ -140,7 +151,7 @@ static int procmap_text_make_room(struct procmap_text *text)
 	return 0;
 }
 
-/* Read until there is a whole line. Return: 1, 0 at the end, -1 and errno. */
+/* Read until there is a whole line. Return: 1; 0 at the end; -1 with errno. */
 static int procmap_text_fill(struct procmap_text *text, int fd, char **newline)
 {
 	size_t seen = text->head;
@@ -155,7 +166,9 @@ static int procmap_text_fill(struct procmap_text *text, int fd, char **newline)
 		seen = text->tail - text->head;
 		if (procmap_text_make_room(text))
 			return -1;
-		/* Not read(): the position may be in use by whoever shares the descriptor. */
+		/*
+		 * Not read(): others may share the descriptor and its position.
+		 */
 		got = pread(fd, text->buf + text->tail, text->alloc - text->tail, text->pos);
 		if (got < 0)
 			return -1;
@@ -172,8 +185,9 @@ static int procmap_text_fill(struct procmap_text *text, int fd, char **newline)
 }
 
 /*
- * At the end of the text: is it the end of the mappings, or did the process exit? Then the kernel
- * just stops. A process that exists has a first line.
+ * The text has ended. Is this the end of the mappings, or did the process exit?
+ * After an exit the text just ends. While the process exists, the text has a
+ * first line.
  */
 static int procmap_text_end(struct procmap_text *text, int fd)
 {
@@ -193,7 +207,7 @@ static int procmap_text_end(struct procmap_text *text, int fd)
 	return 0;
 }
 
-/* Go to the next line. Return: 1, 0 at the end, -1 and errno. */
+/* Go to the next line. Return: 1; 0 at the end; -1 with errno. */
 static int procmap_text_advance(struct procmap_text *text, int fd)
 {
 	char *newline;
@@ -219,7 +233,7 @@ static int procmap_text_advance(struct procmap_text *text, int fd)
 	return 1;
 }
 
-/* Copy the name and undo the escaping, which the text does for paths only. */
+/* Copy the name. Undo the escaping, which the text does only for paths. */
 static int procmap_text_copy_name(const struct procmap_text *text, struct procmap_vma *vma)
 {
 	const char *from = text->name, *end = from + text->name_len;

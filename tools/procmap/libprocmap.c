@@ -16,7 +16,10 @@ static bool procmap_flags_valid(unsigned int flags)
 	return !(flags & ~(PROCMAP_FILTERS | PROCMAP_OR_NEXT | PROCMAP_NAME | PROCMAP_BUILD_ID));
 }
 
-/* Let the kernel say by a query whether it has queries: its version tells nothing. */
+/*
+ * Find out by a query whether the kernel has queries. Its version does not
+ * tell.
+ */
 static int procmap_probe(struct procmap *pm, enum procmap_backend backend)
 {
 	struct procmap_vma vma = { 0 };
@@ -29,7 +32,10 @@ static int procmap_probe(struct procmap *pm, enum procmap_backend backend)
 
 	if (procmap_query_find(pm, 0, PROCMAP_OR_NEXT, &vma) && errno == ENOTTY)
 		return backend == PROCMAP_BACKEND_QUERY ? -1 : 0;
-	/* Any other failure is an answer, which the first look-up will get too. */
+	/*
+	 * After any other error there are queries. The first look-up reports
+	 * it.
+	 */
 	pm->backend = PROCMAP_BACKEND_QUERY;
 	return 0;
 }
@@ -143,7 +149,7 @@ int procmap_next(struct procmap *pm, unsigned int flags, struct procmap_vma *vma
 	return errno == ENOENT ? 0 : -1;
 }
 
-/* Append a copy of a VMA, with a name buffer that is no larger than it must be. */
+/* Append a copy of a VMA, with a name buffer of just the necessary size. */
 static int procmap_batch_add(struct procmap_batch *batch, size_t *alloc,
 			     const struct procmap_vma *vma)
 {
@@ -173,7 +179,10 @@ static int procmap_batch_add(struct procmap_batch *batch, size_t *alloc,
 	return 0;
 }
 
-/* Whether the VMA found last is also the answer for @addr, which is not below the last address. */
+/*
+ * Is the VMA that was found last also the answer for @addr? @addr is not below
+ * the address before it.
+ */
 static bool procmap_batch_hit(const struct procmap_batch *batch, uint64_t addr, unsigned int flags)
 {
 	const struct procmap_vma *last;
@@ -268,7 +277,7 @@ int procmap_vma_reserve_name(struct procmap_vma *vma, size_t size)
 
 	if (size <= vma->name_alloc)
 		return 0;
-	/* What is in there is the last answer, which nobody wants to keep. */
+	/* Do not copy the old contents: they belong to the last answer. */
 	buf = malloc(size);
 	if (!buf)
 		return -1;

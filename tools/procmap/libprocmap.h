@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the files of libprocmap share.
+ * Declarations that the files of libprocmap share.
  */
 #ifndef LIBPROCMAP_H
 #define LIBPROCMAP_H
@@ -13,19 +13,22 @@
 #define PROCMAP_FILTERS \
 	(PROCMAP_READ | PROCMAP_WRITE | PROCMAP_EXEC | PROCMAP_SHARED | PROCMAP_FILE)
 
-/* Beyond this a name is given up; it is far above what the text of any kernel can hold. */
+/*
+ * Do not fetch longer names. This is far above what the text of any kernel can
+ * hold.
+ */
 #define PROCMAP_NAME_LIMIT (1024U * 1024)
 
 /**
- * struct procmap_text - where the reader of the text is
- * @buf: what was read and not yet left behind
+ * struct procmap_text - state of the reader of the text
+ * @buf: bytes that were read and not yet dropped
  * @alloc: size of @buf
  * @head: offset in @buf of the first byte after the current line
  * @tail: offset in @buf of the first byte not read
  * @pos: position in the file that belongs to @tail
- * @line: the current line, if @have_line; its name is not used
- * @name: the name as it stands in the line, inside @buf
- * @name_len: bytes of it
+ * @line: the current line, if @have_line; its @name is not used
+ * @name: the name as it is in the line, inside @buf
+ * @name_len: length of the name in bytes
  * @prev_end: end of the line before the current one
  * @have_line: there is a current line
  * @any: at least one line was read since the last rewind
@@ -49,9 +52,10 @@ struct procmap_text {
 /**
  * struct procmap - a handle
  * @fd: descriptor of /proc/PID/maps
- * @own_fd: it is closed with the handle
+ * @own_fd: close the descriptor with the handle
  * @backend: PROCMAP_BACKEND_QUERY or PROCMAP_BACKEND_TEXT
- * @text: reader of the text; with queries, for names that do not fit into one
+ * @text: reader of the text; with queries, only for names that are too long for
+ *	a query
  */
 struct procmap {
 	int fd;
@@ -67,7 +71,8 @@ struct procmap {
  * @flags: PROCMAP_* flags of a look-up
  * @vma: filled
  *
- * Return: 0, or -1 with errno as for procmap_find(), or ENOTTY if the kernel has no queries.
+ * Return: 0, or -1 with errno as for procmap_find(), or ENOTTY if the kernel
+ * has no queries.
  */
 int procmap_query_find(struct procmap *pm, uint64_t addr, unsigned int flags,
 		       struct procmap_vma *vma);
@@ -79,8 +84,9 @@ int procmap_query_find(struct procmap *pm, uint64_t addr, unsigned int flags,
  * @flags: PROCMAP_* flags of a look-up
  * @vma: filled
  *
- * Goes on from where the reader is, and so may answer from text that was read by an earlier call;
- * starts again only where @addr lies before that. See procmap_text_rewind().
+ * Goes on from the current position of the reader, so the answer may come from
+ * text that an earlier call has read. Starts again only if @addr lies before
+ * that position. See procmap_text_rewind().
  *
  * Return: 0, or -1 with errno as for procmap_find().
  */
@@ -88,20 +94,20 @@ int procmap_text_find(struct procmap *pm, uint64_t addr, unsigned int flags,
 		      struct procmap_vma *vma);
 
 /**
- * procmap_text_rewind() - let the next look-up read the text afresh
+ * procmap_text_rewind() - make the next look-up read the text again
  * @text: the reader
  */
 void procmap_text_rewind(struct procmap_text *text);
 
 /**
- * procmap_vma_clear() - forget the answer in a VMA, but keep the buffer for the name
+ * procmap_vma_clear() - forget the answer in a VMA, but keep its name buffer
  * @vma: the VMA
  */
 void procmap_vma_clear(struct procmap_vma *vma);
 
 /**
- * procmap_vma_reserve_name() - have room for a name
- * @vma: the VMA; its buffer is enlarged where needed
+ * procmap_vma_reserve_name() - make room for a name
+ * @vma: the VMA; its buffer is enlarged if necessary
  * @size: bytes, with the terminating NUL
  *
  * Return: 0, or -1 with errno ENOMEM.

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The ABI of PROCMAP_QUERY, for building against <linux/fs.h> of a kernel that does not have it.
+ * The ABI of PROCMAP_QUERY, for a build with a <linux/fs.h> that does not have
+ * it.
  */
 #ifndef PROCMAP_ABI_H
 #define PROCMAP_ABI_H
@@ -21,7 +22,7 @@
 #define PROCMAP_QUERY_VMA_WRITABLE		0x02
 #define PROCMAP_QUERY_VMA_EXECUTABLE		0x04
 #define PROCMAP_QUERY_VMA_SHARED		0x08
-/* Query flags only. */
+/* Only for query_flags. */
 #define PROCMAP_QUERY_COVERING_OR_NEXT_VMA	0x10
 #define PROCMAP_QUERY_FILE_BACKED_VMA		0x20
 
@@ -37,8 +38,8 @@ struct procmap_query {
 	__u64 inode;		/* out: 0 without a file */
 	__u32 dev_major;	/* out */
 	__u32 dev_minor;	/* out */
-	__u32 vma_name_size;	/* in: buffer; out: written with the NUL, 0 without a name */
-	__u32 build_id_size;	/* in: buffer; out: written, 0 without a build ID */
+	__u32 vma_name_size;	/* in: of buffer; out: with the NUL, 0: none */
+	__u32 build_id_size;	/* in: of buffer; out: written, 0: none */
 	__u64 vma_name_addr;	/* in */
 	__u64 build_id_addr;	/* in */
 };

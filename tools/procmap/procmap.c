@@ -56,7 +56,7 @@ enum {
 	CLI_OPT_COUNT,
 };
 
-/* The ':' in front has getopt() tell a missing value from an unknown option. */
+/* A leading ':' makes getopt() tell a missing value from an unknown option. */
 static const char cli_short_options[] = ":rwxsfbF:qtjhV";
 
 static const struct option cli_options[] = {
@@ -85,7 +85,9 @@ bool cli_parse_number(const char *word, int base, uint64_t *value)
 
 	if (base == 16 && digits[0] == '0' && (digits[1] == 'x' || digits[1] == 'X'))
 		digits += 2;
-	/* strtoull() would take spaces, a sign, and another "0x". */
+	/*
+	 * Without this, strtoull() would accept spaces, a sign, a second "0x".
+	 */
 	if (!isxdigit((unsigned char)digits[0]) || tolower((unsigned char)digits[1]) == 'x')
 		return false;
 	errno = 0;
@@ -162,7 +164,7 @@ static int cli_set_option(struct cli *cli, int option)
 	}
 }
 
-/* getopt() tells the kinds apart only by what it leaves in optopt. */
+/* Only optopt tells which kind of error getopt() has found. */
 static int cli_bad_option(int error, const char *word)
 {
 	if (error == ':')
@@ -193,7 +195,7 @@ static int cli_check(const struct cli *cli)
 	return CLI_OK;
 }
 
-/* What follows the PID. */
+/* Parse what follows the PID. */
 static int cli_set_seconds(struct cli *cli, int nr, char **words)
 {
 	uint64_t seconds;

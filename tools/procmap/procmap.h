@@ -2,21 +2,23 @@
 /*
  * libprocmap - look up the memory mappings of a process
  *
- * Uses the PROCMAP_QUERY ioctl of /proc/PID/maps and, on a kernel without it, the text of the
- * same file, with the same answers. Small enough to be copied into a program: all that it needs
- * besides the files under this licence is libc.
+ * Uses the PROCMAP_QUERY ioctl of /proc/PID/maps. On a kernel without it, uses
+ * the text of the same file, with the same answers. The library is small enough
+ * to be copied into a program: besides the files under this licence it needs
+ * only libc.
  *
- * There is no global state. Different handles may be used by different threads at the same time,
- * one handle only by one thread at a time.
+ * There is no global state. Different threads may use different handles at the
+ * same time, but only one thread at a time may use the same handle.
  *
- * Functions that return int return -1 and set errno when they fail. These errors are common to
- * all that read the mappings:
+ * Functions that return int return -1 and set errno when they fail. These
+ * errors are common to all functions that read the mappings:
  *
- *	ESRCH	the address space is gone: the process has exited or called execve() since the
- *		handle was opened, or it is a kernel thread and never had one
+ *	ESRCH	the address space is gone: the process has exited or called
+ *		execve() since the handle was opened; or there never was one,
+ *		since it is a kernel thread
  *	ENOMEM	no memory, here or in the kernel
- *	EPROTO	what the kernel answered makes no sense
- *	others	of ioctl(2) and pread(2)
+ *	EPROTO	the answer of the kernel makes no sense
+ *	others	errors of ioctl(2) and pread(2)
  */
 #ifndef PROCMAP_H
 #define PROCMAP_H
@@ -47,23 +49,29 @@ enum procmap_backend {
 };
 
 /*
- * Flags of a look-up. The first four and PROCMAP_FILE ask for VMAs that have at least these
- * properties, and are what procmap_vma.flags consists of. They have the kernel's values.
+ * Flags of a look-up. The first four and PROCMAP_FILE ask for VMAs that have at
+ * least these properties. procmap_vma.flags consists of the same bits. All have
+ * the kernel's values.
  */
 #define PROCMAP_READ		0x001
 #define PROCMAP_WRITE		0x002
 #define PROCMAP_EXEC		0x004
 #define PROCMAP_SHARED		0x008
-/* The VMA that covers the address or, if there is none, the next one above it. */
+/*
+ * Find the VMA that matches and covers the address, else the next that matches.
+ */
 #define PROCMAP_OR_NEXT		0x010
-/* Backed by a file; that includes shared memory, which has a file inside the kernel. */
+/*
+ * Backed by a file. That includes shared memory: it has a file inside the
+ * kernel.
+ */
 #define PROCMAP_FILE		0x020
-/* Fetch the name; it costs as much again as the rest. */
+/* Fetch the name. This costs as much as all the rest. */
 #define PROCMAP_NAME		0x100
-/* Fetch the build ID; the kernel may have to read the file for it. */
+/* Fetch the build ID. The kernel may have to read the file for this. */
 #define PROCMAP_BUILD_ID	0x200
 
-/* What of a struct procmap_vma is known, see there. */
+/* Bits of procmap_vma.known: see there. */
 #define PROCMAP_KNOWN_NAME	0x1
 #define PROCMAP_KNOWN_PAGE_SIZE	0x2
 #define PROCMAP_KNOWN_BUILD_ID	0x4
@@ -75,24 +83,29 @@ enum procmap_backend {
  * @offset: offset of @start in the file, 0 without a file
  * @inode: inode number, 0 without a file
  * @page_size: size of the pages in bytes, 0 if not known
- * @dev_major: device of the file system as stat(2) would split it, 0 without a file
+ * @dev_major: device of the file system as stat(2) would split it, 0 without a
+ *	file
  * @dev_minor: likewise
  * @flags: PROCMAP_READ, _WRITE, _EXEC, _SHARED and _FILE, as they apply
  * @known: PROCMAP_KNOWN_* bits
  * @build_id_size: bytes in @build_id, 0 if there is none or it is not known
  * @build_id: the build ID of the file
- * @name: path (with " (deleted)" behind it if the file is), "[heap]", "[anon:...]" and the like;
- *	NULL if it has none or was not asked for. Valid until the struct is used again or freed.
+ * @name: path (followed by " (deleted)" if the file is deleted), "[heap]",
+ *	"[anon:...]" and the like; NULL if the VMA has none or the caller did
+ *	not ask for it. Valid until the struct is used again or freed.
  * @name_buf: private
  * @name_alloc: private
  *
- * Zero the struct before its first use, use it as often as you like and free what it holds with
- * procmap_vma_free(). A copy has the same buffer for the name: go on with one of the two only.
+ * Zero the struct before its first use. Use it as often as you like, and free
+ * what it holds with procmap_vma_free(). A copy of the struct has the same name
+ * buffer: go on with only one of the two.
  *
- * @known has PROCMAP_KNOWN_NAME and PROCMAP_KNOWN_BUILD_ID if these were asked for and the backend
- * could tell: then a missing one means that the VMA has none. The text tells neither page size nor
- * build ID. It shows a newline in a path as "\012" and a path that really contains these four
- * characters likewise: @name then has the newline, but PROCMAP_KNOWN_NAME is not set.
+ * @known has PROCMAP_KNOWN_NAME and PROCMAP_KNOWN_BUILD_ID if the caller asked
+ * for these and the backend could tell. Then a missing name or build ID means
+ * that the VMA has none. The text tells neither page size nor build ID. It
+ * shows a newline in a path as "\012", and also a path that really contains
+ * these four characters. In both cases @name has the newline, and
+ * PROCMAP_KNOWN_NAME is not set.
  */
 struct procmap_vma {
 	uint64_t start;
@@ -111,7 +124,7 @@ struct procmap_vma {
 	size_t name_alloc;
 };
 
-/* In procmap_batch.index: no VMA for this address. */
+/* Value in procmap_batch.index: there is no VMA for this address. */
 #define PROCMAP_UNMAPPED ((size_t)-1)
 
 /**
@@ -132,27 +145,29 @@ struct procmap;
 /**
  * procmap_open() - open the mappings of a process
  * @pid: process or thread ID
- * @backend: where the answers shall come from
+ * @backend: where the answers should come from
  *
- * The handle stays with the address space that the process has now: after an execve() or the end
- * of the process, look-ups fail with ESRCH.
+ * The handle stays with the current address space of the process. After an
+ * execve() or the end of the process, look-ups fail with ESRCH.
  *
- * Return: a handle, to be closed with procmap_close(), or NULL with errno ENOENT or ESRCH (no such
- * process), EACCES (no permission to trace it), ENOTTY (@backend is PROCMAP_BACKEND_QUERY and the
- * kernel has no queries), EINVAL (@pid or @backend is no such thing), ENOMEM or another of open(2).
+ * Return: a handle, to be closed with procmap_close(), or NULL with errno
+ * ENOENT or ESRCH (no such process), EACCES (no permission to trace it), ENOTTY
+ * (@backend is PROCMAP_BACKEND_QUERY and the kernel has no queries), EINVAL
+ * (@pid or @backend is invalid), ENOMEM or another error of open(2).
  */
 struct procmap *procmap_open(pid_t pid, enum procmap_backend backend);
 
 /**
  * procmap_open_fd() - use a descriptor of /proc/PID/maps that is open already
  * @fd: the descriptor, perhaps received from another process
- * @backend: where the answers shall come from
+ * @backend: where the answers should come from
  *
- * The descriptor remains the caller's. It must stay open as long as the handle, which does not
- * close it. Its file position is neither used nor changed.
+ * The caller keeps the descriptor. It must stay open as long as the handle, and
+ * procmap_close() does not close it. The library neither uses nor changes its
+ * file position.
  *
- * Return: a handle, to be closed with procmap_close(), or NULL with errno EBADF, ENOTTY, EINVAL or
- * ENOMEM as for procmap_open().
+ * Return: a handle, to be closed with procmap_close(), or NULL with errno
+ * EBADF, ENOTTY, EINVAL or ENOMEM as for procmap_open().
  */
 struct procmap *procmap_open_fd(int fd, enum procmap_backend backend);
 
@@ -160,12 +175,12 @@ struct procmap *procmap_open_fd(int fd, enum procmap_backend backend);
  * procmap_close() - close a handle and free what belongs to it
  * @pm: the handle, or NULL
  *
- * VMAs and batches that it filled stay valid. errno is left alone.
+ * VMAs and batches that it filled stay valid. Does not change errno.
  */
 void procmap_close(struct procmap *pm);
 
 /**
- * procmap_get_backend() - where the answers of a handle come from
+ * procmap_get_backend() - say where the answers of a handle come from
  * @pm: the handle
  *
  * Return: PROCMAP_BACKEND_QUERY or PROCMAP_BACKEND_TEXT.
@@ -173,10 +188,11 @@ void procmap_close(struct procmap *pm);
 enum procmap_backend procmap_get_backend(const struct procmap *pm);
 
 /**
- * procmap_get_fd() - the descriptor of a handle
+ * procmap_get_fd() - get the descriptor of a handle
  * @pm: the handle
  *
- * Return: the descriptor; it remains the handle's (or that of the caller of procmap_open_fd()).
+ * Return: the descriptor. It still belongs to the handle, or to the caller of
+ * procmap_open_fd().
  */
 int procmap_get_fd(const struct procmap *pm);
 
@@ -187,11 +203,13 @@ int procmap_get_fd(const struct procmap *pm);
  * @flags: PROCMAP_* flags of a look-up
  * @vma: filled; zeroed before its first use, freed with procmap_vma_free()
  *
- * The answer is what holds now. One query; with the text, reading it up to @addr.
+ * The answer is the current state. It costs one query. With the text it costs
+ * reading it up to @addr.
  *
- * Return: 0, or -1 with errno ENOENT (no VMA matches), EINVAL (unknown flag), ENAMETOOLONG (a name
- * of more than a mebibyte) or one of those at the top of this file. @vma is undefined then, but
- * can be used again and freed.
+ * Return: 0, or -1 with errno ENOENT (no VMA matches), EINVAL (unknown flag),
+ * ENAMETOOLONG (a name of more than a mebibyte) or an error that is listed at
+ * the top of this file. After an error, @vma is undefined, but can be used
+ * again and freed.
  */
 int procmap_find(struct procmap *pm, uint64_t addr, unsigned int flags, struct procmap_vma *vma);
 
@@ -199,13 +217,16 @@ int procmap_find(struct procmap *pm, uint64_t addr, unsigned int flags, struct p
  * procmap_next() - go through the VMAs
  * @pm: the handle
  * @flags: PROCMAP_* flags of a look-up; PROCMAP_OR_NEXT is implied
- * @vma: zeroed: the first matching VMA is fetched; else the first above this one, which it replaces
+ * @vma: in: zeroed, or the VMA of the last call; out: the first VMA that
+ *	matches, or the first above the last one
  *
- * A VMA that exists and matches all the time is never missed; of those that change meanwhile, each
- * answer is one that was true at some time. With the text, it is read once for the whole walk,
- * unless the handle is used for something else in between.
+ * A walk never misses a VMA that exists and matches all the time. For a VMA
+ * that changes meanwhile, each answer was true at some time. The text backend
+ * reads the text once for the whole walk, unless the handle is used for
+ * something else in between.
  *
- * Return: 1, 0 at the end, or -1 with errno as for procmap_find(), except for ENOENT.
+ * Return: 1, 0 at the end, or -1 with errno as for procmap_find(), except for
+ * ENOENT.
  */
 int procmap_next(struct procmap *pm, unsigned int flags, struct procmap_vma *vma);
 
@@ -217,28 +238,29 @@ int procmap_next(struct procmap *pm, unsigned int flags, struct procmap_vma *vma
  * @flags: PROCMAP_* flags of a look-up
  * @batch: filled, to be freed with procmap_batch_free() on success
  *
- * Addresses in the same VMA share one query; the text is read at most once for all.
+ * Addresses in the same VMA share one query. The text backend reads the text at
+ * most once for all of them.
  *
- * Return: 0, or -1 with errno EINVAL (@addrs is not ascending) or as for procmap_find(), except for
- * ENOENT. Nothing is left to be freed then.
+ * Return: 0, or -1 with errno EINVAL (@addrs is not ascending) or as for
+ * procmap_find(), except for ENOENT. After an error there is nothing to free.
  */
 int procmap_resolve_many(struct procmap *pm, const uint64_t *addrs, size_t nr, unsigned int flags,
 			 struct procmap_batch *batch);
 
 /**
  * procmap_batch_free() - free what a batch holds
- * @batch: the batch; zeroed, so freeing it twice is no harm
+ * @batch: the batch; it is zeroed, so freeing it twice does no harm
  */
 void procmap_batch_free(struct procmap_batch *batch);
 
 /**
  * procmap_vma_free() - free what a VMA holds
- * @vma: the VMA; zeroed, so that it can be used again
+ * @vma: the VMA; it is zeroed, so that it can be used again
  */
 void procmap_vma_free(struct procmap_vma *vma);
 
 /**
- * procmap_file_offset() - where in the file an address is
+ * procmap_file_offset() - compute the file offset of an address
  * @vma: a VMA with PROCMAP_FILE among its flags
  * @addr: an address in it
  *

@@ -2,8 +2,8 @@
 /*
  * procmap record: the events that sample a process.
  *
- * One event for each thread on each CPU: only these can be inherited by new threads.
- * All events of a CPU share one ring buffer.
+ * There is one event for each thread on each CPU, since new threads can inherit
+ * only such events. All events of a CPU share one ring buffer.
  */
 #define _GNU_SOURCE
 #include <ctype.h>
@@ -20,13 +20,16 @@
 #include <linux/perf_event.h>
 #include "record.h"
 
-/* Of a ring buffer, without the page before it: what an ordinary user may have. */
+/*
+ * Size of a ring buffer without its first page: ordinary users may have that.
+ */
 #define RECORD_RING_PAGES 64
 
 /**
- * struct record_ring - a CPU's ring buffer
+ * struct record_ring - the ring buffer of a CPU
  * @fd: the event that it belongs to, or -1
- * @page: the page before it, which the kernel and this program talk by, then the buffer itself
+ * @page: the control page that this program shares with the kernel; the buffer
+ *	follows it
  */
 struct record_ring {
 	int fd;
@@ -36,10 +39,10 @@ struct record_ring {
 /**
  * struct record_events - events that sample the threads of a process
  * @pid: the process
- * @attr: what each of them is
- * @rings: one for each CPU
+ * @attr: attributes of each event
+ * @rings: ring buffers, one for each CPU
  * @nr_rings: number of them
- * @fds: all events
+ * @fds: descriptors of all events
  * @nr_fds: number of them
  * @alloc_fds: room in @fds
  * @threads: threads that have events
@@ -81,7 +84,9 @@ static int record_add_int(int **array, size_t *nr, size_t *alloc, int value)
 	return 0;
 }
 
-/* The first event of a CPU gets the ring buffer, the others use it. */
+/*
+ * The first event of a CPU gets the ring buffer. The others write to it, too.
+ */
 static int record_attach(struct record_ring *ring, int fd)
 {
 	void *page;
@@ -105,7 +110,7 @@ static int record_event(struct record_events *events, pid_t tid, int cpu)
 		events->attr.exclude_kernel = 1;
 		return record_event(events, tid, cpu);
 	}
-	/* A CPU that is offline, or a thread that has exited since it was seen. */
+	/* The CPU is offline, or the thread has exited since it was seen. */
 	if (fd < 0 && (errno == ENODEV || (errno == ESRCH && events->nr_threads > 1)))
 		return 0;
 	if (fd < 0)
@@ -156,8 +161,9 @@ static int record_threads_once(struct record_events *events)
 }
 
 /*
- * Threads that are started by one that has no events yet are found by looking again; by others,
- * they inherit the events.
+ * A thread that has no events yet may start new threads. So look again until
+ * there are none. Threads that have events pass them on to threads that they
+ * start.
  */
 static int record_threads(struct record_events *events)
 {
@@ -173,7 +179,7 @@ static int record_threads(struct record_events *events)
 	return events->nr_fds ? 0 : -1;
 }
 
-/* One descriptor for each thread on each CPU: take as many as we may have. */
+/* Each thread takes a descriptor on each CPU, so allow as many as possible. */
 static void record_raise_limit(void)
 {
 	struct rlimit limit;
@@ -218,7 +224,10 @@ struct record_events *record_open(pid_t pid, unsigned int frequency)
 	return NULL;
 }
 
-/* The kernel moves data_head, which is read before what it wrote; we move data_tail. */
+/*
+ * The kernel moves data_head. Acquire: data_head before the records that the
+ * kernel wrote. This program moves data_tail.
+ */
 static int record_read_ring(struct record_events *events, struct record_ring *ring,
 			    struct record_samples *samples)
 {

@@ -9,7 +9,10 @@
 #include <linux/perf_event.h>
 #include "record.h"
 
-/* What follows the header in a PERF_RECORD_SAMPLE, as record_open() asks for it. */
+/*
+ * What follows the header in a PERF_RECORD_SAMPLE, as record_open() asks for
+ * it.
+ */
 struct record_sample {
 	uint64_t nr;
 	uint64_t ips[];
@@ -21,7 +24,7 @@ struct record_lost {
 	uint64_t lost;
 };
 
-/* Room for @more elements behind the first @nr of an array. */
+/* Make room for @more elements behind the first @nr of an array. */
 static int record_reserve(void *array, size_t size, size_t nr, size_t more, size_t *alloc)
 {
 	size_t want = *alloc ? *alloc : 64;
@@ -55,10 +58,16 @@ static int record_parse_sample(const struct record_sample *sample, size_t size,
 		return -1;
 	for (i = 0; i < sample->nr; i++) {
 		ip = sample->ips[i];
-		/* No address, but a word on those that follow; or the end of the chain. */
+		/*
+		 * A marker of the kind of the next addresses, or the end of the
+		 * chain.
+		 */
 		if (!ip || ip >= PERF_CONTEXT_MAX)
 			continue;
-		/* A return address may be that of the next function: point into the call. */
+		/*
+		 * A return address may be in the next function: point into the
+		 * call.
+		 */
 		samples->addrs[samples->nr_addrs] = samples->nr_addrs > begin ? ip - 1 : ip;
 		samples->nr_addrs++;
 	}

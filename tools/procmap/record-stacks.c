@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * procmap record: stacks as words, and how often each was seen.
+ * procmap record: stacks as lines of text, and how often each was seen.
  *
- * A stack is one line as flame graph tools read it: its frames from the outermost inwards, with
- * semicolons between them.
+ * A stack is one line as flame graph tools read it: its frames from the
+ * outermost to the innermost, with semicolons between them.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -22,9 +22,9 @@ struct record_stack {
 
 /**
  * struct record_stacks - stacks, and how often each was seen
- * @root: the outermost frame of those that are added
- * @tree: of struct record_stack, sorted by their lines
- * @samples: how many were counted
+ * @root: the outermost frame of the stacks that are added
+ * @tree: tree of struct record_stack, sorted by their lines
+ * @samples: how many samples were counted
  */
 struct record_stacks {
 	char *root;
@@ -46,7 +46,7 @@ static int record_compare_addrs(const void *a, const void *b)
 	return (*x > *y) - (*x < *y);
 }
 
-/* What has a meaning of its own in the line, or would end it, becomes octal. */
+/* Print semicolons and control characters in octal. */
 static void record_put_name(FILE *line, const char *name)
 {
 	const unsigned char *p;
@@ -74,7 +74,10 @@ static void record_put_frame(FILE *line, uint64_t addr, const struct procmap_vma
 		fprintf(line, "@%s", cli_build_id(vma, hex));
 }
 
-/* Take over the line, or count it where it is known. */
+/*
+ * Count a stack. This owns @line: it keeps the line of a new stack, or frees
+ * it.
+ */
 static int record_count(struct record_stacks *stacks, char *line)
 {
 	struct record_stack *stack = malloc(sizeof(*stack));
@@ -99,7 +102,7 @@ static int record_count(struct record_stacks *stacks, char *line)
 	return 0;
 }
 
-/* Where samples are. */
+/* The VMAs of samples. */
 struct record_where {
 	const struct record_samples *samples;
 	const uint64_t *sorted;
@@ -116,8 +119,9 @@ static const struct procmap_vma *record_vma(const struct record_where *where, ui
 }
 
 /*
- * The addresses from @begin to before @end are one stack, innermost first. A caller that is no
- * code comes from a function without frame pointer: there the stack ends.
+ * The addresses from @begin to before @end are one stack, innermost first. If
+ * the address of a caller is not code, it comes from a function without a frame
+ * pointer: the stack ends there.
  */
 static int record_add_one(struct record_stacks *stacks, const struct record_where *where,
 			  size_t begin, size_t end)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * procmap record: what its files share.
+ * procmap record: declarations that its files share.
  */
 #ifndef PROCMAP_RECORD_H
 #define PROCMAP_RECORD_H
@@ -13,14 +13,14 @@
 
 /**
  * struct record_samples - the call chains of some samples
- * @addrs: addresses of all samples, one after the other, each sample from its innermost frame
- *	outwards; addresses of callers point into the call
+ * @addrs: addresses of all samples, one after the other, each sample from its
+ *	innermost frame outwards; addresses of callers point into the call
  * @nr_addrs: number of them
  * @alloc_addrs: room in @addrs
  * @ends: for each sample the index in @addrs behind its last address
  * @nr: number of samples
  * @alloc: room in @ends
- * @lost: samples that the kernel had no room for
+ * @lost: number of samples for which the kernel had no room
  */
 struct record_samples {
 	uint64_t *addrs;
@@ -37,19 +37,19 @@ struct record_events;
 
 /**
  * record_open() - begin to sample a process
- * @pid: the process; its threads and those that it will start
+ * @pid: the process; samples its threads and those that it will start
  * @frequency: samples for each second that a thread runs
  *
- * Where samples in the kernel are not permitted, only those in user space are taken.
+ * If the caller may not sample the kernel, takes only samples of user space.
  *
  * Return: the events, or NULL with errno.
  */
 struct record_events *record_open(pid_t pid, unsigned int frequency);
 
 /**
- * record_read() - take the samples that have been made
+ * record_read() - read the samples that the kernel has taken
  * @events: the events
- * @samples: they are added here
+ * @samples: samples are added here
  *
  * Return: 0, or -1 with errno ENOMEM or EPROTO.
  */
@@ -62,12 +62,13 @@ int record_read(struct record_events *events, struct record_samples *samples);
 void record_close(struct record_events *events);
 
 /**
- * record_parse() - take samples from the kernel's format
+ * record_parse() - parse samples in the kernel's format
  * @data: whole records, as the kernel writes them
- * @size: bytes of it
- * @samples: they are added here
+ * @size: size of @data in bytes
+ * @samples: samples are added here
  *
- * Return: 0, or -1 with errno ENOMEM or EPROTO (these are no whole records).
+ * Return: 0, or -1 with errno ENOMEM or EPROTO (@data is not made of whole
+ * records).
  */
 int record_parse(const void *data, size_t size, struct record_samples *samples);
 
@@ -87,15 +88,16 @@ void record_samples_free(struct record_samples *samples);
 struct record_stacks;
 
 /**
- * record_stacks_new() - begin with no stacks
+ * record_stacks_new() - create an empty set of stacks
  * @root: the outermost frame of each: the name of the process
  *
- * Return: the stacks, to be freed with record_stacks_free(), or NULL with errno ENOMEM.
+ * Return: the stacks, to be freed with record_stacks_free(), or NULL with errno
+ * ENOMEM.
  */
 struct record_stacks *record_stacks_new(const char *root);
 
 /**
- * record_stacks_rename() - change the outermost frame for what is added from now on
+ * record_stacks_rename() - change the outermost frame of stacks added later
  * @stacks: the stacks
  * @root: the frame
  *
@@ -104,7 +106,7 @@ struct record_stacks *record_stacks_new(const char *root);
 int record_stacks_rename(struct record_stacks *stacks, const char *root);
 
 /**
- * record_stacks_add() - find out where samples are, and count their stacks
+ * record_stacks_add() - resolve samples, and count their stacks
  * @stacks: the stacks
  * @pm: mappings of the process
  * @samples: the samples
@@ -117,12 +119,12 @@ int record_stacks_add(struct record_stacks *stacks, struct procmap *pm,
 /**
  * record_stacks_print() - print stacks in the folded form, sorted
  * @stacks: the stacks
- * @out: where to
+ * @out: where to print
  */
 void record_stacks_print(const struct record_stacks *stacks, FILE *out);
 
 /**
- * record_stacks_samples() - how many samples were counted
+ * record_stacks_samples() - get how many samples were counted
  * @stacks: the stacks
  *
  * Return: their number.

@@ -6,26 +6,26 @@
 #include <linux/types.h>
 
 /*
- * PROCMAP_QUERY: ask for one VMA of the address space that an open descriptor
- * of /proc/<pid>/maps or /proc/<pid>/task/<tid>/maps names.
+ * PROCMAP_QUERY: ask for one VMA of the address space that belongs to an open
+ * descriptor of /proc/<pid>/maps or /proc/<pid>/task/<tid>/maps.
  *
- * Returns 0, or -1 with errno; on an error nothing is written to the struct:
+ * Returns 0, or -1 with errno. An error writes nothing to the struct:
  *
  * EFAULT	the struct or one of the buffers cannot be read or written
  * EINVAL	size below PROCMAP_QUERY_SIZE_MIN; unknown bit in query_flags;
  *		a buffer size without its address, or the reverse
- * E2BIG	size above the page size; or a struct larger than the kernel
- *		knows, and not zero in what the kernel does not know
+ * E2BIG	size above the page size; or non-zero bytes behind the part of
+ *		the struct that this kernel knows
  * ENOENT	no VMA matches
  * ESRCH	the address space is gone (its processes exited or called exec)
- * ENAMETOOLONG	the name or the build ID does not fit its buffer, or the name has more
- *		than PATH_MAX bytes
+ * ENAMETOOLONG	the name or the build ID does not fit its buffer, or the name
+ *		has more than PATH_MAX bytes
  * ENOMEM	no memory for the name, or to read the build ID
  * EINTR	killed while waiting
  * ENOTTY	this kernel has no PROCMAP_QUERY
  *
  * All values of one answer belong to one state that the VMA had during the
- * call. Nothing is promised between calls.
+ * call. Answers of different calls may belong to different states.
  */
 #define PROCMAP_QUERY	_IOWR('f', 17, struct procmap_query)
 
@@ -35,9 +35,9 @@
  * @PROCMAP_QUERY_VMA_WRITABLE: only VMAs that can be written
  * @PROCMAP_QUERY_VMA_EXECUTABLE: only VMAs that can be executed
  * @PROCMAP_QUERY_VMA_SHARED: only VMAs that the text of maps shows as shared
- * @PROCMAP_QUERY_COVERING_OR_NEXT_VMA: the VMA that matches and covers the
- *	address; without one, the first that matches above the address.
- *	When not set, the VMA must match and cover the address.
+ * @PROCMAP_QUERY_COVERING_OR_NEXT_VMA: the VMA that covers the address, if it
+ *	matches; else the first VMA above the address that matches. Without
+ *	this flag, the VMA must match and cover the address.
  * @PROCMAP_QUERY_FILE_BACKED_VMA: only VMAs with a file
  *
  * A VMA matches when it has every property that is asked for. The first four
@@ -52,7 +52,7 @@ enum procmap_query_flags {
 	PROCMAP_QUERY_FILE_BACKED_VMA		= 0x20
 };
 
-/* Sizes of struct procmap_query: the least accepted, and the first published. */
+/* Sizes of struct procmap_query: the smallest accepted, the first published. */
 #define PROCMAP_QUERY_SIZE_MIN	24
 #define PROCMAP_QUERY_SIZE_VER0	104
 
@@ -65,20 +65,25 @@ enum procmap_query_flags {
  * @vma_start: out: first address of the VMA
  * @vma_end: out: first address behind the VMA
  * @vma_flags: out: PROCMAP_QUERY_VMA_* bits of the VMA
- * @vma_page_size: out: size in bytes of the pages that the kernel manages the
- *	VMA in (hugetlb: of the huge page)
- * @vma_offset: out: offset of @vma_start in the file, in bytes; 0 without one
- * @inode: out: inode number of the file; 0 without one
- * @dev_major: out: major device number of the file's super block; 0 without one
- * @dev_minor: out: minor device number of the file's super block; 0 without one
+ * @vma_page_size: out: page size of the VMA in bytes (hugetlb: of the huge
+ *	page)
+ * @vma_offset: out: offset of @vma_start in the file, in bytes; 0 without a
+ *	file
+ * @inode: out: inode number of the file; 0 without a file
+ * @dev_major: out: major device number of the file's super block; 0 without a
+ *	file
+ * @dev_minor: out: minor device number of the file's super block; 0 without a
+ *	file
  * @vma_name_size: in: size of the name buffer in bytes, 0: no name wanted;
  *	out: bytes written to it with the terminating NUL, 0: no name
  * @build_id_size: in: size of the build ID buffer in bytes, 0: not wanted;
  *	out: bytes written to it, 0: the file has no build ID
- * @vma_name_addr: in: address of the name buffer; 0 if and only if its size is.
- *	The name is the one in the text of maps, without escapes.
- * @build_id_addr: in: address of the build ID buffer; 0 if and only if its
- *	size is. 20 bytes hold every build ID that the kernel reports.
+ * @vma_name_addr: in: address of the name buffer; 0 if and only if
+ *	@vma_name_size is 0. The name is the one in the text of maps, without
+ *	escapes.
+ * @build_id_addr: in: address of the build ID buffer; 0 if and only if
+ *	@build_id_size is 0. 20 bytes hold every build ID that the kernel
+ *	reports.
  */
 struct procmap_query {
 	__u64 size;

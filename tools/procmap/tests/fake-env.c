@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * For the client with the fake kernel: what that does is in the environment, PROCMAP_FAKE=
+ * The client with the fake kernel: PROCMAP_FAKE in the environment says what
+ * that kernel does:
  *
  *	off		there is no such ioctl
  *	errno:E:N	queries fail with error E from the N-th on

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A slow and simple reader of /proc/PID/maps, which has nothing in common with the library's.
+ * A slow and simple reader of /proc/PID/maps. It shares no code with the
+ * library.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -9,7 +10,7 @@
 #include <string.h>
 #include "fake.h"
 
-/* The whole text with a NUL behind it, to be freed; not counted as a read of the library. */
+/* Return the whole text with a NUL, to be freed. Not counted in fake.reads. */
 static char *fake_text_read(int fd)
 {
 	size_t alloc = 1 << 16, len = 0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The system calls of the library, answered by a fake kernel where the test wants it.
+ * System calls of the library: a fake kernel answers those that a test chooses.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -37,7 +37,9 @@ static int fake_check(const struct procmap_query *query)
 	return 0;
 }
 
-/* The first VMA of the table that ends above @addr and has @filters, or NULL. */
+/*
+ * The first VMA of the table that ends above @addr and has @filters, or NULL.
+ */
 static const struct procmap_vma *fake_table_vma(uint64_t addr, unsigned int filters)
 {
 	size_t low = 0, high = fake.nr, mid;
@@ -54,7 +56,7 @@ static const struct procmap_vma *fake_table_vma(uint64_t addr, unsigned int filt
 	return low < fake.nr ? &fake.table[low] : NULL;
 }
 
-/* Write what has a buffer of its own, and its size. */
+/* Fill the buffers for the name and the build ID, and set their sizes. */
 static int fake_answer_buffers(struct procmap_query *query, const struct procmap_vma *vma)
 {
 	size_t size = vma->name ? strlen(vma->name) + 1 : 0;

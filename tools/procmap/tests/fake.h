@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * A kernel for tests: PROCMAP_QUERY answered in user space, system calls and allocations that fail.
- * Linked with --wrap, so that the library is tested as it is.
+ * A kernel for tests: answers PROCMAP_QUERY in user space, and makes system
+ * calls and allocations fail. Linked with --wrap, so the tests use the
+ * unchanged library.
  */
 #ifndef PROCMAP_FAKE_H
 #define PROCMAP_FAKE_H
@@ -14,22 +15,24 @@
 
 /**
  * struct fake - what the fake kernel does
- * @table: VMAs to answer from, ascending; NULL: those in the text of the descriptor
- * @nr: number of them
+ * @table: VMAs for the answers, ascending; NULL: those in the text of the
+ *	descriptor
+ * @nr: number of VMAs in @table
  * @real: leave queries to the real kernel
  * @query_errno: queries fail with this error
- * @query_errno_from: from this one on
- * @lie_from: answers have a wrong offset from this query on
- * @lie_to: and up to this one
- * @name_limit: longer names do not fit, whatever the buffer is; 0: there is no limit
- * @garbage: answer with sizes that cannot be
- * @queries: how many there were
+ * @query_errno_from: number of the first query that fails
+ * @lie_from: number of the first query whose answer has a wrong offset
+ * @lie_to: number of the last such query
+ * @name_limit: longer names do not fit, whatever the size of the buffer; 0: no
+ *	limit
+ * @garbage: answer with impossible sizes
+ * @queries: number of queries so far
  * @read_errno: pread() fails with this error
  * @read_max: pread() returns at most as many bytes; 0: there is no limit
  * @read_eof_from: pread() finds the end of the file from this call on; 0: never
- * @reads: how many there were
+ * @reads: number of calls of pread() so far
  * @alloc_fail: the allocation with this number fails; 0: none
- * @allocs: how many there were
+ * @allocs: number of allocations so far
  */
 struct fake {
 	const struct procmap_vma *table;
@@ -55,17 +58,17 @@ extern struct fake fake;
 /**
  * fake_text_vma() - take one VMA from the text of a descriptor
  * @fd: the descriptor
- * @addr: address that it shall end above
- * @filters: flags that it shall have
+ * @addr: address above which the VMA must end
+ * @filters: flags that the VMA must have
  * @vma: filled; its name is to be freed with procmap_vma_free()
  *
- * A second opinion to the library's parser, and an independent one.
+ * This parser is independent of the library's, to check it.
  *
  * Return: 0, or -1 with errno ENOENT or ESRCH.
  */
 int fake_text_vma(int fd, uint64_t addr, unsigned int filters, struct procmap_vma *vma);
 
-/* The functions that --wrap puts in place of the real ones, and these. */
+/* The real functions, and those that --wrap uses instead. */
 int __wrap_ioctl(int fd, unsigned long command, ...);
 int __real_ioctl(int fd, unsigned long command, ...);
 ssize_t __wrap_pread64(int fd, void *buf, size_t size, off_t pos);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Tests of libprocmap: each case with queries, which a fake kernel answers, and with the text.
+ * Tests of libprocmap: each case runs with queries, which a fake kernel
+ * answers, and with the text.
  */
 #define _GNU_SOURCE
 #include <dirent.h>
@@ -23,7 +24,7 @@ static const enum procmap_backend backends[] = { PROCMAP_BACKEND_QUERY, PROCMAP_
 
 static const enum procmap_backend *const backends_end = backends + ARRAY_SIZE(backends);
 
-/* Let the fake kernel have these mappings, and open them. */
+/* Give the fake kernel these mappings, and open them. */
 static struct procmap *open_table(const struct table *table, enum procmap_backend backend)
 {
 	struct procmap *pm;
@@ -43,13 +44,13 @@ static bool same_string(const char *a, const char *b)
 	return a && b ? !strcmp(a, b) : a == b;
 }
 
-/* Names that the text cannot show in a way of their own; what becomes of them: test_escapes(). */
+/* The text shows such names in the same way as others: see test_escapes(). */
 static bool ambiguous(const char *name)
 {
 	return strchr(name, '\n') || strstr(name, "\\012");
 }
 
-/* Whether @vma is what is to be answered for @truth: all of it, as far as @pm can know. */
+/* Is @vma the right answer for @truth, as far as @pm can know it? */
 static bool right(const struct procmap *pm, const struct procmap_vma *vma,
 		  const struct procmap_vma *truth, unsigned int flags)
 {
@@ -75,7 +76,7 @@ static bool right(const struct procmap *pm, const struct procmap_vma *vma,
 		(!query && strstr(truth->name, "\\012")));
 }
 
-/* The simplest way to find a VMA: look at each. */
+/* Find a VMA in the simplest way: look at each. */
 static const struct procmap_vma *truth_find(const struct table *table, uint64_t addr,
 					    unsigned int flags)
 {
@@ -129,7 +130,7 @@ static void test_find(void)
 			}
 		}
 		check_find(pm, &table, UINT64_MAX, PROCMAP_OR_NEXT, &vma);
-		/* The page that is in the text, but no VMA. */
+		/* The text shows this page, but it is no VMA. */
 		check_find(pm, &table, 0xffffffffff600000, 0, &vma);
 		procmap_close(pm);
 	}
@@ -226,7 +227,7 @@ static void test_interleaved(void)
 	tap_end();
 }
 
-/* All ends of VMAs, what is beside them, and everything twice. */
+/* Return both ends of all VMAs and the addresses beside them, each twice. */
 static uint64_t *batch_addrs(const struct table *table, size_t *nr)
 {
 	uint64_t *addrs = calloc(table->nr * 8, sizeof(*addrs)), last = 0, next[4];
@@ -325,7 +326,7 @@ static void test_large(void)
 			if (!right(pm, &batch.vmas[i], &table.vmas[i], PROCMAP_NAME))
 				CHECK(!"the batch is right");
 		procmap_batch_free(&batch);
-		/* Each hole costs a query for each of its four addresses. */
+		/* Each of the four addresses in a hole costs a query. */
 		if (*b == PROCMAP_BACKEND_QUERY)
 			CHECK(fake.queries <= table.nr + 4 * (table.nr / 3 + 2));
 		else
@@ -370,10 +371,16 @@ static void test_long_names(void)
 	check_long_name(4095, 0, 3);
 	check_long_name(4096, 0, 4);
 	check_long_name(300000, 0, 7);
-	/* 256 bytes up to a mebibyte are seven attempts; then one query without the name. */
+	/*
+	 * Seven attempts with 256 bytes to a mebibyte, then a query without
+	 * name.
+	 */
 	check_long_name(5000, 4096, 8);
 
-	/* The name is that of another VMA: none is better than a wrong one. */
+	/*
+	 * The text has the name of another VMA: no name is better than a wrong
+	 * one.
+	 */
 	table_long_name(&table, 5000);
 	table.vmas[0].end += 0x1000;
 	pm = open_table(&table, PROCMAP_BACKEND_QUERY);
@@ -409,7 +416,10 @@ static void test_escapes(void)
 
 static void test_torn_text(void)
 {
-	/* What a reader gets when VMAs are split, merged and grown between its reads. */
+	/*
+	 * What a reader sees if VMAs are split, merged and grown between its
+	 * reads.
+	 */
 	static const char text[] =
 		"1000-3000 r--p 00000000 00:00 0 x\n"
 		"1000-4000 rw-p 00000000 00:00 0 x\n"
@@ -618,7 +628,7 @@ static void test_find_errors(void)
 			CHECK(procmap_resolve_many(pm, &addr, 1, 0, &batch) == -1 &&
 			      errno == errors[i]);
 		}
-		/* The handle still works. */
+		/* The handle must still work. */
 		fake.query_errno = 0;
 		fake.read_errno = 0;
 		check_find(pm, &table, addr, PROCMAP_NAME, &vma);
@@ -629,7 +639,7 @@ static void test_find_errors(void)
 	tap_end();
 }
 
-/* A child that stays until it is killed. */
+/* Start a child that runs until it is killed. */
 static pid_t start_child(void)
 {
 	pid_t pid = fork();
@@ -664,7 +674,7 @@ static void check_exit(enum procmap_backend backend)
 	CHECK(pm && procmap_next(pm, 0, &vma) == 1);
 	kill(pid, SIGKILL);
 	CHECK(!waitid(P_PID, pid, &info, WEXITED | WNOWAIT));
-	/* A zombie first, then nothing at all. */
+	/* The process is a zombie first, then gone. */
 	check_gone(pm);
 	CHECK(waitpid(pid, NULL, 0) == pid);
 	check_gone(pm);
@@ -702,9 +712,9 @@ static void test_exit_midway(void)
 	CHECK(ret == -1 && (errno == ESRCH || errno == EPROTO));
 	procmap_close(pm);
 
-	/* At the end of a line, as the kernel does it. */
+	/* The text ends at the end of a line, as the kernel does it. */
 	pm = open_table(&table, PROCMAP_BACKEND_TEXT);
-	/* The terminating NUL stands for the newline. */
+	/* sizeof() counts the terminating NUL, here for the newline. */
 	fake.read_max = sizeof("00000000-00001000 r--p 00000000 00:00 0 ");
 	fake.read_eof_from = 2;
 	vma.end = 0;
@@ -749,7 +759,7 @@ static void test_descriptor(void)
 	tap_end();
 }
 
-/* All that the library does; fails with ENOMEM or succeeds. */
+/* Use all functions of the library. Succeeds, or fails with ENOMEM. */
 static bool use_all(const struct table *table, enum procmap_backend backend)
 {
 	static const uint64_t addrs[] = { 0x1000, 0x2000, 0x2fff, 0x9000, 0x46000 };
@@ -797,7 +807,7 @@ static void test_no_memory(void)
 				fake.name_limit = 4096;
 				fake.alloc_fail = ++n;
 			} while (!use_all(table, *b));
-			/* The last one did not need that many. */
+			/* The last round needed fewer allocations than that. */
 			CHECK(n > 3 && fake.allocs < n);
 		}
 	}
@@ -817,7 +827,10 @@ static bool kernel_has_queries(void)
 	return pm;
 }
 
-/* Each VMA of @pid by queries of the real kernel against a reader of the text that is not ours. */
+/*
+ * Query the real kernel for each VMA of @pid, and compare with a reader of the
+ * text that is not part of the library.
+ */
 static void check_real(pid_t pid, unsigned int filters)
 {
 	struct procmap *pm = procmap_open(pid, PROCMAP_BACKEND_QUERY);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Tests of what procmap record makes of samples: made records, a fake kernel.
+ * Tests of how procmap record handles samples, with generated records and a
+ * fake kernel.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -20,7 +21,7 @@
 #define USER ((uint64_t)PERF_CONTEXT_USER)
 #define X (PROCMAP_READ | PROCMAP_EXEC)
 
-/* Two samples with what the kernel puts around and between the addresses. */
+/* Two samples, with all that the kernel puts around and between addresses. */
 static const uint64_t good[] = {
 	HEADER(PERF_RECORD_SAMPLE, 7), 5, USER, 0x2010, 0x2101, 0, 0x3001,
 	HEADER(PERF_RECORD_LOST, 3), 1, 7,
@@ -110,7 +111,7 @@ static struct procmap *open_fake(void)
 	return procmap_open_fd(fd, PROCMAP_BACKEND_QUERY);
 }
 
-/* Count a stack @times times; its addresses end with 0. */
+/* Count a stack @times times. Its list of addresses ends with 0. */
 static int add(struct record_stacks *stacks, struct procmap *pm, int times, const uint64_t *addrs)
 {
 	struct record_samples sample = { .addrs = (uint64_t *)addrs, .nr = 1 };

@@ -70,7 +70,10 @@ static void text_line(FILE *out, const struct procmap_vma *vma)
 	fputc('\n', out);
 }
 
-/* Write the text, as the kernel does, with the page behind the last VMA that is not one. */
+/*
+ * Write the text as the kernel does, with [vsyscall], which is no VMA, at the
+ * end.
+ */
 static void table_write(struct table *table)
 {
 	FILE *out;
@@ -134,7 +137,7 @@ void table_large(struct table *table, size_t nr)
 	size_t i;
 
 	for (i = 0; i < nr; i++, vma++) {
-		/* A hole behind every third. */
+		/* Leave a hole behind every third VMA. */
 		vma->start = 0x100000 + i * 0x3000 + i / 3 * 0x1000;
 		vma->end = vma->start + 0x3000;
 		vma->flags = R | (i % 2 ? W : 0) | (i % 50 ? 0 : X);

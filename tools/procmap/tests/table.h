@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Made address spaces: the truth that answers are compared with.
+ * Generated address spaces: tests compare answers with them.
  */
 #ifndef PROCMAP_TABLE_H
 #define PROCMAP_TABLE_H
@@ -23,20 +23,20 @@ struct table {
 };
 
 /**
- * table_odd() - one with everything that is odd about VMAs and names
+ * table_odd() - make an address space with all unusual VMAs and names
  * @table: filled
  */
 void table_odd(struct table *table);
 
 /**
- * table_large() - one with many VMAs
+ * table_large() - make an address space with many VMAs
  * @table: filled
  * @nr: number of them
  */
 void table_large(struct table *table, size_t nr);
 
 /**
- * table_long_name() - one with a single VMA
+ * table_long_name() - make an address space with a single VMA
  * @table: filled
  * @len: length of its name
  */
@@ -49,7 +49,7 @@ void table_long_name(struct table *table, size_t len);
 void table_free(struct table *table);
 
 /**
- * text_fd() - a file with text
+ * text_fd() - make a file with text
  * @text: the text
  *
  * Return: a descriptor.

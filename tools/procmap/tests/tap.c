@@ -21,7 +21,7 @@ void tap_begin(const char *name)
 
 void tap_end(void)
 {
-	/* A case that checks nothing has not passed. */
+	/* A case without any check does not pass. */
 	bool ok = tap.checks && !tap.failed_checks;
 
 	tap.cases++;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Results of a test program as TAP.
+ * Print the results of a test program as TAP.
  */
 #ifndef PROCMAP_TAP_H
 #define PROCMAP_TAP_H
@@ -9,7 +9,7 @@
 
 /**
  * tap_begin() - begin a test case
- * @name: what it claims
+ * @name: the claim that it tests
  */
 void tap_begin(const char *name);
 
@@ -26,9 +26,9 @@ void tap_skip(const char *why);
 
 /**
  * tap_check() - note one result within a test case
- * @ok: whether it is as it should be
+ * @ok: whether the result is right
  * @what: the expression
- * @line: where it stands
+ * @line: its line number
  *
  * Return: @ok.
  */

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A process with odd mappings, for the tests of the client: prints what is where, lives until its
- * standard input ends.
+ * A process with unusual mappings, for the tests of the client. It prints what
+ * is where, and runs until its standard input ends.
  *
- *	target [NR]		with NR pages in VMAs of their own, in addition
- *	target --change		makes and removes mappings all the time
+ *	target [NR]		maps NR more pages, each in a VMA of its own
+ *	target --change		changes mappings all the time
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -41,7 +41,10 @@ static void *map(const char *what, size_t pages, int prot, int flags, int fd, of
 	return p;
 }
 
-/* Map three pages of a new file in the current directory, from its second page on. */
+/*
+ * Map three pages of a new file in the current directory, from its second page
+ * on.
+ */
 static void map_file(const char *what, const char *name)
 {
 	int fd = open(name, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
@@ -78,7 +81,10 @@ static void map_odd(void)
 	map_file("newline", "new\nline");
 	map_file("escape", "new\\012line");
 	map_file("control", "\x1b[31m\x7f");
-	/* A letter, then what is none: a stray byte, a surrogate, too long, too large. */
+	/*
+	 * A letter; then invalid: a stray byte, a surrogate, overlong, too
+	 * large.
+	 */
 	map_file("utf8", "\xc3\xa4\xff\xed\xa0\x80\xc0\xaf\xe0\x80\xaf\xf4\x90\x80\x80");
 	map_file("quotes", "\"quotes\\\"");
 	map_file("deleted", "gone");
@@ -88,7 +94,7 @@ static void map_odd(void)
 	map("shared", 3, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	map("none", 3, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	p = map("anon", 3, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	/* Not every kernel has it. */
+	/* Not every kernel has this, so ignore errors. */
 	prctl(PR_SET_VMA, PR_SET_VMA_ANON_NAME, p, 3 * PAGE, "a name");
 	p = map("hole", 3, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (munmap(p + PAGE, PAGE))
@@ -116,7 +122,10 @@ static void change(void)
 
 		if (mprotect(page, PAGE, i / 64 % 2 ? PROT_READ : PROT_READ | PROT_WRITE))
 			die("mprotect");
-		/* Be changed now and then, not all the time: an answer must have a chance. */
+		/*
+		 * Pause between changes, so that an answer has a chance to be
+		 * right.
+		 */
 		usleep(500);
 	}
 }

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Write the made images of lib/buildid_image.h to a directory, as seeds for the fuzzer. */
+/*
+ * Write the images of lib/buildid_image.h to a directory, to seed the fuzzer.
+ */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>

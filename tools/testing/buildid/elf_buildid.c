@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Print the build ID of each file named on standard input, as the kernel's parser sees it: one line
- * of "ID path", with "-" for none. The window is a page, and the limits are those of the kernel.
+ * Read names of files from standard input, and print the build ID of each as
+ * the kernel's parser finds it: one line of "ID path", with "-" for none. The
+ * window is a page, and the limits are those of the kernel.
  */
 #define _GNU_SOURCE
 #include <errno.h>

@@ -2,8 +2,9 @@
 /*
  * libFuzzer harness for lib/buildid_elf.c.
  *
- * Every window is its own allocation of exactly the window's size, so AddressSanitizer sees each
- * access outside. What is found is checked against the input without the parser's help.
+ * Every window is an allocation of exactly its size, so AddressSanitizer sees
+ * each access outside. The harness checks an ID against the input without the
+ * help of the parser.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -24,13 +25,16 @@ struct fuzz_reader {
 
 struct fuzz_result {
 	int err;
-	bool cut_short;	/* by the limit on reads, which smaller windows come to earlier */
+	/* The limit on reads was reached. Smaller windows reach it earlier. */
+	bool cut_short;
 	unsigned int size;
 	unsigned char id[BUILD_ID_ELF_MAX];
 };
 
 #define CANARY 0x5a
-/* More than the kernel's, as windows of a byte take a move for each */
+/*
+ * More than the kernel allows: a window of one byte takes a move for each byte.
+ */
 #define FUZZ_READS 262144
 
 static void fuzz_check(bool good, const char *what)
@@ -86,7 +90,7 @@ static u32 fuzz_u32(const u8 *at, bool big)
 		     (u32)at[3] << 24 | at[2] << 16 | at[1] << 8 | at[0];
 }
 
-/* Is there a build ID note anywhere in the image that has this ID? */
+/* Is there a build ID note with this ID anywhere in the image? */
 static bool fuzz_in_image(const u8 *image, size_t len, const struct fuzz_result *res)
 {
 	bool big = image[5] == 2;
@@ -117,7 +121,7 @@ static void fuzz_check_result(const u8 *image, size_t len, const struct fuzz_res
 	fuzz_check(fuzz_in_image(image, len, res), "ID is not in the image");
 }
 
-/* libFuzzer calls it by this name. */
+/* libFuzzer calls the function by this name. */
 int fuzz_one(const u8 *data, size_t len) __asm__("LLVMFuzzerTestOneInput");
 
 int fuzz_one(const u8 *data, size_t len)
@@ -128,7 +132,7 @@ int fuzz_one(const u8 *data, size_t len)
 	whole = fuzz_parse(data, len, 4096, UINT32_MAX);
 	fuzz_check_result(data, len, &whole);
 
-	/* The place of the windows makes no difference. */
+	/* The size and place of the windows must not matter. */
 	part = fuzz_parse(data, len, 1 + len % 61, UINT32_MAX);
 	fuzz_check_result(data, len, &part);
 	if (!whole.cut_short && !part.cut_short)
@@ -136,7 +140,7 @@ int fuzz_one(const u8 *data, size_t len)
 			   !memcmp(whole.id, part.id, sizeof(whole.id)),
 			   "answer depends on the window");
 
-	/* Nor does a file that shrinks get another ID. */
+	/* A file that shrinks must not get another ID either. */
 	for (seeks = 0; seeks < 8; seeks++) {
 		part = fuzz_parse(data, len, 16, 3 * seeks);
 		fuzz_check_result(data, len, &part);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What lib/buildid_elf.c takes from the kernel's headers, for a build in user space. */
+/* The parts of kernel headers that lib/buildid_elf.c needs in user space. */
 #ifndef _SHIM_LINUX_KERNEL_H
 #define _SHIM_LINUX_KERNEL_H
 
