@@ -9,6 +9,7 @@
 #include <linux/random.h>
 #include <linux/sched.h>
 #include <linux/vma_lock.h>
+#include <linux/vma_lock_init.h>
 #include <linux/wait_bit.h>
 
 #include "vma_read.h"

@@ -17,8 +17,6 @@
 #include <linux/maple_tree.h>
 #include <linux/mm_types.h>
 #include <linux/mmdebug.h>
-#include <linux/slab.h>
-#include <linux/string.h>
 
 #ifdef CONFIG_PER_VMA_LOCK
 
@@ -32,10 +30,6 @@
 #define VMA_LOCK_DETACHED	0x800L	/* in no tree: no reader may lock it */
 #define VMA_LOCK_SEQ_SHIFT	12
 
-/* A reader may test a VMA that is free: its memory must remain a VMA's. */
-#define VMA_LOCK_SLAB_FLAGS	SLAB_TYPESAFE_BY_RCU
-
-void vma_lock_ctor(void *vma);
 void vma_lock_init_mm(struct mm_struct *mm);
 void __vma_start_write(struct vm_area_struct *vma);
 void vma_begin_removal(struct mm_struct *mm);
@@ -172,44 +166,7 @@ static inline void vma_mark_attached(struct vm_area_struct *vma)
 	atomic_long_set_release(&vma->vm_lock, vma_lock_marked(vma->vm_mm));
 }
 
-/**
- * vma_lock_clear() - zero a VMA except for its lock
- * @vma: a VMA that is in no tree
- *
- * A reader with an old pointer may look at the lock at any time. It must find
- * the VMA detached throughout.
- *
- * Context: any.
- */
-static inline void vma_lock_clear(struct vm_area_struct *vma)
-{
-	memset(vma, 0, offsetof(struct vm_area_struct, vm_lock));
-	memset_after(vma, 0, vm_lock);
-	atomic_long_set(&vma->vm_lock, VMA_LOCK_DETACHED);
-}
-
-/**
- * vma_lock_copy() - copy a VMA except for its lock
- * @new: a VMA from the cache, in no tree
- * @orig: the VMA to copy
- *
- * Context: the caller keeps @orig from changing, except for its shared.rb.
- */
-static inline void vma_lock_copy(struct vm_area_struct *new, const struct vm_area_struct *orig)
-{
-	const size_t behind = offsetofend(struct vm_area_struct, vm_lock);
-
-	/* Others may change orig->shared.rb. The owner of @new sets its own. */
-	data_race(memcpy(new, orig, offsetof(struct vm_area_struct, vm_lock)));
-	/* The same. */
-	data_race(memcpy((void *)new + behind, (const void *)orig + behind,
-			 sizeof(*new) - behind));
-}
-
 #else /* !CONFIG_PER_VMA_LOCK */
-
-#define VMA_LOCK_SLAB_FLAGS	0
-#define vma_lock_ctor		NULL
 
 static inline void vma_lock_init_mm(struct mm_struct *mm) {}
 static inline void vma_end_write_all(struct mm_struct *mm) {}
@@ -225,17 +182,6 @@ static inline void vma_end_read(struct vm_area_struct *vma) {}
 static inline void vma_tree_store(struct ma_state *mas, struct vm_area_struct *vma)
 {
 	mas_store_prealloc(mas, vma);
-}
-
-static inline void vma_lock_clear(struct vm_area_struct *vma)
-{
-	memset(vma, 0, sizeof(*vma));
-}
-
-static inline void vma_lock_copy(struct vm_area_struct *new, const struct vm_area_struct *orig)
-{
-	/* Others may change orig->shared.rb. The owner of @new sets its own. */
-	*new = data_race(*orig);
 }
 
 #endif /* CONFIG_PER_VMA_LOCK */

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * How a struct vm_area_struct comes to be, with its lock; see vma_lock.h.
+ */
+#ifndef _LINUX_VMA_LOCK_INIT_H
+#define _LINUX_VMA_LOCK_INIT_H
+
+#include <linux/atomic.h>
+#include <linux/mm_types.h>
+#include <linux/string.h>
+#include <linux/vma_lock.h>
+
+#ifdef CONFIG_PER_VMA_LOCK
+
+/* A reader may test a VMA that is free: its memory must remain a VMA's. */
+#define VMA_LOCK_SLAB_FLAGS	SLAB_TYPESAFE_BY_RCU
+
+void vma_lock_ctor(void *vma);
+
+/**
+ * vma_lock_clear() - zero a VMA except for its lock
+ * @vma: a VMA that is in no tree
+ *
+ * A reader with an old pointer may look at the lock at any time. It must find
+ * the VMA detached throughout.
+ *
+ * Context: any.
+ */
+static inline void vma_lock_clear(struct vm_area_struct *vma)
+{
+	memset(vma, 0, offsetof(struct vm_area_struct, vm_lock));
+	memset_after(vma, 0, vm_lock);
+	atomic_long_set(&vma->vm_lock, VMA_LOCK_DETACHED);
+}
+
+/**
+ * vma_lock_copy() - copy a VMA except for its lock
+ * @new: a VMA from the cache, in no tree
+ * @orig: the VMA to copy
+ *
+ * Context: the caller keeps @orig from changing, except for its shared.rb.
+ */
+static inline void vma_lock_copy(struct vm_area_struct *new, const struct vm_area_struct *orig)
+{
+	const size_t behind = offsetofend(struct vm_area_struct, vm_lock);
+
+	/* Others may change orig->shared.rb. The owner of @new sets its own. */
+	data_race(memcpy(new, orig, offsetof(struct vm_area_struct, vm_lock)));
+	/* The same. */
+	data_race(memcpy((void *)new + behind, (const void *)orig + behind,
+			 sizeof(*new) - behind));
+}
+
+#else /* !CONFIG_PER_VMA_LOCK */
+
+#define VMA_LOCK_SLAB_FLAGS	0
+#define vma_lock_ctor		NULL
+
+static inline void vma_lock_clear(struct vm_area_struct *vma)
+{
+	memset(vma, 0, sizeof(*vma));
+}
+
+static inline void vma_lock_copy(struct vm_area_struct *new, const struct vm_area_struct *orig)
+{
+	/* Others may change orig->shared.rb. The owner of @new sets its own. */
+	*new = data_race(*orig);
+}
+
+#endif /* CONFIG_PER_VMA_LOCK */
+#endif /* _LINUX_VMA_LOCK_INIT_H */
