@@ -131,6 +131,57 @@ static struct mm_struct *process_vm_access_nowait(struct task_struct *task, unsi
 }
 
 /**
+ * DOC: errno of PROCESS_VM_PIDFD and PROCESS_VM_NOWAIT
+ *
+ * .. list-table::
+ *    :header-rows: 1
+ *    :widths: 14 44 42
+ *
+ *    * - errno
+ *      - when
+ *      - tested by
+ *    * - EINVAL
+ *      - ``flags`` has an unknown bit
+ *      - process_vm_flags_test: flags.a_probe_gets_EINVAL_for_every_other_bit,
+ *        flags.an_unknown_bit_is_EINVAL_and_copies_nothing
+ *    * - EBADF
+ *      - ``PROCESS_VM_PIDFD``: the argument is not a descriptor, or not one of a pidfd
+ *      - process_vm_pidfd_test: what_is_no_pidfd_is_EBADF
+ *    * - ESRCH
+ *      - the process has exited
+ *      - process_vm_pidfd_test: an_exited_process_is_ESRCH_before_and_after_it_is_reaped
+ *    * - ESRCH
+ *      - the process is a kernel thread
+ *      - process_vm_pidfd_test: a_kernel_thread_has_no_memory
+ *    * - ESRCH
+ *      - ``PROCESS_VM_NOWAIT``: the process exits during the call, and nothing was transferred
+ *      - process_vm_exit_test:
+ *        last.NOWAIT.calls_that_race_with_the_death_of_a_large_target_return
+ *    * - EPERM
+ *      - the caller lacks the permission that a call without flags needs, too
+ *      - process_vm_pidfd_test: another_user_s_process_is_EPERM,
+ *        a_process_that_is_not_dumpable_is_EPERM
+ *    * - EFAULT
+ *      - ``PROCESS_VM_NOWAIT``: the first byte would have to be waited for
+ *      - process_vm_stall_test: stall.uffd_missing.NOWAIT_returns,
+ *        stall.fuse_page.NOWAIT_returns, stall.swapped.NOWAIT_returns
+ *    * - EFAULT
+ *      - ``PROCESS_VM_NOWAIT``: the first byte to write needs memory that the process cannot have
+ *      - process_vm_cgroup_test: memcg.NOWAIT_ends_at_the_limit_of_the_other_process
+ *    * - EAGAIN
+ *      - ``PROCESS_VM_NOWAIT``: someone else has locked the address space at this moment, and
+ *        nothing was transferred
+ *      - process_vm_stall_test: stall.mmap_written.NOWAIT_returns,
+ *        stall.mmap_queued.NOWAIT_returns
+ *    * - EAGAIN
+ *      - ``PROCESS_VM_NOWAIT``: the process is in the middle of execve(2)
+ *      - process_vm_stall_test: stall.exec.NOWAIT_returns, stall.exec_old_mm.NOWAIT_returns
+ *    * - EINTR
+ *      - the caller was killed, and nothing was transferred
+ *      - process_vm_stall_test: a_call_that_is_killed_is_EINTR
+ */
+
+/**
  * process_vm_access_mm - get the address space of a task, if this is permitted
  * @task: the task; with PROCESS_VM_PIDFD, any task of the process
  * @flags: PROCESS_VM_* flags

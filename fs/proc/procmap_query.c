@@ -434,6 +434,76 @@ static int procmap_query(struct mm_struct *mm, struct procmap_query __user *uq)
 }
 
 /**
+ * DOC: errno of PROCMAP_QUERY
+ *
+ * .. list-table::
+ *    :header-rows: 1
+ *    :widths: 14 44 42
+ *
+ *    * - errno
+ *      - when
+ *      - tested by
+ *    * - ENOENT
+ *      - no mapping matches
+ *      - procmap_errors_test: errors.enoent_hole, errors.enoent_filter,
+ *        errors.enoent_nothing_above
+ *    * - ESRCH
+ *      - the address space is gone (its processes have exited or called execve(2))
+ *      - procmap_errors_test: errors.esrch_process_gone; procmap_fd_test: fd.opened_before_exec
+ *    * - ESRCH
+ *      - there was none when the file was opened (a kernel thread, a process that has exited)
+ *      - procmap_perm_test: perm.kernel_thread_has_no_address_space,
+ *        perm.zombie_has_no_address_space
+ *    * - EINVAL
+ *      - ``size`` is below 24
+ *      - procmap_errors_test: errors.einval_size_too_small
+ *    * - EINVAL
+ *      - ``query_flags`` has an unknown bit
+ *      - procmap_errors_test: errors.einval_unknown_flag
+ *    * - EINVAL
+ *      - a buffer has a size and no address, or the reverse
+ *      - procmap_errors_test: errors.einval_name_size_without_address,
+ *        errors.einval_name_address_without_size, errors.einval_build_id_size_without_address,
+ *        errors.einval_build_id_address_without_size
+ *    * - E2BIG
+ *      - ``size`` is larger than a page
+ *      - procmap_errors_test: errors.e2big_size_above_page_size
+ *    * - E2BIG
+ *      - the struct is larger than the kernel knows, and not zero in what it does not know
+ *      - procmap_sizes_test: sizes.longer_with_other_tail_is_e2big_and_unchanged
+ *    * - ENAMETOOLONG
+ *      - the name does not fit its buffer
+ *      - procmap_errors_test: errors.enametoolong_name_one_short
+ *    * - ENAMETOOLONG
+ *      - the name has more than ``PATH_MAX`` bytes, with its NUL
+ *      - procmap_names_test: deep.a_path_longer_than_path_max_is_too_long_for_every_buffer,
+ *        deep.the_longest_path_fits_exactly_and_in_no_buffer_one_short
+ *    * - ENAMETOOLONG
+ *      - the build ID does not fit its buffer
+ *      - procmap_errors_test: errors.enametoolong_build_id_one_short
+ *    * - EFAULT
+ *      - the struct cannot be read or written
+ *      - procmap_errors_test: errors.efault_argument_unmapped, errors.efault_argument_read_only
+ *    * - EFAULT
+ *      - the name or the build ID cannot be written to its buffer
+ *      - procmap_errors_test: errors.efault_name_buffer_read_only,
+ *        errors.efault_build_id_buffer_read_only
+ *    * - ENOMEM
+ *      - there is no memory for a name of more than 256 bytes
+ *      - procmap_faults_test: faults.query_path.right_error_and_nothing_left_behind
+ *    * - ENOMEM
+ *      - there is no memory to read the build ID
+ *      - procmap_buildid_fuse_test: fuse.a_read_that_fails
+ *    * - EINTR
+ *      - the caller was killed while it waited (for a file system, for a writer)
+ *      - procmap_buildid_fuse_test: fuse.a_query_that_is_killed_is_EINTR; procmap_holes_test:
+ *        holes.a_query_that_is_killed_beside_a_writer_is_EINTR
+ *    * - ENOTTY
+ *      - the kernel does not know this operation, or not on this file
+ *      - procmap_errors_test: errors.enotty_unknown_command, errors.enotty_other_files
+ */
+
+/**
  * procmap_query_ioctl() - ioctl() on /proc/<pid>/maps
  * @file: the open file, whose address space was authorised when it was opened
  * @cmd: PROCMAP_QUERY

@@ -27,7 +27,7 @@ def main():
         status, last = check(base)
         verdict = VERDICT.fullmatch(last)
         counts = [int(count) for count in verdict.groups()] if verdict else [0, 0, 0]
-        # It ended before it had a verdict, or after one that says nothing of it
+        # It ended before it had a verdict, or its verdict does not tell the reason
         if status and not counts[1]:
             print(f"  FAIL    the checks of {base} ended with status {status}")
             counts[1] = 1

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""Tests of several bases, on two kernels of a few files that are made up. Results as TAP."""
+"""Tests of several bases, on two made-up kernels of a few files. Results as TAP."""
 
 import os
 import shutil
@@ -11,8 +11,8 @@ import tempfile
 import cases
 from places import ROOT
 
-# Two bases and what there is for them: 9.2 leaves out one file of the overlay, has one otherwise
-# and one in addition, and its hunk has other lines around it.
+# Two bases and what there is for them. 9.2 leaves out one file of the overlay, has another version
+# of one and has one in addition. Its hunk has other lines around it.
 PATCH = """From: A <a@localhost>
 Date: Thu, 1 Jan 1970 00:00:00 +0000
 Subject: mm: ours
@@ -99,7 +99,7 @@ class Project:
         os.unlink(os.path.join(self.top, name))
 
     def make(self, *args, path=""):
-        """Run make with the kernel of the base that is asked for."""
+        """Run make with the kernel of the chosen base."""
         drop = ("MAKEFLAGS", "MFLAGS", "MAKELEVEL", "UNLISTED", "KSRC", "VARIANT", "FORCE", "BASE")
         env = {name: value for name, value in os.environ.items() if name not in drop}
         env["PATH"] = path + env["PATH"]
@@ -113,7 +113,7 @@ class Project:
         return result.stdout
 
     def spy(self, name):
-        """A program of that name which notes how it was called; returns what to put into PATH."""
+        """Make a program that records its arguments; returns what to put into PATH."""
         self.write(f"../bin/{name}", f'#!/bin/sh\necho "$*" >>{self.holder.name}/calls\n'
                                      f'exec {shutil.which(name)} "$@"\n')
         os.chmod(os.path.join(self.holder.name, "bin", name), 0o755)

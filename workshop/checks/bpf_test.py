@@ -2,9 +2,10 @@
 # SPDX-License-Identifier: GPL-2.0
 """The look-ups of the BPF selftests, on each of the named kernels; usage: bpf_test.py VARIANT...
 
-Builds test_progs of the patched tree with Debian's clang and libbpf and with one test in it, twice:
-against the tools' uapi headers, which have PROCMAP_QUERY, and against those of the system, which
-may lack it. All kernels must give the same offsets; which way they were found must be told. TAP.
+Builds test_progs of the patched tree with Debian's clang and libbpf and with one test in it, twice.
+The first is against the uapi headers of tools, which have PROCMAP_QUERY, the second against those
+of the system, which may lack it. All kernels must give the same offsets, and say how they found
+them. Prints TAP.
 """
 
 import os
@@ -23,7 +24,7 @@ SOURCES = ["test_progs.c", "trace_helpers.c", "testing_helpers.c", "cgroup_helpe
 CFLAGS = ["-g", "-O0", "-Wall", "-Werror", f"-I{BPF}", f"-I{SRC}/tools/include"]
 LIBS = ["-rdynamic", "-lbpf", "-lelf", "-lz", "-lrt", "-lpthread"]
 HEADERS = {"new": [f"-I{SRC}/tools/include/uapi"], "old": []}
-# Before the system's headers, which may be newer than they should be for this
+# These come before the headers of the system, which may be too new for this
 OLD_FS = "#include_next <linux/fs.h>\n#undef PROCMAP_QUERY\n"
 QUERY, TEXT = "PROCMAP_QUERY", "the text of /proc/self/maps"
 
@@ -61,7 +62,7 @@ def run(program, variant):
 
 
 def offsets(output):
-    """The lines that tell the offsets; where an object is loaded does not show in them."""
+    """The lines with the offsets; they do not depend on where an object is loaded."""
     return re.findall(r"^\S+: offset -?\d+, for a uprobe -?\d+$", output, re.M)
 
 

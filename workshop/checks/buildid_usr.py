@@ -3,9 +3,8 @@
 """Compare the build IDs that PROCMAP_QUERY finds with those of readelf -n, for all ELF files below
 a directory of this machine (usage: buildid_usr.py [DIRECTORY]; the default is /usr).
 
-The files are mapped in the test machine, which has the root file system of the host as its own:
-first with an empty page cache, then once more. Exit status 0 only if there was at least one file
-and all agree.
+The files are mapped in the test machine, on the root file system of the host: first with an empty
+page cache, then once more. The exit status is 0 only if there was at least one file and all agree.
 """
 
 import os

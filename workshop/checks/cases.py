@@ -11,7 +11,7 @@ from places import BASE, BUILD, ROOT
 
 
 def run(module, fixture=contextlib.nullcontext):
-    """Each test in turn, called with what the fixture gives, if that is something.
+    """Run each test in turn. It is called with what the fixture gives, unless that is None.
 
     `module` is the caller's globals(). Returns the exit status.
     """

@@ -25,6 +25,11 @@ CHECKS += $(STATIC_CHECKS)
 $(STATIC_CHECKS:%=check-%): check-%:
 	$(STATIC) $*
 
+# Each errno table says everywhere what it says beside the code, and each row has a test
+CHECKS += errno
+check-errno:
+	workshop/checks/errno.py
+
 # The readers of results and of the console themselves
 CHECKS += readers
 check-readers:

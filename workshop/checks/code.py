@@ -23,8 +23,8 @@ from git import Repo  # noqa: E402  pylint: disable=wrong-import-position
 from lint import Lint  # noqa: E402  pylint: disable=wrong-import-position
 
 # What a commit of the series can break most easily, apart from the files that the series changes.
-# Nearly each commit changes a header that all include, so this is what a test run can afford; all of
-# the kernel is built at the end of the series.
+# Nearly every commit changes a header that all files include, so a test run cannot build all of the
+# kernel for each commit. It builds all of it at the end of the series.
 DIRECTORIES = ["mm/", "fs/proc/"]
 
 
@@ -49,7 +49,7 @@ def checkpatch():
 
 
 def built_sources(names, lint):
-    """Those C files that the configuration compiles, by what kbuild did for the plain kernel."""
+    """The C files that the configuration compiles, as kbuild did for the plain kernel."""
     plain = os.path.join(BUILD, lint.variant)
     return [name for name in names
             if name.endswith(".c") and os.path.exists(os.path.join(plain, f"{name[:-2]}.o"))]
@@ -85,7 +85,7 @@ def commits():
     print("TAP version 13")
     print(f"1..{len(hashes)}", flush=True)
     where = os.path.join(BUILD, "commits", "src")
-    # git that is killed while it adds a work tree may leave the files alone.
+    # If git is killed while it adds a work tree, it may leave only the files behind.
     if not os.path.isdir(where) or not Repo(where).ref("HEAD"):
         shutil.rmtree(where, ignore_errors=True)
         repo.run("worktree", "prune")
@@ -105,7 +105,7 @@ def commits():
 
 
 def build_commit(lint, objects):
-    """Build what the series can break; symbols that come later are simply not set yet."""
+    """Build what the series can break; symbols of later commits are not set yet."""
     there = [name for name in objects if os.path.exists(os.path.join(lint.src, f"{name[:-2]}.c"))]
     try:
         lint.make("commits-config", "tinyconfig")

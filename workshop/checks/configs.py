@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: GPL-2.0
 """Compile what the series touches in every configuration of configs.table; usage: configs.py [NAME...]
 
-One TAP case for each: the settings came out as asked for, and W=1 says nothing about our files and
-nothing new about those that we change. A configuration takes one or two minutes on two processors,
-allmodconfig five; a second run, with a warm ccache, a quarter of that.
+One TAP case for each: the settings are as configs.table has them, and W=1 says nothing about our
+files and nothing new about those that we change. A configuration takes one or two minutes on two
+processors, allmodconfig five. A second run, with a warm ccache, takes a quarter of that.
 """
 
 import os
@@ -21,7 +21,7 @@ from kernel import symbols  # noqa: E402  pylint: disable=wrong-import-position
 from lint import Lint  # noqa: E402  pylint: disable=wrong-import-position
 
 TABLE = os.path.join(ROOT, "workshop", "checks", "configs.table")
-# Files of architectures, which are parts of larger objects there, and what they are for.
+# Files of architectures that are parts of larger objects, and the option that compiles each.
 ARCH_FILES = {"arch/s390/mm/gmap.c": "CONFIG_PGSTE",
               "arch/powerpc/kvm/book3s_hv_uvmem.c": "CONFIG_PPC_UV",
               "arch/powerpc/mm/book3s64/subpage_prot.c": "CONFIG_PPC_SUBPAGE_PROT"}

@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: GPL-2.0
 """The documentation: pages build as `make htmldocs` would, man pages are clean. Results as TAP.
 
-The pages that the series adds or changes are built alone, with the kernel's own configuration of
-Sphinx: all of the documentation takes an hour. What Sphinx says about the pages of the base is not
-counted.
+Only the pages that the series adds or changes are built, with the kernel's own configuration of
+Sphinx: all of the documentation takes an hour. Remarks of Sphinx about the pages of the base do not
+count.
 """
 
 import collections
@@ -19,13 +19,13 @@ from git import Repo  # pylint: disable=wrong-import-order
 
 DOCS = os.path.join(BUILD, "docs")
 
-# That of Debian; another python3 in PATH would not find its modules.
+# The one of Debian; another python3 in PATH would not find its modules.
 SPHINX = "/usr/bin/sphinx-build"
 MAN = os.path.join(ROOT, "Documentation", "man")
 
 
 def pages(repo):
-    """The pages that the series adds and changes; index pages name many that are not built here."""
+    """The pages that the series adds or changes; index pages name many that are not built here."""
     fields = repo.lines("diff", "-z", "--no-renames", "--name-status", "refs/heads/base", "HEAD",
                         "--", "*.rst")
     pairs = [(status, name) for status, name in zip(fields[::2], fields[1::2])
@@ -62,7 +62,7 @@ def remarks(where):
         cwd=where, env=env, capture_output=True, text=True, check=False)
     found = collections.Counter()
     for line in result.stderr.splitlines():
-        # Only numbers of lines: they differ where text was added before
+        # Without line numbers: they differ where text was added above
         found[re.sub(r":\d+: ", ": ", line.replace(where, ""))] += 1
     if result.returncode:
         found[None] += 1
@@ -85,7 +85,7 @@ def check_pages(report):
 
 
 def check_man(report):
-    """Without a remark of mandoc or groff, and what a reader sees is not empty."""
+    """mandoc and groff have no remarks, and the page as a reader sees it is not empty."""
     for path in sorted(glob.glob(os.path.join(MAN, "*"))):
         name = os.path.basename(path)
         with open(path, encoding="utf-8") as file:

@@ -19,7 +19,7 @@ REPORT = re.compile(r"^(    )?(# |not ok |ok |1\.\.\d)")
 
 
 def report(text):
-    """The lines of the report; those of a suite, which the kernel indents, become comments."""
+    """The lines of the report; the kernel indents those of a suite, which become comments."""
     started = False
     for line in console.lines(text):
         if not started:

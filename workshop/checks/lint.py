@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Compiling single files for the sake of what compiler and sparse say about them."""
+"""Compile single files to see what the compiler and sparse say about them."""
 
 import collections
 import os

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """Where the checks find things: the places that workshop/series/common.py knows, for the chosen base.
 
-Whoever imports this can import the modules of workshop/series after it.
+A script that imports this can import the modules of workshop/series after it.
 """
 
 import os

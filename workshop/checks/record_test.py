@@ -2,9 +2,10 @@
 # SPDX-License-Identifier: GPL-2.0
 """procmap record, in the test machine, on a program whose functions are known. Results as TAP.
 
-It is compiled with frame pointers, and every frame that is said to be in it is turned into a symbol
-by addr2line, from nothing but offset and build ID. Then the same on real code, the client's, which
-lists a process over and over: that each caller calls its callee is compared with the machine code.
+The program is compiled with frame pointers. addr2line turns every frame that is said to be in it
+into a symbol, from nothing but offset and build ID. Then the same is done on real code, that of the
+client, which lists a process over and over. There the test compares with the machine code whether
+each caller calls its callee.
 """
 
 import bisect
@@ -102,7 +103,7 @@ class Symbols:
         self.segments = [tuple(int(word, 16) for word in row) for row in rows]
 
     def addr(self, offset):
-        """Where the linker put what is at this offset."""
+        """The address that the linker gave to this offset."""
         (addr,) = [vaddr + offset - start for start, vaddr, size in self.segments
                    if start <= offset < start + size]
         return addr
@@ -202,7 +203,7 @@ def test_stacks_are_those_of_the_program():
     often = profile.with_path("main", "middle", "often", "leaf")
     seldom = profile.with_path("main", "middle", "seldom", "leaf")
     thread = profile.with_path("thread", "in_thread", "leaf")
-    # A function that has not set up its frame yet hides its caller: a few samples
+    # A few samples: a function that has not set up its frame yet hides its caller
     assert often + seldom > 0.95 * main, (often, seldom, main)
     assert main + thread > 0.95 * profile.samples, (main, thread, profile.samples)
     assert 2.4 < often / seldom < 3.7, (often, seldom)
@@ -229,14 +230,14 @@ def test_callers_call_their_callees_in_a_real_program():
     symbols, code = Symbols(REAL), Code(REAL)
     good, bad, seen = 0, 0, set()
     for count, addrs in real_stacks(out, symbols):
-        # Who calls the innermost function is not sure: it may not have set up its frame
+        # The caller of the innermost function is uncertain: that may not have set up its frame
         for caller, callee in zip(addrs[:-1], addrs[1:-1]):
             right = code.calls(caller, callee)
             good, bad = good + count * right, bad + count * (not right)
         for addr in set(addrs) - seen:
             seen.add(addr)
             symbol = code.functions[code.start(addr)]
-            # Among those that the compiler has put into one there is the one of the symbol table
+            # The compiler may inline functions: one of those named is the one of the symbol table
             known = output_of("addr2line", "-f", "-i", "-e", REAL, hex(addr)).split("\n")
             assert symbol.split(".")[0].split("@")[0] in known or "plt" in symbol, (symbol, known)
     print(f"# {good} calls that are there, {bad} that are not")

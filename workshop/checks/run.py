@@ -3,11 +3,11 @@
 """Run checks and count; usage: run.py [--beside 'NAME...'] NAME...
 
 Each NAME is a target check-NAME of the Makefile. What it prints goes to check-NAME.log of build/log.
-When that is TAP, each of its cases counts, otherwise the check is one case, by its exit status. A
+If that is TAP, each of its cases counts. Otherwise the check is one case, by its exit status. A
 skipped case fails unless workshop/checks/skips lists it. The last line is the verdict.
 
-Those that --beside names run one after the other while the rest does: a test machine leaves one of
-two processors idle most of the time.
+The checks that --beside names run one after the other, at the same time as the rest: a test machine
+leaves one of two processors idle most of the time.
 """
 
 import argparse
@@ -84,7 +84,7 @@ class Lane:
             return self.make.wait()
 
     def stop(self):
-        """What a check has started ends as on Ctrl-C."""
+        """End what a check has started, as Ctrl-C does."""
         with self.starting:
             self.stopped = True
             if self.make and self.make.poll() is None:

@@ -27,7 +27,7 @@ APPLY = [sys.executable, os.path.join(ROOT, "workshop", "series", "apply.py"), K
 
 def pristine():
     """A full tree of the base, as a user would have it."""
-    # git that is killed while it adds a work tree may leave the files alone.
+    # If git is killed while it adds a work tree, it may leave only the files behind.
     if not os.path.isdir(KDIR) or not Repo(KDIR).ref("HEAD"):
         shutil.rmtree(KDIR, ignore_errors=True)
         REPO.run("worktree", "prune")
@@ -153,7 +153,7 @@ def test_refresh_after_tree_changes_nothing():
 
 
 class Copy:
-    """A copy of this repository without its build directory, to be spoilt."""
+    """A copy of this repository without its build directory, for tests that damage it."""
 
     def __enter__(self):
         self.holder = tempfile.TemporaryDirectory(prefix="series-test-")

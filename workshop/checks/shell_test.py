@@ -32,7 +32,7 @@ def test_status_and_output_of_a_command_come_back():
 
 
 def test_make_passes_the_command_on_as_it_is():
-    """Without the steps before, which have their own tests."""
+    """Run it without the steps before it, which have their own tests."""
     line = """echo "$HOME" 'a  b' '$(nothing)' $((6 * 7)); pwd; exit 3"""
     result = subprocess.run(["make", "-s", "SERIES=: ", "need=", "shell", f"CMD={line}"],
                             capture_output=True, text=True, check=False, cwd=ROOT, timeout=300,
@@ -116,7 +116,7 @@ class Terminal:
         return seen.decode(errors="replace")
 
     def drain(self):
-        """The status of the shell; somebody has to read what it prints at the end."""
+        """The status of the shell; what it prints at the end has to be read."""
         end = time.monotonic() + 60
         while self.process.poll() is None and time.monotonic() < end:
             if select.select([self.master], [], [], 0.2)[0]:

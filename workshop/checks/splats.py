@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0
 """Break the debug kernel in every way that its lkdtm module knows and that a detector has to tell.
 
-One TAP case for each: the run of the machine must fail as one with a splat, although the command
-succeeds, and the text that is shown must be the right one. About half a minute each.
+One TAP case for each: the command succeeds, but the run of the machine must fail as one with a
+splat, and show the right text. Each takes about half a minute.
 """
 
 import os

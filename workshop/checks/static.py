@@ -18,7 +18,7 @@ NO_SPDX = re.compile(r"(^COPYING|^LICENSES/.*|^MAINTAINERS|^patches/default|\.pa
 
 
 def tracked():
-    """All files of the repository that are no links."""
+    """All files of the repository except links."""
     out = subprocess.run(["git", "-c", "safe.directory=*", "-C", ROOT, "ls-files", "-z"],
                          capture_output=True, text=True, check=True).stdout
     names = [name for name in out.split("\0") if name]

@@ -54,8 +54,8 @@ class Block:
 def parse(text):
     """All cases of a TAP stream; what is missing becomes a failed case.
 
-    A nested block counts by its own cases; the outer line of a program counts when it has none,
-    or when it fails although every inner case passed.
+    A nested block counts by its own cases. The outer line of a program counts if the program has no
+    cases, or if the line fails although every inner case passed.
     """
     outer, inner, cases, blocks = Block(), Block(), [], []
     for line in text.splitlines():

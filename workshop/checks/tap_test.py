@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""Tests of the TAP reader and of the console reader, by which everything else is judged."""
+"""Tests of the TAP reader and of the console reader, which judge all other tests."""
 
 import os
 import re

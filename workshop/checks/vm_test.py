@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""Tests of the test machine: each way to fail is told from the others. Results as TAP."""
+"""Tests of the test machine: it tells each way to fail from the others. Results as TAP."""
 
 import os
 import signal
@@ -150,7 +150,7 @@ def test_killing_the_runner_ends_the_machine():
 
 
 def main():
-    # In the background of a shell it is ignored, and would be by the children
+    # A shell ignores it in the background, and so would the children
     signal.signal(signal.SIGINT, signal.default_int_handler)
     sys.exit(cases.run(globals()))
 

@@ -1,18 +1,18 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""What queries cost, and whom: figures of a patched kernel beside those of the unpatched base.
+"""What queries cost, and whom: figures of a patched kernel beside those of the base.
 
 Boots both kernels with the same initramfs and runs procmap_bench in each, in two ways:
 
   instructions  under QEMU's -icount shift=0, one processor: one tick of the clock is one guest
-                instruction; every figure is the median of the repetitions and repeats
-  scenes        on two processors, in real time: several programs at work at once, in turns. Real
-                time of an emulator on a busy machine means little, ratios of the same run more
+                instruction. Every figure is the median of the repetitions, and repeats
+  scenes        on two processors, in real time: several programs at work at once, in turns. On a
+                busy machine the real time of an emulator means little; ratios of one run mean more
 
 Prints tables in Markdown, the first one with all targets, and writes bench.md, bench.json and
 bench-*.svg.
 
-Exit status: 0, all targets are kept; 1, one is missed; 2, there are no figures to compare.
+Exit status: 0, all targets are met; 1, one is missed; 2, there are no figures to compare.
 """
 
 import argparse
@@ -97,7 +97,7 @@ def config_hash(config):
 
 
 def config_difference(configs):
-    """Symbols that are not ours and differ: then the comparison says little."""
+    """Symbols that are not ours and differ; if there are any, the comparison says little."""
     if None in configs.values():
         return None
     return sorted({line.split("=")[0] for line in configs["base"] ^ configs["patched"]} - OURS)
@@ -121,20 +121,20 @@ def command_of(args, kernel, part, config):
 
 
 def start(args, kernel, part, config):
-    """Boot one kernel; its output is in a file of the results, so that nothing waits for us."""
+    """Boot one kernel; its output goes to a file of the results, so that it never waits for us."""
     return subprocess.Popen(  # pylint: disable=consider-using-with
         command_of(args, kernel, part, config), stdout=subprocess.DEVNULL,
         preexec_fn=vm.die_with_parent)
 
 
 def finish(machines):
-    """Wait for machines; when that is interrupted, end them."""
+    """Wait for machines; end them if the wait is interrupted."""
     try:
         for machine in machines.values():
             machine.wait()
     except KeyboardInterrupt:
         for machine in machines.values():
-            # After Ctrl-C it is ending by itself; after another signal it knows nothing yet.
+            # After Ctrl-C the machine is ending by itself; of another signal it knows nothing yet.
             with contextlib.suppress(subprocess.TimeoutExpired):
                 machine.wait(timeout=5)
             machine.terminate()
@@ -157,7 +157,7 @@ def fetch(args, kernel, part, machine):
 
 
 def check(kernel, part, result):
-    """Figures that are not instructions, and cases that failed, are not compared."""
+    """Do not compare figures that are not instructions, or cases that failed."""
     env = result["environment"]
     if part == "instructions" and env["unit"] != "instructions":
         raise Failure(f"on the {kernel} kernel an instruction took "
@@ -262,7 +262,7 @@ def plots(args, rows, scenes):
 
 
 def save(path, text):
-    """In one step, so that an interruption leaves the old or the new file."""
+    """Write in one step, so that an interruption leaves the old or the new file."""
     with open(f"{path}.new", "w", encoding="utf-8") as file:
         file.write(text)
     os.replace(f"{path}.new", path)

@@ -15,7 +15,7 @@ def above_base(percent):
 
 
 def above_case(name, percent):
-    """Compared with another case of the same kernel; None when that has no figure."""
+    """The figure compared with another case of the same kernel; None if that has no figure."""
     def kept(row, rows):
         other = rows.get(name)
         if other is None or other.patched is None:
@@ -28,7 +28,7 @@ def above_case(name, percent):
 LIMITS = (
     ("mm/*", above_base(3)),
     ("query/covering/10000", at_most(800)),
-    # Ten times the VMAs: logarithmic growth from 10,000 is a quarter.
+    # Ten times as many VMAs as 10,000: with logarithmic growth a quarter more.
     ("query/covering/100000", above_case("query/covering/10000", 25)),
     ("add/name", at_most(900)),
     ("add/build-id*", at_most(1500)),
@@ -53,7 +53,7 @@ class Row:  # pylint: disable=too-many-instance-attributes
         self.limit, self.kept = "", None
 
     def judge(self, rows):
-        """Set limit and kept; what has a limit and no figure misses it."""
+        """Set limit and kept; a case with a limit and no figure misses the limit."""
         for pattern, (text, kept) in LIMITS:
             if fnmatch.fnmatch(self.name, pattern):
                 self.limit = text

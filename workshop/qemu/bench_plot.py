@@ -80,7 +80,7 @@ def exceeding(scene, call):
 
 
 def plot_stall(path, scenes, base, size=10000):
-    """How long mmap() takes while others look."""
+    """How long mmap() takes while other programs look."""
     series = [("nobody reads", "#404040", 1, exceeding(scenes.get(f"stall/none/{size}"), "mmap"))]
     for colour, readers in zip(TEXT, (4, 2, 1)):
         name = f"stall/text-{readers}/{size}"

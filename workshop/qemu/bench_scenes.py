@@ -30,7 +30,7 @@ class Scenes:
                 if scene["status"] == "failed"]
 
     def latency(self, name, call, key):
-        """Median over the rounds, of the maximum the largest; None without figures."""
+        """Median over the rounds; of maxima the largest. None without figures."""
         scene = self.get(name)
         values = [turn[call][key] for turn in scene["rounds"] if call in turn] if scene else []
         if not values:
@@ -55,7 +55,7 @@ class Scenes:
         return sum(turn[call]["nr"] for turn in scene["rounds"] if call in turn) if scene else None
 
     def ratio(self, name, other, call, key="p99"):
-        """The median of the ratios in each turn, in which one was played soon after the other."""
+        """The median of the ratios in each turn, which plays one scene soon after the other."""
         one, two = self.get(name), self.get(other)
         if not one or not two:
             return None
@@ -80,7 +80,7 @@ def nobody(_readers):
 
 
 class Target:
-    """One figure beside what it shall be."""
+    """One figure beside its target."""
 
     def __init__(self, what, figure, target, kept):
         self.what, self.figure, self.target, self.kept = what, figure, target, kept
@@ -90,7 +90,7 @@ class Target:
 
 
 def stall_targets(patched, base):
-    """What readers do to the 99th percentile of who changes his address space."""
+    """What readers do to the 99th percentile of a process that changes its address space."""
     found = []
     for readers in READERS:
         mean = patched.mean_ratio("query", elsewhere, readers)

@@ -25,7 +25,7 @@ def verdict(kept):
 
 
 def targets(rows, more):
-    """Every figure that has a target, beside it."""
+    """Every figure that has a target, beside that target."""
     lines = [(f"`{row.name}`: {row.what}", number(row.base, 1), number(row.patched, 1), row.limit,
               verdict(row.kept)) for row in rows if row.limit]
     lines += [(target.what, "", target.figure, target.target, verdict(target.kept))
@@ -34,7 +34,7 @@ def targets(rows, more):
 
 
 def best(row):
-    """What there is of it: queries are only in the patched kernel."""
+    """The figures that there are: only the patched kernel has queries."""
     return row.patched if row else None
 
 
@@ -67,7 +67,7 @@ def passes(rows):
 
 
 def shares(rows):
-    """What the share of the VMAs that is asked for does."""
+    """How the cost depends on the share of the VMAs that is asked for."""
     found = {row.name: row for row in rows}
     lines = []
     for name, row in found.items():
@@ -85,7 +85,7 @@ def micro(value):
 
 
 def stalls(scenes):
-    """Latencies of who changes his address space, and what readers do to them."""
+    """Latencies of a process that changes its address space, and what readers do to them."""
     kinds = ["none"] + [f"{kind}-{readers}" for kind in ("text", "query", "elsewhere")
                         for readers in READERS]
     lines = []
@@ -126,7 +126,7 @@ def loads(scenes):
 
 
 def waits(scenes):
-    """process_vm_readv() when somebody keeps it waiting."""
+    """process_vm_readv() of memory that keeps it waiting."""
     lines = []
     for name in scenes.all:
         if not name.startswith("wait/") or not scenes.get(name):

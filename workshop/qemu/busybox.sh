@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# busybox.sh ARCH FILE: Debian's static busybox of another architecture, without telling dpkg about
-# that one.
+# busybox.sh ARCH FILE: fetch Debian's static busybox of another architecture, without adding that
+# architecture to dpkg.
 set -euo pipefail
 
 if (($# != 2)); then

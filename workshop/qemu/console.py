@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""What the console of a test machine tells: splats and panics."""
+"""What the console of a test machine says: splats and panics."""
 
 import re
 
@@ -17,7 +17,7 @@ SPLAT = re.compile("|".join((
 )))
 PANIC = re.compile(r"\bKernel panic - not syncing: (.*)")
 STAMP = re.compile(r"^\[ *\d+\.\d+\](?:\[ *[CT]\d+\])? ?")
-# The kernel's own command line and what it says at start about warnings are no splats.
+# Not splats: the kernel's own command line, and what the kernel says about warnings at start.
 HARMLESS = re.compile(r"Command line: |^Unknown kernel command line parameters")
 INT3 = re.compile(r"int3: 0000 \[#1\]")
 TEXT_LINES = 60
@@ -68,13 +68,14 @@ def find_panic(text):
 
 
 def emulator_fault(text):
-    """Did the emulator lose its way before the first program ran?
+    """Did the emulator fail before the first program ran?
 
-    With a thread for each processor, QEMU's translator may run an instruction as it was while
-    another processor patched it. A kernel with jump labels patches one when it finds its clock
-    stable, the last thing in a boot: the breakpoint that stood there for a moment is then nobody's,
-    and an idle processor dies of "int3", or of the fault of its handler, without a word. Ours have
-    none (plain.config); --kernel may bring one that has.
+    With a thread for each processor, QEMU's translator may run an old version of an instruction
+    while another processor patches it. A kernel with jump labels patches one when it finds its
+    clock stable, the last thing in a boot. A breakpoint stands there for a moment. If QEMU runs
+    that breakpoint later, nobody owns it any more. An idle processor then dies of "int3", or of the
+    fault of its handler, without a word. Our kernels have no jump labels (plain.config), but the
+    one that --kernel names may have them.
     """
     every = [line for line in lines(text) if line.strip()]
     if not every or any(line.startswith("Run /init") for line in every):

@@ -9,7 +9,7 @@ set -euo pipefail
 readonly work=/tmp/debuggers
 number=0 failed=0
 
-# The case is what the remaining arguments, a command, say.
+# A case: the remaining arguments are a command, whose status is the result.
 check() {
 	local -r name=$1
 	shift
@@ -38,7 +38,7 @@ debug() {
 	timeout 60 gdb -nx -q -batch -p "$pid" "${commands[@]}" >"$work/$log.log" 2>&1 </dev/null
 }
 
-# Not traced, and neither stopped nor dead.
+# The process is not traced, and neither stopped nor dead.
 is_free() {
 	local tracer state
 	tracer=$(awk '/^TracerPid:/ { print $2 }' "/proc/$1/status")
@@ -61,7 +61,7 @@ check_gdb() {
 	check "the program still goes on" is_free "$pid"
 }
 
-# Traces until the string has been seen, or for so long.
+# Traces until the string appears, or the time is over.
 trace() {
 	local -r pid=$1 string=$2
 	local tracer i

@@ -20,7 +20,7 @@ GROUP = "root:x:0:\nuser:x:1000:\n"
 
 
 def base_spec(init, etc, busybox):
-    """The part that every image has; the host's busybox says what its applets are."""
+    """The part that every image has; the busybox of the host lists its own applets."""
     lines = ["dir / 755 0 0"]
     lines += [f"dir /{name} {'1777' if name == 'tmp' else '755'} 0 0" for name in DIRECTORIES]
     lines += ["nod /dev/console 600 0 0 c 5 1", "nod /dev/null 666 0 0 c 1 3",

@@ -1,13 +1,14 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 #
-# /bin/kselftest of the test machine: the installed kselftests, but for those of exact. An argument chooses:
+# /bin/kselftest of the test machine: the installed kselftests, except those of exact. An argument
+# chooses:
 # 64, 32	programs that were built for this size
 # racing	those in which several tasks are at work on one address space or one queue at once,
 #		which is what a detector of data races can see
 # exact		those that compare times or count turns: for a machine with one processor, whose clock
-#		counts instructions (vm.py --accel icount). With processors that the host gives and takes
-#		as it likes, they would judge the host.
+#		counts instructions (vm.py --accel icount). On processors that the host gives and takes
+#		away, they would judge the host.
 runner=/kselftest/run_kselftest.sh
 exact='procmap/wait:procmap_beside_test|process_vm:process_vm_turns_test'
 racing='procmap/fuzz:procmap_fuzz|procmap/(torture|wait):.*|procmap:.*_(oracle|writers|writers_flags)_test'

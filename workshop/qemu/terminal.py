@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The terminal of an interactive test machine: its size goes there, its state is kept."""
+"""The terminal of an interactive test machine: pass its size on, and restore its state."""
 
 import contextlib
 import os
@@ -9,7 +9,7 @@ import termios
 
 
 class Terminal:
-    """The terminal that standard input is."""
+    """The terminal behind standard input."""
 
     def __init__(self, path):
         self.saved = termios.tcgetattr(sys.stdin)
@@ -25,7 +25,7 @@ class Terminal:
         return self
 
     def __exit__(self, *_):
-        """QEMU puts the terminal into raw mode, and back only if it is not killed."""
+        """Restore the terminal: QEMU puts it into raw mode, and does not restore it if killed."""
         for end in (self.listener, self.port):
             if end:
                 end.close()
@@ -40,7 +40,7 @@ class Terminal:
                 "-device", "virtserialport,chardev=size,name=size"]
 
     def tell_size(self):
-        """Called now and then: tell the machine the size, when it is new."""
+        """Tell the machine the size if it has changed; called now and then."""
         if not self.port:
             with contextlib.suppress(BlockingIOError):
                 self.port = self.listener.accept()[0]

@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 #
-# /usr/bin/timeout of the test machine, as run_kselftest.sh calls it: that of busybox knows no
-# --foreground. On slow kernels VM_TIMEOUT_SCALE stretches the limit.
+# /usr/bin/timeout of the test machine, as run_kselftest.sh calls it: the one of busybox does not
+# know --foreground. On slow kernels VM_TIMEOUT_SCALE stretches the limit.
 if [ "$1" = --foreground ]; then
 	shift
 fi

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """Run one command in a test machine under QEMU.
 
-The command's output is passed on while it runs and its exit status becomes the exit status of
+The output of the command is passed on while it runs. Its exit status becomes the exit status of
 this program, unless the machine itself failed:
 
   120  a splat on the console (BUG, WARNING, KASAN, KCSAN, lockdep, RCU stall, leak, ...)
@@ -11,10 +11,10 @@ this program, unless the machine itself failed:
   123  the test machine itself is broken (no verdict, incomplete output)
   130  interrupted
 
-In the machine /tmp and /dev/shm are tmpfs; the initramfs has busybox, the installed kselftests
+In the machine /tmp and /dev/shm are tmpfs. The initramfs has busybox, the installed kselftests
 below /kselftest and the client as /bin/procmap. With --root host the command runs on the root
-file system of the host instead (read-only, changes go to a tmpfs), with --out the files that it
-writes to /out land in a directory of the host.
+file system of the host instead (read-only, changes go to a tmpfs). With --out the files that it
+writes to /out appear in a directory of the host.
 """
 
 import argparse
@@ -42,17 +42,17 @@ sys.path.insert(0, os.path.join(os.path.dirname(HERE), "series"))
 from common import BUILD  # noqa: E402  pylint: disable=wrong-import-position
 
 SPLAT, PANIC, HANG, BROKEN, INTERRUPTED = 120, 121, 122, 123, 130
-# Sockets, since the firmware's list for kernels without ACPI has one processor of each
+# As sockets: for kernels without ACPI the firmware lists only one processor of each socket
 ACCEL = {
     "multi": ["-accel", "tcg,thread=multi", "-smp", "2,sockets=2", "-cpu", "max"],
     "icount": ["-accel", "tcg,thread=single", "-icount", "shift=0,sleep=off", "-smp", "1",
                "-cpu", "max"],
     "kvm": ["-accel", "kvm", "-smp", "2,sockets=2", "-cpu", "host"],
 }
-# The time limit of a stuck processor is for a host that has other things to do, too.
+# A processor counts as stuck late, since the host may have other things to do.
 CMDLINE = ("panic=-1 oops=panic loglevel=7 printk.devkmsg=on random.trust_cpu=on "
            "watchdog_thresh=30")
-# Of each architecture: QEMU's program, its machine, the suffix of files, more for the kernel;
+# For each architecture: QEMU's program, its machine, the suffix of files, more for the kernel;
 # rodata=full: without it arm64 has no memfd_secret()
 MACHINE = {
     "x86": ("qemu-system-x86_64", [], "", "console=ttyS0 no_timer_check tsc=reliable"),
@@ -63,7 +63,7 @@ STREAMS = ("stdout", "stderr")
 
 
 class Trouble(Exception):
-    """The machine failed; carries the exit status and what to tell."""
+    """The machine failed; has the exit status and what to say."""
 
     def __init__(self, status, text):
         super().__init__(text)
@@ -143,7 +143,7 @@ class Machine:
         return os.path.join(self.results, name)
 
     def claim_results(self):
-        """A results directory of our own, empty: what an earlier run left must not be read."""
+        """An empty results directory: files of an earlier run must not be read."""
         wanted = self.args.results or os.path.join(BUILD, "results", "vm")
         for number in range(1, 100):
             where = os.path.abspath(wanted if number == 1 else f"{wanted}-{number}")
@@ -192,7 +192,7 @@ class Machine:
         return ""
 
     def kernel_options(self):
-        """The kernel's command line; what follows ours is the environment of init."""
+        """The kernel's command line; after our options comes the environment of init."""
         args = self.args
         # A data race of the base kernel must not end the run before the tests.
         told = ["panic_on_warn=" + ("0" if "CONFIG_KCSAN=y" in self.config() else "1"), args.append,
@@ -311,7 +311,7 @@ class Machine:
             return ""
 
     def judge(self, hung):
-        """Turn what the machine left into a status; what is worst for the kernel comes first."""
+        """Turn what the machine left into a status; the worst for the kernel comes first."""
         text = self.read("console.log")
         known = console.known_splats(os.path.join(HERE, "known-splats"))
         splat, panic = console.find_splat(text, known), console.find_panic(text)
@@ -344,7 +344,7 @@ def interrupt(_number, _frame):
 
 
 def boot(args):
-    """Once; once more where the emulator failed before the first program ran."""
+    """Run it once, and once more if the emulator failed before the first program ran."""
     machine = Machine(args)
     try:
         return machine.run()

@@ -3,8 +3,8 @@
 """make apply: overlay and hunks onto a user's own tree, all of it or nothing.
 
 Everything is tried in a scratch repository with copies of the files that the series changes. Only
-when all of it fits, the results are moved into the tree, and a signal cannot come between. Should
-the machine stop just then, the next call restores the tree from the copies first.
+if all of it fits are the results moved into the tree. No signal can interrupt that. If the machine
+stops meanwhile, the next call first restores the tree from the copies.
 """
 
 import os
@@ -138,7 +138,7 @@ def apply(target, commits):
     refuse_existing(target, commits)
     with tempfile.TemporaryDirectory(prefix="apply-") as scratch:
         repo, first, tip = try_out(target, commits, scratch)
-        # The names of what is staged tell restore() what to undo: stage all before moving any.
+        # The names of the staged files tell restore() what to undo: stage all before moving any.
         changed, added = stage_results(target, repo, first, tip)
     signals = signal.pthread_sigmask(signal.SIG_BLOCK,
                                      {signal.SIGINT, signal.SIGTERM, signal.SIGHUP})

@@ -41,7 +41,7 @@ def find_source():
 
 
 def source_key(source):
-    """Changes when the source does, without reading all of it."""
+    """A key that changes when the source does, without reading all of it."""
     if os.path.isdir(source):
         if os.path.isdir(os.path.join(source, ".git")):
             repo = Repo(source)
@@ -79,7 +79,7 @@ def unpack(source, where):
 
 
 def copy_directory(source, where):
-    """Copy what belongs to the source; what git or a build left there stays behind."""
+    """Copy what belongs to the source, but nothing that git or a build left there."""
     pack = ["tar", "-C", source, "-c"]
     names = None
     if os.path.isdir(os.path.join(source, ".git")):
@@ -102,7 +102,7 @@ def copy_directory(source, where):
 
 
 def kernel_version(tree, name):
-    """The version a kernel tree gives itself; must be of the series that we have patches for."""
+    """The version that a kernel tree gives itself; we must have patches for that series."""
     try:
         text = read(os.path.join(tree, "Makefile"))
         parts = [re.search(rf"^{key} = (\d+)$", text, re.M).group(1)
@@ -145,7 +145,7 @@ def first_import(source):
     version = kernel_version(work, source)
     repo = Repo(work)
     repo.run("init", "--quiet", "--initial-branch=patched", ".")
-    # A rename of the directory changes no file; leave git no reason to look into all of them.
+    # A rename of the directory changes no file: keep git from looking into all of them.
     repo.run("config", "core.trustctime", "false")
     repo.run("config", "core.checkStat", "minimal")
     commit, index = commit_tree(work, os.path.join(work, ".git"), version)

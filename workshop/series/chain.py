@@ -14,7 +14,7 @@ from writer import Author
 LINKED = re.compile(r"^tools/(include/uapi/.*)$")
 
 
-# The fields of a commit, divided by a character that no message has
+# The fields of a commit, separated by a character that no message has
 FIELDS = "%x01".join(["%H", "%P", "%T", "%an", "%ae", "%aD", "%B"])
 
 # What a commit changes in one file: status is A, M, D or T, blob the new content
@@ -36,7 +36,7 @@ class Step:
 
 
 def history(repo, base, tip):
-    """The commits after the base, oldest first; history must be a line."""
+    """The commits after the base, oldest first; the history must be linear."""
     text = repo.run("log", "-z", "--reverse", f"--format={FIELDS}", f"{base}..{tip}")[1].decode()
     steps = {step.name: step for step in map(Step, filter(None, text.split("\0")))}
     for step in steps.values():
@@ -55,7 +55,7 @@ def history(repo, base, tip):
 
 
 def diff_of(repo, commit, paths):
-    """The hunks; without blob names, which would change with every base."""
+    """The hunks, without blob names, which would change with every base."""
     if not paths:
         return ""
     raw = repo.run("-c", "diff.suppressBlankEmpty=false", "diff-tree", "-p", "--no-commit-id",
@@ -71,7 +71,7 @@ def slug(subject):
 
 
 class Chain:
-    """What the commits base..tip mean as files of this repository."""
+    """What the commits base..tip are as files of this repository."""
 
     def __init__(self, repo, base, tip, generated=None):
         self.repo, self.base, self.tip = repo, base, tip
@@ -125,7 +125,7 @@ class Chain:
                           "MAINTAINERS at the top of this repository")
 
     def was_generated(self, text):
-        """As `make tree` wrote it, before our MAINTAINERS was edited."""
+        """The file as `make tree` wrote it, before our MAINTAINERS was edited."""
         if not self.generated:
             return False
         blobs = [change.blob for step in history(self.repo, self.base, self.generated)

@@ -13,7 +13,7 @@ TOP = os.path.join(ROOT, "build")
 
 
 def bases():
-    """The kernels that there are patches for: the directories of patches/."""
+    """The kernels that have patches here: the directories of patches/."""
     top = os.path.join(ROOT, "patches")
     return sorted(name for name in os.listdir(top)
                   if os.path.isfile(os.path.join(top, name, "series")))
@@ -24,7 +24,7 @@ def default_base():
 
 
 def chosen_base():
-    """The base to work on, as make and its user say in the environment."""
+    """The base to work on, as the environment says."""
     name = os.environ.get("BASE") or default_base()
     if name not in bases():
         sys.exit(f"error: BASE={name} is unknown; there are patches for {', '.join(bases())}")
@@ -41,7 +41,7 @@ PATCHES = os.path.join(ROOT, "patches", BASE)
 BUILD = os.path.join(TOP, BASE)
 SRC = os.path.join(BUILD, "src")
 SRC_BASE = os.path.join(BUILD, "src-base")
-# Of the other bases below that of the default one, so that BASE=all leaves the logs of each
+# Logs of other bases are below those of the default one, so that BASE=all keeps the logs of each
 LOGS = os.path.join(TOP, "log", *([BASE] if BASE != default_base() else []))
 
 
@@ -88,7 +88,7 @@ def need_space(path, megabytes):
 
 @contextlib.contextmanager
 def lock(name):
-    """Two calls of make at a time must not build the same thing."""
+    """Hold a lock: two calls of make must not build the same thing at a time."""
     os.makedirs(BUILD, exist_ok=True)
     with open(os.path.join(BUILD, f".lock-{name}"), "w", encoding="ascii") as handle:
         try:

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """make series: build/series/*.patch with a cover letter, for `git am` and `git send-email`.
 
-build/series is a link to build/<base>/series of the base for which it was called last.
+build/series is a link to build/<base>/series of the base of the last call.
 
 The cover letter does not end in .patch: `git am build/series/*.patch` would stop at a mail without
 a patch, and `git send-email build/series` sends every file of a directory, whatever its name.
@@ -44,7 +44,7 @@ def format_patches(repo, start, tip, out):
 
 
 def link_last():
-    """The name that does not depend on the base; a link takes the place of another in one step."""
+    """Make the link whose name does not depend on the base; replace an older one in one step."""
     if os.path.isdir(LAST) and not os.path.islink(LAST):
         shutil.rmtree(LAST)
     link = f"{OUT}.link"

@@ -9,7 +9,7 @@ from common import Failure
 
 
 class Repo:
-    """A repository; with an index of its own it is worked on without touching the work tree."""
+    """A repository; with an index of its own, work on it does not touch the work tree."""
 
     def __init__(self, tree, gitdir=None, index=None):
         self.tree = tree
@@ -56,7 +56,7 @@ class Repo:
         return found
 
     def files(self, commit, paths):
-        """{path: (mode, content)} of those of the paths that are files of a commit."""
+        """{path: (mode, content)} of the given paths that are files of a commit."""
         if not paths:
             return {}
         entries = [entry.partition("\t") for entry in

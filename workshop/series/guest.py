@@ -22,14 +22,14 @@ SELFTESTS = ("procmap", *(f"procmap/{name}" for name in ("bench", "buildid", "fu
 
 
 def place(kernel, name):
-    """Where something for the machine of a kernel lies."""
+    """The place of something that the machine of a kernel needs."""
     stem, suffix = os.path.splitext(name)
     arch = "" if kernel.arch == "x86" else f"-{kernel.arch}"
     return os.path.join(BUILD, f"{stem}{arch}{suffix}")
 
 
 def digest_of(*directories):
-    """Changes when a file below one of the directories does."""
+    """A key that changes when a file below one of the directories does."""
     digest = hashlib.sha256()
     for directory in directories:
         for where, names, files in os.walk(directory):
@@ -59,7 +59,7 @@ def make_headers(kernel):
 
 
 def make_kselftest(kernel):
-    """Build and install those of our kselftests that the tree has."""
+    """Build and install our kselftests, as far as the tree has them."""
     installed = place(kernel, "kselftest")
     shutil.rmtree(installed, ignore_errors=True)
     selftests = os.path.join(SRC, "tools/testing/selftests")
@@ -75,7 +75,7 @@ def make_kselftest(kernel):
 
 
 def clean_environment(kernel):
-    """Without what our own make left there for its children."""
+    """The environment without what our own make left there for its children."""
     drop = ("MAKEFLAGS", "MFLAGS", "MAKELEVEL", "KSRC", "VARIANT", "BASE", "O", "OUTPUT")
     env = {name: value for name, value in os.environ.items() if name not in drop}
     if CROSS[kernel.arch]:

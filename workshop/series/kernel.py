@@ -56,7 +56,7 @@ class Kernel:
         self.stamp = os.path.join(self.out, ".built")
 
     def fragments(self):
-        """The fragments to merge; without patches there are no symbols of ours."""
+        """The fragments to merge; a tree without patches has no symbols of ours."""
         repo = Repo(SRC)
         plain = self.variant == "base" or repo.ref("HEAD") == repo.ref("refs/heads/base")
         names = [name for name in VARIANTS[self.variant] if not (plain and name.endswith("patched"))]
@@ -77,7 +77,7 @@ class Kernel:
                ["make", "-C", self.src, f"O={self.out}", jobs, *cache, *targets], env=env)
 
     def key(self, fragments):
-        """Changes when the tree, an edit in it, the configuration or the compiler does."""
+        """A key that changes with the tree, an edit in it, the configuration or the compiler."""
         git = Repo(self.src)
         digest = hashlib.sha256(git.out("rev-parse", "HEAD^{tree}").encode())
         digest.update(git.run("diff", "HEAD")[1])
@@ -88,7 +88,7 @@ class Kernel:
         return digest.hexdigest()
 
     def configure(self, fragments):
-        """tinyconfig + fragments; every symbol must come out as it was asked for."""
+        """tinyconfig + fragments; every symbol must end up as the fragments have it."""
         say("CONFIG", f"{rel(self.out)}/.config: tinyconfig + "
             + " + ".join(os.path.basename(path) for path in fragments))
         self.make("config", "tinyconfig")

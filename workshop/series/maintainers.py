@@ -44,7 +44,7 @@ def titles(text):
 
 
 def place_for(title, starts, end):
-    """Where an entry belongs; the file is sorted by and large, so look at both neighbours."""
+    """Where an entry belongs; the file is sorted for the most part, so look at both neighbours."""
     best = (-1, end)
     for (_, before), (place, after) in zip(starts, starts[1:]):
         if before <= title.upper() < after:

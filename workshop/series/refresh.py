@@ -2,10 +2,10 @@
 # SPDX-License-Identifier: GPL-2.0
 """make refresh: bring edits made in a tree back into patches/ and the overlay.
 
-Without an argument the tree is build/<base>/src: commits on top become patches, edits that are
-not committed go to the overlay or into the last commit that touches the file. With a directory
-(TREE=) that is the tree to import: its first commit is the base, the others are the series. With
---check nothing is written; it fails unless a refresh right after `make tree` changes nothing.
+Without an argument the tree is build/<base>/src. Commits on top of it become patches. Edits that
+are not committed go to the overlay, or into the last commit that touches the file. A directory
+(TREE=) is a tree to import: its first commit is the base, the others are the series. With --check
+nothing is written; the check fails unless a refresh right after `make tree` changes nothing.
 """
 
 import os
@@ -29,7 +29,7 @@ def fold_place(repo, base, steps, path):
 
 
 def fold_edits(repo, base, tip):
-    """Rebuild the commits with what is edited and not committed; returns the new tip."""
+    """Rebuild the commits with the edits that are not committed; returns the new tip."""
     new = repo.untracked()
     if new:
         raise Failure(f"{new[0]} is new in {rel(repo.tree)} and in no commit; commit it "
@@ -117,7 +117,7 @@ def refresh_from_src():
 
 
 def take_over(repo, base, tip):
-    """Let the tree stand at the commits that the repository now describes."""
+    """Check out the commits that the repository now describes."""
     new = tree.series_tip(repo, base, series.load_series())
     # All edits are in the repository by now: the work tree is that of the tip.
     repo.run("update-ref", "HEAD", tip)
@@ -158,7 +158,7 @@ def refresh_from(directory):
 
 
 def refuse_to_overwrite(files):
-    """What is overwritten must be in git, so that nothing is lost."""
+    """Every file to be overwritten must be in git, so that nothing is lost."""
     repo = Repo(series.ROOT)
     differ = [path for path, entry in files.items() if on_disk(path) not in (None, entry)]
     unsaved = [entry[3:] for entry in repo.lines(

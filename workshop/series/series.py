@@ -10,7 +10,7 @@ from common import BASE, PATCHES, ROOT, Failure, bases, read, rel
 # What only this base needs, or needs otherwise than the overlay has it
 FILES = os.path.join(PATCHES, "files")
 
-# The overlay is what stands in directories, but for these and those that begin with a dot.
+# The overlay is all directories but these and those that begin with a dot.
 NOT_OVERLAY = ("LICENSES", "build", "patches", "workshop")
 
 CREATES = re.compile(r"^(new file mode|deleted file mode|rename from|copy from|GIT binary patch)",
@@ -117,7 +117,7 @@ def taken_files(base, there):
 
 
 def check_taken(taken, own):
-    """Each file that the series names exists, and it names each of the base's own."""
+    """The series names files that exist, and names each of the base's own."""
     for name, patch in taken.items():
         if not is_kernel_path(name):
             raise Failure(f"the series names {name} ({patch}), which has no place in a kernel tree")
@@ -179,7 +179,7 @@ def overlay_files(tracked_only=False):
 
 
 def adapters():
-    """{base: names} of what bases have in addition to the overlay, or in place of a file of it."""
+    """{base: names} of files that bases have beside the overlay, or in place of a file of it."""
     found = {base: [] for base in bases()}
     for name in repository_files("--cached", "--others", "--exclude-standard", "--", "patches"):
         match = re.fullmatch(r"patches/([^/]+)/files/(.*)", name)

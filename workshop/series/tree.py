@@ -17,7 +17,7 @@ from git import Repo
 from writer import Author, Writer
 
 TARGET = re.compile(r"^diff --git a/(\S+) b/", re.M)
-# What the commits were made of when they were made last, and the last one of them
+# What the commits were made of the last time, and the last one of them
 STAMP = os.path.join(BUILD, ".series")
 GENERATED = "refs/procmap/generated"
 PENDING = "refs/procmap/pending"
@@ -59,7 +59,7 @@ class Builder:
                       data="".join(f"{entry}\0" for entry in there).encode())
 
     def apply_hunks(self, commit):
-        """Returns what the hunks change, as ls-files tells it; git applies without fuzz."""
+        """Returns what the hunks change, as ls-files prints it; git applies without fuzz."""
         if not commit.diff:
             return []
         names = targets(commit)
@@ -74,7 +74,7 @@ class Builder:
         return self.repo.lines("ls-files", "-s", "-z", "--", *names)
 
     def add_maintainers(self):
-        """Our entries of MAINTAINERS for the files that are there by now."""
+        """Our entries of MAINTAINERS for the files that there are so far."""
         text = maintainers.merge(self.base_maintainers.decode(), self.ours).encode()
         if text != self.maintainers:
             self.maintainers = text
@@ -125,7 +125,7 @@ def build_commits(repo, base_commit, commits):
 
 
 def key_of(base_commit, commits):
-    """Changes when the base, the series, a file that it takes or a script does."""
+    """A key that changes when the base, the series, a file that it takes or a script does."""
     here = os.path.dirname(os.path.abspath(__file__))
     scripts = [os.path.join(here, name) for name in sorted(os.listdir(here)) if name.endswith(".py")]
     digest = hashlib.sha256(base_commit.encode())
@@ -164,7 +164,7 @@ def finish(repo, new):
 
 
 def recover(repo):
-    """A check-out that was interrupted is completed; its start was a tree without edits."""
+    """Complete a check-out that was interrupted; it began with a tree without edits."""
     for leftover in ("index.lock", "HEAD.lock"):
         path = os.path.join(SRC, ".git", leftover)
         if os.path.exists(path):
@@ -186,7 +186,7 @@ def edits(repo):
 
 
 def make_tree():
-    """Returns the commit that the tree stands at."""
+    """Make the tree; returns the commit that it stands at."""
     with lock("tree"):
         commits = series.load_series()
         state = base.ensure()
@@ -213,7 +213,7 @@ def make_base():
     with lock("tree"):
         state = base.ensure()
         repo = Repo(SRC)
-        # git that is killed while it adds a work tree may leave some of the files alone.
+        # If git is killed while it adds a work tree, it may leave only some of the files behind.
         if not os.path.isdir(SRC_BASE) or not Repo(SRC_BASE).ref("HEAD"):
             need_space(BUILD, 1500)
             shutil.rmtree(SRC_BASE, ignore_errors=True)

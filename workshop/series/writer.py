@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Writing a line of commits by one `git fast-import`, without an index or a work tree."""
+"""Write a line of commits by one `git fast-import`, without an index or a work tree."""
 
 import collections
 
 REF = "refs/procmap/written"
 
-# Who made a commit, and when (as in a mail); the committer is the author, so that the same files
+# Author and date of a commit (as in a mail). The committer is the author, so that the same files
 # always give the same commit.
 Author = collections.namedtuple("Author", "name mail date")
 
@@ -37,7 +37,7 @@ class Writer:
             self.put(f'M 040000 {tree} ""')
 
     def object(self, name, mode, blob):
-        """A file whose content git has."""
+        """Add a file whose content git has."""
         self.put(f"M {mode} {blob} {name}")
 
     def file(self, name, mode, content):

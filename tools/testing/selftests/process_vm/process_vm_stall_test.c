@@ -5,6 +5,7 @@
  */
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "pvm_harness.h"
@@ -214,6 +215,24 @@ TEST_F_TIMEOUT(stall, without_flags_it_waits_as_before, 120)
 			EXPECT_EQ(VICTIM_BYTE, attempt[write].outcome->data[0]);
 		EXPECT_EQ(0, pvm_attempt_end(&attempt[write]));
 	}
+}
+
+/* PROCESS_VM_PIDFD alone waits for an execve(), and can be killed there. */
+TEST(a_call_that_is_killed_is_EINTR)
+{
+	struct pvm_attempt attempt;
+	struct victim victim;
+	struct pvm_io io;
+
+	ASSERT_EQ(0, victim_start(&victim, &victim_exec));
+	io = io_of(&victim, false, PROCESS_VM_PIDFD);
+	io.pid = syscall(__NR_pidfd_open, victim.pid, 0);
+	ASSERT_LE(0, io.pid);
+	ASSERT_EQ(0, pvm_attempt_start(&attempt, &io));
+	EXPECT_FALSE(pvm_attempt_returns(&attempt, PVM_NEVER_MS));
+	EXPECT_EQ(-EINTR, procmap_child_kill_in_call(&attempt.child));
+	EXPECT_EQ(0, victim_release(&victim));
+	victim_stop(&victim);
 }
 
 /* Not even started: the swap device is a file of the server. */

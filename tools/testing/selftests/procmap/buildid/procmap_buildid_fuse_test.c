@@ -240,6 +240,18 @@ TEST_F_TIMEOUT(fuse, a_stalled_server_holds_up_nobody_who_is_killed, 120)
 	EXPECT_EQ(1, fuse_server_count(&self->server, FILE_STALLED, FUSE_READ));
 }
 
+TEST_F_TIMEOUT(fuse, a_query_that_is_killed_is_EINTR, 120)
+{
+	struct asker asker = {};
+
+	ASSERT_EQ(0, fuse_server_stall(&self->server, FILE_STALLED, FUSE_READ));
+	ASSERT_EQ(0, start_asker(&asker, self->maps, &self->file[FILE_STALLED]));
+	ASSERT_EQ(0, fuse_server_wait_held(&self->server, FILE_STALLED, FUSE_READ, SOON_MS,
+					   NULL));
+	EXPECT_FALSE(ends(&asker, NEVER_MS));
+	EXPECT_EQ(-EINTR, procmap_child_kill_in_call(&asker.child));
+}
+
 TEST_F_TIMEOUT(fuse, a_signal_that_does_not_kill_is_not_an_answer, 120)
 {
 	struct asker asker = {};

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Queries, text oracle and children: see procmap_util.h. */
+#include <elf.h>
 #include <fcntl.h>
 #include <grp.h>
 #include <inttypes.h>
@@ -10,7 +11,10 @@
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/ptrace.h>
 #include <sys/socket.h>
+#include <sys/uio.h>
+#include <sys/user.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -627,6 +631,56 @@ int procmap_child_kill(struct procmap_child *child)
 	if (kill(child->pid, SIGKILL))
 		return -errno;
 	return procmap_child_wait(child);
+}
+
+/* The register that has the result of a system call. */
+#if defined(__x86_64__)
+#define RESULT	rax
+#elif defined(__i386__)
+#define RESULT	eax
+#elif defined(__aarch64__)
+#define RESULT	regs[0]
+#endif
+
+/* What the last system call of a stopped child returned. */
+static long result_of_call(pid_t pid)
+{
+#ifdef RESULT
+	struct user_regs_struct regs;
+	struct iovec iov = { &regs, sizeof(regs) };
+
+	return ptrace(PTRACE_GETREGSET, pid, NT_PRSTATUS, &iov) ? -errno : (long)regs.RESULT;
+#else
+	return -EOPNOTSUPP;
+#endif
+}
+
+/**
+ * procmap_child_kill_in_call() - kill a child that sleeps in a system call
+ * @child: the child; its end is waited for
+ *
+ * The child never sees what the call returns. A tracer does, when the child is
+ * on its way out.
+ *
+ * Return: what the call returned, or -errno; -EPROTO: the child ended otherwise.
+ */
+long procmap_child_kill_in_call(struct procmap_child *child)
+{
+	const int out = SIGTRAP | PTRACE_EVENT_EXIT << 8;
+	long ret = -EPROTO;
+	int status;
+
+	if (ptrace(PTRACE_SEIZE, child->pid, NULL, PTRACE_O_TRACEEXIT) ||
+	    kill(child->pid, SIGKILL))
+		return -errno;
+	if (waitpid(child->pid, &status, 0) != child->pid)
+		return -errno;
+	if (WIFSTOPPED(status) && status >> 8 == out) {
+		ret = result_of_call(child->pid);
+		if (ptrace(PTRACE_CONT, child->pid, NULL, NULL))
+			return -errno;
+	}
+	return procmap_child_wait(child) == 256 + SIGKILL ? ret : -EPROTO;
 }
 
 /**

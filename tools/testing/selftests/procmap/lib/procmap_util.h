@@ -112,6 +112,7 @@ int procmap_exec(struct procmap_child *child, const char *program);
 int procmap_child_exec(struct procmap_child *child, const char *program);
 int procmap_child_finish(struct procmap_child *child);
 int procmap_child_kill(struct procmap_child *child);
+long procmap_child_kill_in_call(struct procmap_child *child);
 int procmap_child_wait(struct procmap_child *child);
 
 int procmap_send(struct procmap_child *child, __u64 value);

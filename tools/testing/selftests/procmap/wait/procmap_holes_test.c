@@ -481,4 +481,22 @@ TEST_F_TIMEOUT(holes, a_query_of_what_the_section_has_removed_waits_killably, 12
 	EXPECT_EQ(0, procmap_child_finish(&scene->child));
 }
 
+TEST_F_TIMEOUT(holes, a_query_that_is_killed_beside_a_writer_is_EINTR, 120)
+{
+	struct scene *scene = &self->scenes[0];
+	struct question question = { .scene = scene };
+
+	if (stall_count("vma_search_nap") < 0)
+		SKIP(return, "%s: kernel without per-VMA locks", _metadata->name);
+	ASSERT_EQ(0, start_target(&self->server, scene));
+	ASSERT_EQ(0, hold_up(&self->server, scene));
+	ASSERT_EQ(0, procmap_child_start(&question.child, waits_for_the_spot, &question));
+	ASSERT_TRUE(stall_gets_stuck(question.child.pid, question.child.pid));
+	EXPECT_EQ(-EINTR, procmap_child_kill_in_call(&question.child));
+	ASSERT_EQ(0, fuse_server_release(&self->server, 0, stalled_opcode(scene)));
+	ASSERT_TRUE(stall_comes(&scene->child, SOON_MS));
+	ASSERT_EQ(0, procmap_sync(&scene->child));
+	EXPECT_EQ(0, procmap_child_finish(&scene->child));
+}
+
 TEST_HARNESS_MAIN

@@ -1,0 +1,279 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0
+"""The errno tables: written once, in a DOC: comment beside the code, and rendered elsewhere.
+
+Each row of a table names the tests that prove it. The pages take the table from the comment by
+themselves; the man pages and the README have a copy between two marks.
+
+Without options this checks that each copy is what the table says, that each test exists, and that
+the source of the test mentions the errno. With --write it renders the copies anew.
+"""
+
+import glob
+import os
+import re
+import sys
+import textwrap
+from collections import namedtuple
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+SELFTESTS = os.path.join(ROOT, "tools", "testing", "selftests")
+
+Table = namedtuple("Table", "title source page man")
+Row = namedtuple("Row", "errno when tests")
+
+TABLES = (
+    Table("errno of PROCMAP_QUERY", "fs/proc/procmap_query.c",
+          "Documentation/userspace-api/procmap_query.rst",
+          "Documentation/man/PROCMAP_QUERY.2const"),
+    Table("errno of PROCESS_VM_PIDFD and PROCESS_VM_NOWAIT", "mm/process_vm_target.c",
+          "Documentation/userspace-api/process_vm.rst",
+          "Documentation/man/PROCESS_VM_NOWAIT.2const"),
+)
+
+
+def read(name):
+    with open(os.path.join(ROOT, name), encoding="utf-8") as file:
+        return file.read()
+
+
+def write(name, text):
+    with open(os.path.join(ROOT, name), "w", encoding="utf-8") as file:
+        file.write(text)
+
+
+def rows_of(table):
+    """The rows of the list-table in the DOC: comment."""
+    comment = re.search(rf"^/\*\*\n \* DOC: {re.escape(table.title)}\n(.*?)^ \*/$",
+                        read(table.source), re.M | re.S)
+    if not comment:
+        sys.exit(f"{table.source}: no comment 'DOC: {table.title}'")
+    rows = []
+    for line in re.findall(r"^ \*(?: {4}(.+))?$", comment.group(1), re.M):
+        if line.startswith("* - "):
+            rows.append([line[4:]])
+        elif line.startswith("  - "):
+            rows[-1].append(line[4:])
+        elif rows and line:
+            rows[-1][-1] += " " + line.strip()
+    for row in rows:
+        if len(row) not in (2, 3):
+            sys.exit(f"{table.source}: {table.title}: not a row: {row}")
+    return [Row(*row, *[""] * (3 - len(row))) for row in rows[1:]]
+
+
+# The sources of the tests
+
+def chunks_of(text):
+    """The top-level definitions of a C file, each with the lines before it that are in none."""
+    return [chunk for chunk in re.split(r"^\}.*;?\n", text, flags=re.M) if chunk.strip()]
+
+
+# The name in a line that begins a function or a variable
+DEFINED = re.compile(r"^[\w *]*?(?:\b(\w+)\(|\b(\w+)(?:\[\w*\])* = \{$)")
+
+
+def names_of(chunk):
+    """What a chunk defines: macros, functions, variables."""
+    names = set(re.findall(r"^#define (\w+)", chunk, re.M))
+    for line in chunk.splitlines():
+        found = DEFINED.match(line) if line[:1].isalpha() else None
+        names.update(found.groups() if found else ())
+    return names - {None}
+
+
+class Source:
+    """A C file of the selftests."""
+
+    def __init__(self, path):
+        with open(path, encoding="utf-8") as file:
+            self.chunks = chunks_of(file.read())
+        self.definitions = {}
+        self.cases = {}     # (fixture or None, case): chunk
+        self.variants = {}  # (fixture, variant): chunk
+        for chunk in self.chunks:
+            for name in names_of(chunk):
+                self.definitions.setdefault(name, chunk)
+            for case in re.findall(r"^TEST(?:_SIGNAL)?\((\w+)", chunk, re.M):
+                self.cases[None, case] = chunk
+            for key in re.findall(r"^TEST_F\w*\((\w+), (\w+)", chunk, re.M):
+                self.cases[key] = chunk
+            for key in re.findall(r"^FIXTURE_VARIANT_ADD\((\w+), (\w+)\)", chunk, re.M):
+                self.variants[key] = chunk
+
+    def reach(self, start):
+        """All chunks that a chunk leads to inside this file."""
+        seen, todo = [], [start]
+        while todo:
+            chunk = todo.pop()
+            if chunk not in seen:
+                seen.append(chunk)
+                todo += [self.definitions[name] for name in set(re.findall(r"\w+", chunk))
+                         if name in self.definitions]
+        return seen
+
+
+class Tests:
+    """The test programs, by name."""
+
+    def __init__(self):
+        paths = glob.glob(os.path.join(SELFTESTS, "**", "*.c"), recursive=True)
+        self.sources = {os.path.basename(path)[:-2]: Source(path) for path in paths}
+
+    def text_of(self, program, name):
+        """The source of a test, with what it calls in its file; None: there is no such test.
+
+        A test is CASE, FIXTURE.CASE or FIXTURE.VARIANT.CASE. What a variant stands for may be
+        defined in another file.
+        """
+        source = self.sources.get(program)
+        parts = name.split(".")
+        if not source or len(parts) > 3:
+            return None
+        case = source.cases.get((parts[0] if len(parts) > 1 else None, parts[-1]))
+        if not case:
+            return None
+        text = source.reach(case)
+        if len(parts) == 3:
+            variant = source.variants.get((parts[0], parts[1]))
+            if not variant:
+                return None
+            text += source.reach(variant)
+            for word in re.findall(r"&(\w+)", variant):
+                text += [other.definitions[word] for other in self.sources.values()
+                         if word in other.definitions]
+        return "\n".join(text)
+
+
+def tests_of(row):
+    """(program, test) of each test that a row names."""
+    found = []
+    for part in filter(None, row.tests.split(";")):
+        program, _, names = part.partition(":")
+        found += [(program.strip(), name.strip()) for name in names.split(",")]
+    return found
+
+
+def untested(table, rows, tests):
+    """What is wrong with the tests of a table."""
+    wrong = []
+    for row in rows:
+        where = f"{table.source}: {row.errno} ({row.when})"
+        if not tests_of(row):
+            wrong.append(f"{where}: no test")
+        for program, name in tests_of(row):
+            text = tests.text_of(program, name)
+            if text is None:
+                wrong.append(f"{where}: there is no test {program}: {name}")
+            elif not re.search(rf"\b{row.errno}\b", text):
+                wrong.append(f"{where}: {program}: {name} does not mention {row.errno}")
+    return wrong
+
+
+# What is rendered
+
+def reasons(rows):
+    """[(errno, its reasons)], each errno once."""
+    found = {}
+    for row in rows:
+        found.setdefault(row.errno, []).append(row.when)
+    return list(found.items())
+
+
+def man_line(word, before, after):
+    """A literal or a page of the manual, with what stands before and after it without a space."""
+    page = re.fullmatch(r"(\w+)\((\d\w*)\)", word)
+    if page:
+        return f".BR {page.group(1)} ({page.group(2)}){after}"
+    font = "B" if word.isupper() else "I"
+    if before:
+        return f".R{font} {before} {word} {after}".rstrip()
+    return f".{font}R {word} {after}" if after else f".{font} {word}"
+
+
+def man_text(text):
+    """A sentence of the table as a man page has it; each part on lines of its own."""
+    lines = []
+    plain = ""
+    for word in text.split():
+        literal = re.fullmatch(r"([^\w`]*)(?:``([^`]+)``|(\w+\(\d\w*\)))(\W*)", word)
+        if not literal:
+            plain += f"{word} "
+            continue
+        lines += textwrap.wrap(plain, 72)
+        plain = ""
+        before, quoted, page, after = literal.groups()
+        lines.append(man_line(quoted or page, before, after))
+    return lines + textwrap.wrap(plain, 72)
+
+
+def man(rows):
+    lines = []
+    for errno, texts in sorted(reasons(rows)):
+        lines += [".TP", f".B {errno}"]
+        for number, text in enumerate(texts):
+            if not number:
+                text = text[0].upper() + text[1:]
+            lines += man_text(text + (";" if number + 1 < len(texts) else "."))
+    return lines
+
+
+def markdown(rows):
+    lines = ["| errno | when |", "|---|---|"]
+    for errno, texts in reasons(rows):
+        lines.append(f"| {errno} | {'; '.join(texts).replace('``', '`')} |")
+    return lines
+
+
+def marks(name, table):
+    """The two lines around a copy."""
+    first, last = f"{table.title}: begin, from {table.source}", f"{table.title}: end"
+    if name.endswith(".md"):
+        return f"<!-- {first} -->", f"<!-- {last} -->"
+    return f'.\\" {first}', f'.\\" {last}'
+
+
+def rendered(name, table, rows):
+    """The file with the copy as it should be; None: it has no marks."""
+    begin, end = marks(name, table)
+    lines = markdown(rows) if name.endswith(".md") else man(rows)
+    if name.endswith(".md"):
+        lines = ["", *lines, ""]
+    text, count = re.subn(rf"^({re.escape(begin)}\n).*?^({re.escape(end)})$",
+                          lambda match: match.group(1) + "\n".join(lines) + "\n" + match.group(2),
+                          read(name), flags=re.M | re.S)
+    return text if count == 1 else None
+
+
+def copies(table, rows, to_write):
+    """Check or write the copies of a table; what is wrong."""
+    wrong = []
+    if f":doc: {table.title}\n" not in read(table.page):
+        wrong.append(f"{table.page}: does not take '{table.title}' from {table.source}")
+    for name in (table.man, "README.md"):
+        text = rendered(name, table, rows)
+        if text is None:
+            wrong.append(f"{name}: no marks of '{table.title}', or more than one pair")
+        elif to_write:
+            write(name, text)
+        elif text != read(name):
+            wrong.append(f"{name}: '{table.title}' is not what {table.source} says: "
+                         "workshop/checks/errno.py --write")
+    return wrong
+
+
+def main():
+    if sys.argv[1:] not in ([], ["--write"]):
+        sys.exit("usage: errno.py [--write]")
+    tests = Tests()
+    wrong = []
+    for table in TABLES:
+        rows = rows_of(table)
+        wrong += untested(table, rows, tests) + copies(table, rows, bool(sys.argv[1:]))
+    for text in wrong:
+        print(text)
+    sys.exit(1 if wrong else 0)
+
+
+if __name__ == "__main__":
+    main()
