@@ -510,7 +510,7 @@ static int procmap_query(struct mm_struct *mm, struct procmap_query __user *uq)
  * @arg: user pointer to a struct procmap_query
  *
  * Context: process context, no locks held. Sleeps, killable.
- * Return: 0, or an errno as <linux/procmap.h> lists them.
+ * Return: 0, or an errno of the table above.
  */
 long procmap_query_ioctl(struct file *file, unsigned int cmd, unsigned long arg)
 {

@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
-#include "procmap.h"
+#include "libprocmap.h"
 
 /* Exit status. */
 enum {

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include "procmap-abi.h"
-#include "libprocmap.h"
+#include "libprocmap-internal.h"
 
 /* Room for nearly all names, so that nearly all VMAs need only one query. */
 #define PROCMAP_NAME_FIRST 256

@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-#include "libprocmap.h"
+#include "libprocmap-internal.h"
 
 #define PROCMAP_TEXT_BUF (32U * 1024)
 

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-#include "libprocmap.h"
+#include "libprocmap-internal.h"
 
 static bool procmap_flags_valid(unsigned int flags)
 {

@@ -1,117 +1,278 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Declarations that the files of libprocmap share.
+ * libprocmap - look up the memory mappings of a process
+ *
+ * Uses the PROCMAP_QUERY ioctl of /proc/PID/maps. On a kernel without it, uses
+ * the text of the same file, with the same answers. The library is small enough
+ * to be copied into a program: besides the files under this licence it needs
+ * only libc.
+ *
+ * There is no global state. Different threads may use different handles at the
+ * same time, but only one thread at a time may use the same handle.
+ *
+ * Functions that return int return -1 and set errno when they fail. These
+ * errors are common to all functions that read the mappings:
+ *
+ *	ESRCH	the address space is gone: the process has exited or called
+ *		execve() since the handle was opened; or there never was one,
+ *		since it is a kernel thread
+ *	ENOMEM	no memory, here or in the kernel
+ *	EPROTO	the answer of the kernel makes no sense
+ *	others	errors of ioctl(2) and pread(2)
  */
 #ifndef LIBPROCMAP_H
 #define LIBPROCMAP_H
 
-#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 #include <sys/types.h>
-#include "procmap.h"
 
-/* Filters that the kernel knows too. */
-#define PROCMAP_FILTERS \
-	(PROCMAP_READ | PROCMAP_WRITE | PROCMAP_EXEC | PROCMAP_SHARED | PROCMAP_FILE)
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define PROCMAP_VERSION "1.0"
+
+/* The longest build ID that a VMA can have, in bytes. */
+#define PROCMAP_BUILD_ID_MAX 20
+
+/**
+ * enum procmap_backend - where the answers come from
+ * @PROCMAP_BACKEND_AUTO: queries if the kernel has them, else the text
+ * @PROCMAP_BACKEND_QUERY: the PROCMAP_QUERY ioctl
+ * @PROCMAP_BACKEND_TEXT: the text of /proc/PID/maps
+ */
+enum procmap_backend {
+	PROCMAP_BACKEND_AUTO,
+	PROCMAP_BACKEND_QUERY,
+	PROCMAP_BACKEND_TEXT,
+};
 
 /*
- * Do not fetch longer names. This is far above what the text of any kernel can
- * hold.
+ * Flags of a look-up. The first four and PROCMAP_FILE ask for VMAs that have at
+ * least these properties. procmap_vma.flags consists of the same bits. All have
+ * the kernel's values.
  */
-#define PROCMAP_NAME_LIMIT (1024U * 1024)
+#define PROCMAP_READ		0x001
+#define PROCMAP_WRITE		0x002
+#define PROCMAP_EXEC		0x004
+#define PROCMAP_SHARED		0x008
+/*
+ * Find the VMA that matches and covers the address, else the next that matches.
+ */
+#define PROCMAP_OR_NEXT		0x010
+/*
+ * Backed by a file. That includes shared memory: it has a file inside the
+ * kernel.
+ */
+#define PROCMAP_FILE		0x020
+/* Fetch the name. This costs as much as all the rest. */
+#define PROCMAP_NAME		0x100
+/* Fetch the build ID. The kernel may have to read the file for this. */
+#define PROCMAP_BUILD_ID	0x200
+
+/* Bits of procmap_vma.known: see there. */
+#define PROCMAP_KNOWN_NAME	0x1
+#define PROCMAP_KNOWN_PAGE_SIZE	0x2
+#define PROCMAP_KNOWN_BUILD_ID	0x4
 
 /**
- * struct procmap_text - state of the reader of the text
- * @buf: bytes that were read and not yet dropped
- * @alloc: size of @buf
- * @head: offset in @buf of the first byte after the current line
- * @tail: offset in @buf of the first byte not read
- * @pos: position in the file that belongs to @tail
- * @line: the current line, if @have_line; its @name is not used
- * @name: the name as it is in the line, inside @buf
- * @name_len: length of the name in bytes
- * @prev_end: end of the line before the current one
- * @have_line: there is a current line
- * @any: at least one line was read since the last rewind
- * @eof: the end was reached
+ * struct procmap_vma - one mapping of a process
+ * @start: first address
+ * @end: first address behind it
+ * @offset: offset of @start in the file, 0 without a file
+ * @inode: inode number, 0 without a file
+ * @page_size: size of the pages in bytes, 0 if not known
+ * @dev_major: device of the file system as stat(2) would split it, 0 without a
+ *	file
+ * @dev_minor: likewise
+ * @flags: PROCMAP_READ, _WRITE, _EXEC, _SHARED and _FILE, as they apply
+ * @known: PROCMAP_KNOWN_* bits
+ * @build_id_size: bytes in @build_id, 0 if there is none or it is not known
+ * @build_id: the build ID of the file
+ * @name: path (followed by " (deleted)" if the file is deleted), "[heap]",
+ *	"[anon:...]" and the like; NULL if the VMA has none or the caller did
+ *	not ask for it. Valid until the struct is used again or freed.
+ * @name_buf: private
+ * @name_alloc: private
+ *
+ * Zero the struct before its first use. Use it as often as you like, and free
+ * what it holds with procmap_vma_free(). A copy of the struct has the same name
+ * buffer: go on with only one of the two.
+ *
+ * @known has PROCMAP_KNOWN_NAME and PROCMAP_KNOWN_BUILD_ID if the caller asked
+ * for these and the backend could tell. Then a missing name or build ID means
+ * that the VMA has none. The text tells neither page size nor build ID. It
+ * shows a newline in a path as "\012", and also a path that really contains
+ * these four characters. In both cases @name has the newline, and
+ * PROCMAP_KNOWN_NAME is not set.
  */
-struct procmap_text {
-	char *buf;
-	size_t alloc;
-	size_t head;
-	size_t tail;
-	off_t pos;
-	struct procmap_vma line;
+struct procmap_vma {
+	uint64_t start;
+	uint64_t end;
+	uint64_t offset;
+	uint64_t inode;
+	uint64_t page_size;
+	uint32_t dev_major;
+	uint32_t dev_minor;
+	uint32_t flags;
+	uint32_t known;
+	uint32_t build_id_size;
+	uint8_t build_id[PROCMAP_BUILD_ID_MAX];
 	const char *name;
-	size_t name_len;
-	uint64_t prev_end;
-	bool have_line;
-	bool any;
-	bool eof;
+	char *name_buf;
+	size_t name_alloc;
 };
 
+/* Value in procmap_batch.index: there is no VMA for this address. */
+#define PROCMAP_UNMAPPED ((size_t)-1)
+
 /**
- * struct procmap - a handle
- * @fd: descriptor of /proc/PID/maps
- * @own_fd: close the descriptor with the handle
- * @backend: PROCMAP_BACKEND_QUERY or PROCMAP_BACKEND_TEXT
- * @text: reader of the text; with queries, only for names that are too long for
- *	a query
+ * struct procmap_batch - the answers of procmap_resolve_many()
+ * @vmas: the VMAs that were hit, ascending, each once
+ * @nr_vmas: number of them
+ * @index: for each address the index of its VMA in @vmas, or PROCMAP_UNMAPPED
  */
-struct procmap {
-	int fd;
-	bool own_fd;
-	enum procmap_backend backend;
-	struct procmap_text text;
+struct procmap_batch {
+	struct procmap_vma *vmas;
+	size_t nr_vmas;
+	size_t *index;
 };
 
+/* A handle on the mappings of one process. */
+struct procmap;
+
 /**
- * procmap_query_find() - find a VMA by a query
+ * procmap_open() - open the mappings of a process
+ * @pid: process or thread ID
+ * @backend: where the answers should come from
+ *
+ * The handle stays with the current address space of the process. After an
+ * execve() or the end of the process, look-ups fail with ESRCH.
+ *
+ * Return: a handle, to be closed with procmap_close(), or NULL with errno
+ * ENOENT or ESRCH (no such process), EACCES (no permission to trace it), ENOTTY
+ * (@backend is PROCMAP_BACKEND_QUERY and the kernel has no queries), EINVAL
+ * (@pid or @backend is invalid), ENOMEM or another error of open(2).
+ */
+struct procmap *procmap_open(pid_t pid, enum procmap_backend backend);
+
+/**
+ * procmap_open_fd() - use a descriptor of /proc/PID/maps that is open already
+ * @fd: the descriptor, perhaps received from another process
+ * @backend: where the answers should come from
+ *
+ * The caller keeps the descriptor. It must stay open as long as the handle, and
+ * procmap_close() does not close it. The library neither uses nor changes its
+ * file position.
+ *
+ * Return: a handle, to be closed with procmap_close(), or NULL with errno
+ * EBADF, ENOTTY, EINVAL or ENOMEM as for procmap_open().
+ */
+struct procmap *procmap_open_fd(int fd, enum procmap_backend backend);
+
+/**
+ * procmap_close() - close a handle and free what belongs to it
+ * @pm: the handle, or NULL
+ *
+ * VMAs and batches that it filled stay valid. Does not change errno.
+ */
+void procmap_close(struct procmap *pm);
+
+/**
+ * procmap_get_backend() - say where the answers of a handle come from
+ * @pm: the handle
+ *
+ * Return: PROCMAP_BACKEND_QUERY or PROCMAP_BACKEND_TEXT.
+ */
+enum procmap_backend procmap_get_backend(const struct procmap *pm);
+
+/**
+ * procmap_get_fd() - get the descriptor of a handle
+ * @pm: the handle
+ *
+ * Return: the descriptor. It still belongs to the handle, or to the caller of
+ * procmap_open_fd().
+ */
+int procmap_get_fd(const struct procmap *pm);
+
+/**
+ * procmap_find() - find the VMA at an address, or the next one
  * @pm: the handle
  * @addr: the address
  * @flags: PROCMAP_* flags of a look-up
- * @vma: filled
+ * @vma: filled; zeroed before its first use, freed with procmap_vma_free()
  *
- * Return: 0, or -1 with errno as for procmap_find(), or ENOTTY if the kernel
- * has no queries.
+ * The answer is the current state. It costs one query. With the text it costs
+ * reading it up to @addr.
+ *
+ * Return: 0, or -1 with errno ENOENT (no VMA matches), EINVAL (unknown flag),
+ * ENAMETOOLONG (a name of more than a mebibyte) or an error that is listed at
+ * the top of this file. After an error, @vma is undefined, but can be used
+ * again and freed.
  */
-int procmap_query_find(struct procmap *pm, uint64_t addr, unsigned int flags,
-		       struct procmap_vma *vma);
+int procmap_find(struct procmap *pm, uint64_t addr, unsigned int flags, struct procmap_vma *vma);
 
 /**
- * procmap_text_find() - find a VMA in the text
+ * procmap_next() - go through the VMAs
  * @pm: the handle
- * @addr: the address
+ * @flags: PROCMAP_* flags of a look-up; PROCMAP_OR_NEXT is implied
+ * @vma: in: zeroed, or the VMA of the last call; out: the first VMA that
+ *	matches, or the first above the last one
+ *
+ * A walk never misses a VMA that exists and matches all the time. For a VMA
+ * that changes meanwhile, each answer was true at some time. The text backend
+ * reads the text once for the whole walk, unless the handle is used for
+ * something else in between.
+ *
+ * Return: 1, 0 at the end, or -1 with errno as for procmap_find(), except for
+ * ENOENT.
+ */
+int procmap_next(struct procmap *pm, unsigned int flags, struct procmap_vma *vma);
+
+/**
+ * procmap_resolve_many() - find the VMAs of many addresses
+ * @pm: the handle
+ * @addrs: the addresses, ascending
+ * @nr: number of them
  * @flags: PROCMAP_* flags of a look-up
- * @vma: filled
+ * @batch: filled, to be freed with procmap_batch_free() on success
  *
- * Goes on from the current position of the reader, so the answer may come from
- * text that an earlier call has read. Starts again only if @addr lies before
- * that position. See procmap_text_rewind().
+ * Addresses in the same VMA share one query. The text backend reads the text at
+ * most once for all of them.
  *
- * Return: 0, or -1 with errno as for procmap_find().
+ * Return: 0, or -1 with errno EINVAL (@addrs is not ascending) or as for
+ * procmap_find(), except for ENOENT. After an error there is nothing to free.
  */
-int procmap_text_find(struct procmap *pm, uint64_t addr, unsigned int flags,
-		      struct procmap_vma *vma);
+int procmap_resolve_many(struct procmap *pm, const uint64_t *addrs, size_t nr, unsigned int flags,
+			 struct procmap_batch *batch);
 
 /**
- * procmap_text_rewind() - make the next look-up read the text again
- * @text: the reader
+ * procmap_batch_free() - free what a batch holds
+ * @batch: the batch; it is zeroed, so freeing it twice does no harm
  */
-void procmap_text_rewind(struct procmap_text *text);
+void procmap_batch_free(struct procmap_batch *batch);
 
 /**
- * procmap_vma_clear() - forget the answer in a VMA, but keep its name buffer
- * @vma: the VMA
+ * procmap_vma_free() - free what a VMA holds
+ * @vma: the VMA; it is zeroed, so that it can be used again
  */
-void procmap_vma_clear(struct procmap_vma *vma);
+void procmap_vma_free(struct procmap_vma *vma);
 
 /**
- * procmap_vma_reserve_name() - make room for a name
- * @vma: the VMA; its buffer is enlarged if necessary
- * @size: bytes, with the terminating NUL
+ * procmap_file_offset() - compute the file offset of an address
+ * @vma: a VMA with PROCMAP_FILE among its flags
+ * @addr: an address in it
  *
- * Return: 0, or -1 with errno ENOMEM.
+ * Return: the offset in the file in bytes.
  */
-int procmap_vma_reserve_name(struct procmap_vma *vma, size_t size);
+static inline uint64_t procmap_file_offset(const struct procmap_vma *vma, uint64_t addr)
+{
+	return vma->offset + (addr - vma->start);
+}
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif /* LIBPROCMAP_H */

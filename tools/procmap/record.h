@@ -9,7 +9,7 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <sys/types.h>
-#include "procmap.h"
+#include "libprocmap.h"
 
 /**
  * struct record_samples - the call chains of some samples

@@ -9,20 +9,8 @@
  * PROCMAP_QUERY: ask for one VMA of the address space that belongs to an open
  * descriptor of /proc/<pid>/maps or /proc/<pid>/task/<tid>/maps.
  *
- * Returns 0, or -1 with errno. An error writes nothing to the struct:
- *
- * EFAULT	the struct or one of the buffers cannot be read or written
- * EINVAL	size below PROCMAP_QUERY_SIZE_MIN; unknown bit in query_flags;
- *		a buffer size without its address, or the reverse
- * E2BIG	size above the page size; or non-zero bytes behind the part of
- *		the struct that this kernel knows
- * ENOENT	no VMA matches
- * ESRCH	the address space is gone (its processes exited or called exec)
- * ENAMETOOLONG	the name or the build ID does not fit its buffer, or the name
- *		has more than PATH_MAX bytes
- * ENOMEM	no memory for the name, or to read the build ID
- * EINTR	killed while waiting
- * ENOTTY	this kernel has no PROCMAP_QUERY
+ * Returns 0, or -1 with errno; Documentation/userspace-api/procmap_query.rst has
+ * the table of errnos. An error writes nothing to the struct.
  *
  * All values of one answer belong to one state that the VMA had during the
  * call. Answers of different calls may belong to different states.

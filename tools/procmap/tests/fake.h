@@ -11,7 +11,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <sys/types.h>
-#include "../procmap.h"
+#include "../libprocmap.h"
 
 /**
  * struct fake - what the fake kernel does

@@ -6,7 +6,7 @@
 #define PROCMAP_TABLE_H
 
 #include <stddef.h>
-#include "../procmap.h"
+#include "../libprocmap.h"
 
 #define ARRAY_SIZE(array) (sizeof(array) / sizeof((array)[0]))
 
