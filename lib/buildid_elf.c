@@ -3,8 +3,9 @@
  * Find the build ID of an ELF image.
  *
  * The parser trusts nothing in an image. It computes every position with
- * checked arithmetic. It reads every byte with build_id_copy(), which checks
- * the position against the window. It never reads a byte a second time on the
+ * checked arithmetic. It reads with build_id_copy(), which checks the position
+ * against the window; only build_id_skip() looks into the window itself, and
+ * checks the position, too. The parser never reads a byte a second time on the
  * assumption that the byte is still the same.
  */
 #include <linux/elf.h>

@@ -6,12 +6,12 @@
  * What is read, and what is not
  *
  * The bytes come from the page cache, which is what the mapping itself shows.
- * Not from ->read_iter(), which may do anything. Nor from vfs_read(), which
- * would also tell LSMs, fanotify and the access time of a read that the mapped
- * process never did. ->read_folio() brings in missing pages, as uprobes do to
- * look at an instruction; shmem does it for its own files. A file without
- * either is not read at all: sockets, devices, pipes, memfd_secret(),
- * hugetlbfs, DAX.
+ * The reader does not use ->read_iter(), which may do anything. Nor does it use
+ * vfs_read(), which would also tell LSMs, fanotify and the access time of a
+ * read that the mapped process never did. ->read_folio() brings in missing
+ * pages, as uprobes do to look at an instruction; shmem brings in those of its
+ * own files. A file without either is not read at all: sockets, devices, pipes,
+ * memfd_secret(), hugetlbfs, DAX.
  *
  * If the pages of a file cannot be evicted, the reader looks at those that are
  * there and never brings others in. A hole reads as zeros and stays a hole in
@@ -25,8 +25,8 @@
  * file systems for their metadata. So does the invalidate_lock, without which a
  * page that is brought in could survive a hole punched meanwhile. So a worker
  * calls the file system, and the asker sleeps killably and holds nothing. The
- * worker reads the whole file, and drops the reference to it: closing it may
- * wait as well.
+ * worker does all of the parsing, and drops the reference to the file: closing
+ * it may wait as well.
  *
  * So the owner of a file system that does not answer can make an asker wait
  * until the asker is killed. But this works only for the first few reads of
