@@ -35,6 +35,13 @@ CHECKS += readers
 check-readers:
 	workshop/checks/tap_test.py
 
+# What reads leaves of a maple tree, against the tree's own functions and beside writers, in user space
+CHECKS += maple-leaf
+BESIDE += maple-leaf
+check-maple-leaf:
+	$(LOW) $(MAKE) -C tools/testing/maple_leaf test SECONDS=20 SEED=1 \
+		KTREE=$(abspath build/$(BASE)/src) OUTPUT=$(abspath build/$(BASE)/maple_leaf)
+
 # Every patch that `make series` writes is clean under checkpatch.pl --strict
 CHECKS += checkpatch
 BESIDE += checkpatch

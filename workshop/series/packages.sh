@@ -13,8 +13,8 @@ declare -A groups=(
 	[bench]="gnuplot-nox"
 	[arm64]="gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-system-arm"
 	[cross]="gcc-aarch64-linux-gnu gcc-powerpc64le-linux-gnu gcc-riscv64-linux-gnu gcc-s390x-linux-gnu"
-	[check]="clang g++ gdb libbpf-dev libclang-rt-14-dev linux-perf man-db mandoc \
-		python3-sphinx shellcheck sparse strace zlib1g-dev"
+	[check]="clang g++ gdb libbpf-dev libclang-rt-14-dev liburcu-dev linux-perf man-db \
+		mandoc python3-sphinx shellcheck sparse strace zlib1g-dev"
 )
 
 fail() {

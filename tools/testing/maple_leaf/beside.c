@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Threads that look at a tree beside a thread that writes to it.
+ */
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "beside.h"
+#include "clock.h"
+
+#define READERS	3
+/* Nodes that wait for their readers: memory is not without end. */
+#define NODES	200000
+
+struct reader {
+	pthread_t thread;
+	struct world *world;
+	const bool *stop;
+	u64 rng;
+	struct look_stats stats;
+};
+
+static void *reader_run(void *arg)
+{
+	struct reader *reader = arg;
+
+	rcu_register_thread();
+	while (!READ_ONCE(*reader->stop))
+		look(reader->world, look_index(reader->world, &reader->rng), &reader->stats);
+	rcu_unregister_thread();
+	return NULL;
+}
+
+static void reader_start(struct reader *reader, struct world *world, u64 *rng, const bool *stop)
+{
+	*reader = (struct reader) { .world = world, .stop = stop, .rng = random64(rng) };
+	if (pthread_create(&reader->thread, NULL, reader_run, reader)) {
+		perror("pthread_create");
+		exit(2);
+	}
+}
+
+static void write_for(struct world *world, double seconds)
+{
+	double end = clock_now() + seconds;
+
+	while (world->ids < WORLD_IDS && clock_now() < end) {
+		world_stores(world, 1 + below(&world->rng, 100));
+		if (tree_nodes() > NODES)
+			rcu_barrier();
+		/* Let readers find a tree that is not changed, too. */
+		if (!below(&world->rng, 8))
+			sched_yield();
+	}
+}
+
+/**
+ * beside_round() - look at one tree and write to it for some time
+ * @world: the world
+ * @rng: the state of the random numbers
+ * @seconds: for how long
+ * @stats: is added to
+ */
+void beside_round(struct world *world, u64 *rng, double seconds, struct look_stats *stats)
+{
+	static const unsigned int places[] = { 2, 3, 12, 40, 150, 600, WORLD_PLACES };
+	struct reader readers[READERS];
+	bool stop = false;
+	unsigned int i;
+
+	world_init(world, random64(rng), places[below(rng, ARRAY_SIZE(places))],
+		   MT_FLAGS_ALLOC_RANGE | MT_FLAGS_USE_RCU, below(rng, 2));
+	world_stores(world, below(rng, 3) * world->places);
+	for (i = 0; i < READERS; i++)
+		reader_start(&readers[i], world, rng, &stop);
+	write_for(world, seconds);
+	WRITE_ONCE(stop, true);
+	for (i = 0; i < READERS; i++) {
+		pthread_join(readers[i].thread, NULL);
+		look_add(stats, &readers[i].stats);
+	}
+	world_destroy(world);
+	rcu_barrier();
+}

@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * A look at a leaf between any two steps of a store, and stores between any two
+ * steps of a look; usage: maple_leaf_steps [SECONDS [SEED]]
+ *
+ * Reader and writer are two contexts of one thread. The compiler puts a call
+ * before each access to memory, as for ThreadSanitizer, whose place is taken
+ * here. Now and then the call goes over to the other context. When it does
+ * follows from the seed alone, so that what is found once is found again.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <ucontext.h>
+
+#include "clock.h"
+#include "look.h"
+#include "steps.h"
+
+#define STACK	262144
+#define STORES	3000
+#define CASES	2
+
+enum { READER, WRITER };
+
+static struct world world;
+static struct look_stats stats;
+static unsigned long switches, stores;
+static ucontext_t rest, contexts[2];
+static unsigned int running;
+static bool finished;
+/* The thread that frees nodes takes no part. */
+static __thread bool stepping;
+static unsigned int steps_left;
+static u64 choice;
+
+/* Sometimes one step at a time, sometimes a few stores. */
+static unsigned int steps_until_switch(void)
+{
+	return 1 + below(&choice, 1U << below(&choice, 13));
+}
+
+static void go_over(void)
+{
+	unsigned int from = running;
+
+	running = from == READER ? WRITER : READER;
+	steps_left = steps_until_switch();
+	switches++;
+	swapcontext(&contexts[from], &contexts[running]);
+}
+
+static void step(void)
+{
+	if (stepping && !--steps_left)
+		go_over();
+}
+
+static void read_on(void)
+{
+	while (!finished)
+		look(&world, look_index(&world, &choice), &stats);
+	setcontext(&rest);
+}
+
+static void write_on(void)
+{
+	world_stores(&world, STORES);
+	stores += STORES;
+	stepping = false;
+	finished = true;
+	/* The reader ends the look that it is in, and with it its hold of RCU. */
+	setcontext(&contexts[READER]);
+}
+
+static void context_init(ucontext_t *context, void (*run)(void), void *stack)
+{
+	getcontext(context);
+	context->uc_stack.ss_sp = stack;
+	context->uc_stack.ss_size = STACK;
+	context->uc_link = NULL;
+	makecontext(context, run, 0);
+}
+
+static void steps_round(u64 *rng)
+{
+	static const unsigned int places[] = { 2, 3, 12, 40, 150, 600, WORLD_PLACES };
+	static char stacks[2][STACK];
+
+	world_init(&world, random64(rng), places[below(rng, ARRAY_SIZE(places))],
+		   MT_FLAGS_ALLOC_RANGE | MT_FLAGS_USE_RCU, below(rng, 2));
+	world_stores(&world, below(rng, 3) * world.places);
+	choice = random64(rng);
+	context_init(&contexts[READER], read_on, stacks[READER]);
+	context_init(&contexts[WRITER], write_on, stacks[WRITER]);
+	running = WRITER;
+	finished = false;
+	steps_left = steps_until_switch();
+	stepping = true;
+	swapcontext(&rest, &contexts[WRITER]);
+	world_destroy(&world);
+	rcu_barrier();
+}
+
+int main(int argc, char **argv)
+{
+	double until = clock_now() + (argc > 1 ? strtod(argv[1], NULL) : 20);
+	u64 rng;
+
+	tap_start(argc > 2 ? argv[2] : "1", CASES);
+	rcu_register_thread();
+	tree_start();
+	rng = tap_begin("a look between the steps of stores, and stores between those of a look");
+	do
+		steps_round(&rng);
+	while (clock_now() < until);
+	tap_end();
+	rcu_unregister_thread();
+
+	tap_begin("nodes that a store had replaced, and leaves that it was changing, were met");
+	tap_must_meet("looks that met a replaced node", stats.again);
+	tap_must_meet("entries of other times or places", stats.astray);
+	tap_must_meet("trees without nodes", stats.nodeless);
+	tap_must_meet("looks that no store came between", stats.quiet);
+	tap_end();
+	printf("# stores %lu, switches %lu; ", stores, switches);
+	look_print(&stats);
+	return 0;
+}
+
+/**
+ * steps_access() - what the compiler calls at an access, by many names
+ */
+void steps_access(void)
+{
+	step();
+}
+
+/**
+ * __tsan_atomic64_load() - what the compiler calls for rcu_dereference()
+ * @address: where to read
+ * @order: any
+ *
+ * Return: what is there.
+ */
+u64 __tsan_atomic64_load(const u64 *address, int order)
+{
+	step();
+	return READ_ONCE(*address);
+}

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+#ifndef _MAPLE_LEAF_STILL_H
+#define _MAPLE_LEAF_STILL_H
+
+#include "look.h"
+
+/* What was met, so that a test which meets nothing fails. */
+struct still_stats {
+	unsigned long trees;
+	unsigned long lookups;
+	unsigned long leaves;
+	unsigned long full;	/* leaves without room for their number of slots */
+	unsigned long refused;	/* look-ups of trees that keep no gaps, and are deep */
+	unsigned int height;
+};
+
+void still_trees(struct world *world, u64 *rng, unsigned int places, struct still_stats *stats);
+void still_root_entry(struct world *world, u64 *rng, struct still_stats *stats);
+void still_forked(struct world *world, u64 *rng, unsigned int places, struct still_stats *stats);
+void still_without_gaps(struct world *world, u64 *rng, unsigned int places,
+			struct still_stats *stats);
+
+#endif
