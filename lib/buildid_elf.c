@@ -241,10 +241,7 @@ static void build_id_notes(struct build_id_elf *e, u64 pos, u64 size, u64 align)
 
 	if (check_add_overflow(pos, size, &end))
 		return;
-	/*
-	 * Linkers write 0 and 1 for "none", and 4 is the default. The format of
-	 * notes with an alignment other than 4 and 8 is unknown.
-	 */
+	/* Linkers write 0 and 1 for the default, 4. Only 4 and 8 are known. */
 	if (align < 4)
 		align = 4;
 	else if (align != 4 && align != 8)

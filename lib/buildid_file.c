@@ -262,10 +262,8 @@ static int build_id_file_seek(struct build_id_reader *r, u64 pos)
 		return PTR_ERR(page);
 
 	/*
-	 * Read the size again now that the page is up to date: the file may
-	 * have shrunk, see filemap_read(). A page that has left the file
-	 * meanwhile still has what the file had, since our reference prevents
-	 * any other use of it.
+	 * The file may have shrunk meanwhile, see filemap_read(). A page that has
+	 * left it keeps what the file had: our reference prevents other uses.
 	 */
 	size = i_size_read(mapping->host);
 	if (pos >= size || PageHWPoison(page)) {
@@ -274,7 +272,6 @@ static int build_id_file_seek(struct build_id_reader *r, u64 pos)
 	}
 	if (mapping_writably_mapped(mapping))
 		flush_dcache_page(page);
-
 	f->page = page;
 	r->win = kmap_local_page(page);
 	r->win_pos = start;
