@@ -101,6 +101,8 @@ torture: ## the torture test for MINUTES=10 on each of the debug kernels
 	done
 
 check: ## all tests, with BASE=all for each base; the last line is `N passed, N failed, N skipped` (ONLY="name..." for a choice)
+	@for name in $(ONLY); do $(MAKE) -n "check-$$name" >/dev/null 2>&1 || { \
+		echo "error: ONLY=$$name is no check; there are: $(sort $(CHECKS))" >&2; exit 1; }; done
 	$(call need,tree base kernel guest vm check $(filter arm64,$(CHECK_VARIANTS)) $(CHECK_CONFIGS:%=cross))
 	@$(SERIES)/kernel.py plain
 	@$(SERIES)/guest.py

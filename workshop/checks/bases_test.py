@@ -212,6 +212,11 @@ def test_all_bases_in_turn(project):
     refused(project.make("run", "BASE=all"), "run", "9.1", "9.2")
 
 
+def test_a_check_that_there_is_not_is_refused_first(project):
+    refused(project.make("check", "ONLY=spdx tpyo"), "ONLY=tpyo", "spdx")
+    assert not project.has("build"), "work was done before"
+
+
 def test_the_verdict_on_all_bases_is_the_sum(project):
     project.write("../bin/make", '#!/bin/sh\ncase $* in *9.1) echo "2 passed, 0 failed, 1 skipped";;\n'
                                  '*9.2) echo "3 passed, $BAD failed, 0 skipped"; exit $BAD;;\n'
