@@ -3,6 +3,7 @@
 """Tests of the test machine: it tells each way to fail from the others. Results as TAP."""
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -48,6 +49,21 @@ def test_an_unknown_command_is_told():
     result = subprocess.run([*VM, "--results", os.path.join(BUILD, "results", "vm-test"), "--",
                              "no-such-command"], capture_output=True, text=True, check=False)
     ended(result, 127, "no-such-command")
+
+
+def test_a_repository_below_tmp_is_there():
+    with tempfile.TemporaryDirectory(prefix="vm-test-", dir="/tmp") as top:
+        for name in ("workshop", "patches"):
+            shutil.copytree(os.path.join(ROOT, name), os.path.join(top, name))
+        program = os.path.join(top, "program")
+        shutil.copy("/bin/true", program)
+        result = subprocess.run(
+            [sys.executable, os.path.join(top, "workshop", "qemu", "vm.py"), "--root", "host",
+             "--kernel", os.path.join(BUILD, "plain", "bzImage"),
+             "--initrd", os.path.join(BUILD, "initrd.cpio"), "--", "sh", "-c",
+             f"{program} && touch {top}/left_behind"], capture_output=True, text=True, check=False)
+        ended(result, 0)
+        assert not os.path.exists(os.path.join(top, "left_behind")), "the host was written to"
 
 
 def test_a_splat_fails_a_command_that_succeeds():

@@ -39,7 +39,7 @@ import terminal
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(os.path.dirname(HERE), "series"))
 
-from common import BUILD  # noqa: E402  pylint: disable=wrong-import-position
+from common import BUILD, ROOT  # noqa: E402  pylint: disable=wrong-import-position
 
 SPLAT, PANIC, HANG, BROKEN, INTERRUPTED = 120, 121, 122, 123, 130
 # As sockets: for kernels without ACPI the firmware lists only one processor of each socket
@@ -49,6 +49,8 @@ ACCEL = {
                "-cpu", "max"],
     "kvm": ["-accel", "kvm", "-smp", "2,sockets=2", "-cpu", "host"],
 }
+# File systems of the machine itself; a repository below them is put back into its place.
+HIDDEN = ("/tmp/", "/run/", "/dev/")
 # A processor counts as stuck late, since the host may have other things to do.
 CMDLINE = ("panic=-1 oops=panic loglevel=7 printk.devkmsg=on random.trust_cpu=on "
            "watchdog_thresh=30")
@@ -168,6 +170,8 @@ class Machine:
         env.update(pair.split("=", 1) for pair in self.args.env)
         parts = {"command": self.args.command,
                  "environment": [f"{key}={value}" for key, value in env.items()]}
+        if self.args.root == "host" and ROOT.startswith(HIDDEN):
+            parts["hidden"] = [ROOT]
         spec = ["dir /vm 755 0 0"]
         for name, strings in parts.items():
             path = os.path.join(directory, name)
