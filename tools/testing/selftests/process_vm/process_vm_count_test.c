@@ -191,7 +191,7 @@ FIXTURE_TEARDOWN(count)
 #define NEEDS_ROOT	"%s: userfaultfd of the kernel's faults needs root"
 
 /*
- * The model copies bytes until one side has no more or one is not available.
+ * The model copies bytes until a side has no more, or a byte is not available.
  */
 static long predict(const struct pvm_call *call, const struct area *area)
 {

@@ -14,7 +14,7 @@
 #include "pvm_harness.h"
 #include "victim.h"
 
-/* One call copies so much that the target dies before its end. */
+/* One call copies so much that the target dies before the call ends. */
 #define PIECE		0x100000UL
 #define NR_PIECES	512
 #define TRIES		10

@@ -729,8 +729,8 @@ static bool file_is_the_same(const struct memory *memory)
 }
 
 /*
- * Make the memory. On request, check that it has a given byte and size of
- * content.
+ * Make the memory. When the test sends a byte and a size, check that so many
+ * bytes of the memory have this value.
  */
 static int has_memory(struct procmap_child *child, void *arg)
 {
@@ -955,7 +955,7 @@ TEST(NOWAIT_needs_no_page_tables_to_read)
 }
 
 /*
- * [vsyscall] is no memory of the process. The kernel may allow its use or not.
+ * [vsyscall] is no memory of the process. A kernel may make it readable or not.
  */
 TEST(vsyscall_is_with_NOWAIT_what_it_is_without)
 {
