@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
 #
-# The front door. `make help` lists what there is; everything generated is under build/.
+# The entry point. `make help` lists the targets. Everything generated is under build/.
 
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
@@ -13,11 +13,12 @@ VARIANT ?= plain
 MINUTES ?= 10
 TORTURE_VARIANTS ?= debug kcsan
 
-# What a target needs on the disk, to start from nothing
+# The disk space that a target needs to build everything.
 run shell bench torture: export NEED_MB := 3500
 check: export NEED_MB := 8500
 
-# The kernel that all is for, one of the directories of patches/; nothing else names a version
+# The kernel that everything is built for, one of the directories of patches/. Nothing else names a
+# version.
 BASES := $(sort $(patsubst patches/%/series,%,$(wildcard patches/*/series)))
 override BASE := $(or $(strip $(BASE)),$(file <patches/default))
 ifeq ($(findstring | $(BASE) |,$(BASES:%=| % |) | all |),)
@@ -36,7 +37,7 @@ need = @workshop/series/packages.sh $(1)
 help: ## this list; BASE= goes with all others: one of patches/*, or all for tree, kernel, initrd, series, check
 	@awk -F ':.*## ' '/^[a-z][a-z-]*:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-# BASE=all: each in turn, by a make of its own
+# BASE=all: run a separate make for each base.
 EACH := tree kernel initrd series check
 ifeq ($(BASE),all)
 ifneq ($(filter-out $(EACH) help clean,$(MAKECMDGOALS)),)
@@ -72,7 +73,7 @@ run: ## the main job: resolve the addresses of a live program in the patched ker
 	@echo "  RUN     the patched kernel, with this machine's root file system"
 	@$(RUN)
 
-# Not expanded by make: $HOME in CMD is for the shell there
+# make must not expand CMD: the shell in the machine expands $HOME there.
 unexport CMD
 shell: ## a shell in the patched kernel, on this machine's files; or one command, CMD='...'
 	$(call need,tree base kernel guest vm)

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * PID 1 of the test machine: prepares the root file system, runs one command,
- * sends its output and then, as the last thing, the verdict to the host.
+ * PID 1 of the test machine. It prepares the root file system, runs one command
+ * and sends its output to the host. At the end it sends the verdict.
  *
- * Each of them has a virtio port of its own, so that nothing the kernel prints
- * on the console can be taken for a result. A step that fails stops the
- * machine without a verdict, which the host reports as a broken harness.
+ * Each output has a virtio port of its own. So no text of the kernel on the
+ * console can be taken for a result. A step that fails stops the machine
+ * without a verdict, and the host reports a broken harness.
  */
 #define _GNU_SOURCE
 #include <dirent.h>
@@ -31,7 +31,7 @@
 #define ARRAY_SIZE(a)	(sizeof(a) / sizeof((a)[0]))
 #define P9_OPTIONS	"trans=virtio,version=9p2000.L,msize=262144"
 
-/* A command's standard output or error on its way to the host */
+/* A command's standard output or error on its way to the host. */
 struct stream {
 	const char *port_name;
 	int port;
@@ -47,14 +47,20 @@ static struct stream streams[] = {
 
 static int verdict_port;
 
-/* The terminal of an interactive command, and the port that tells its size; or -1 */
+/*
+ * The terminal of an interactive command, and the port that tells its size;
+ * else -1.
+ */
 static int terminal = -1;
 static int size_port = -1;
 
 static noreturn void power_off(void)
 {
 	sync();
-	/* The host's -no-reboot makes it the end; to power off would take ACPI */
+	/*
+	 * With -no-reboot on the host, a reboot ends the machine. Powering off
+	 * needs ACPI.
+	 */
 	reboot(RB_AUTOBOOT);
 	for (;;)
 		pause();
@@ -90,7 +96,7 @@ static void write_file(const char *path, const char *text)
 	close(fd);
 }
 
-/* Returns the whole file, terminated by an additional NUL */
+/* Return the whole file, terminated by an additional NUL. */
 static char *read_file(const char *path, size_t *size)
 {
 	char *data = NULL;
@@ -131,7 +137,9 @@ static void mount_basics(void)
 	mount_at("shm", "/dev/shm", "tmpfs", 0, "mode=1777");
 	mount_at("run", "/run", "tmpfs", 0, "mode=0755");
 	mount_at("tmp", "/tmp", "tmpfs", 0, "mode=1777");
-	/* Debug kernels only: kmemleak and fault injection are controlled here */
+	/*
+	 * Only debug kernels have it: it controls kmemleak and fault injection.
+	 */
 	mount("debugfs", "/sys/kernel/debug", "debugfs", 0, NULL);
 	mount("tracefs", "/sys/kernel/tracing", "tracefs", 0, NULL);
 	mkdir("/dev/hugepages", 0755);
@@ -155,7 +163,10 @@ static void link_dev(void)
 			stop("link", links[i][1]);
 }
 
-/* The port that the host named so; they are numbered in order of discovery */
+/*
+ * Find a port by the host's name for it: the numbers follow the order of
+ * discovery.
+ */
 static int open_port(const char *name, int flags)
 {
 	char path[512], have[64] = "";
@@ -236,7 +247,10 @@ static void show_hidden(int fd)
 	free(hidden);
 }
 
-/* The host's root below a tmpfs: programs of the host run, and cannot change it */
+/*
+ * The host's root is the lower layer under a tmpfs. Its programs run, but
+ * cannot change it.
+ */
 static void enter_host_root(void)
 {
 	static const char * const moved[] = { "/proc", "/sys", "/dev", "/run", "/tmp" };
@@ -273,7 +287,9 @@ static void raise_limits(void)
 		stop("set", "host name");
 }
 
-/* NUL-separated strings of a file as a vector that ends with NULL */
+/*
+ * Convert the NUL-separated strings of a file to a vector that ends with NULL.
+ */
 static char **read_vector(const char *path)
 {
 	size_t size, count = 0, i;
@@ -294,14 +310,17 @@ static void become_user(void)
 
 	if (!id)
 		return;
-	/* A user who opens /dev/stdout needs access to the pipe behind it */
+	/*
+	 * The user can open /dev/stdout only if the pipe behind it belongs to
+	 * them.
+	 */
 	if (fchown(1, id, id) || fchown(2, id, id))
 		stop("give output to user", uid);
 	if (setgroups(0, NULL) || setresgid(id, id, id) || setresuid(id, id, id))
 		stop("become user", uid);
 }
 
-/* The host writes "lines columns\n" for each change; the last line counts */
+/* The host writes "lines columns\n" for each change; the last line counts. */
 static void take_terminal_size(void)
 {
 	struct winsize size = { 0 };
@@ -321,7 +340,10 @@ static void take_terminal_size(void)
 		ioctl(terminal, TIOCSWINSZ, &size);
 }
 
-/* The command must find the size when it starts, so wait for it, but not for ever */
+/*
+ * The command must find the size when it starts, so wait for it, but not
+ * forever.
+ */
 static void open_terminal(void)
 {
 	struct pollfd fd = { .events = POLLIN };
@@ -378,7 +400,7 @@ static pid_t start_command(void)
 	return pid;
 }
 
-/* Passes on what is there; returns false when there was nothing */
+/* Pass on the data in the pipe; returns false if there is none. */
 static bool pass_on(struct stream *s)
 {
 	static char buffer[65536];
@@ -393,7 +415,10 @@ static bool pass_on(struct stream *s)
 	return got > 0;
 }
 
-/* Reaps everything; a process that outlives the command does not delay the end */
+/*
+ * Reap all processes. A process that outlives the command does not delay the
+ * end.
+ */
 static int wait_for_command(pid_t pid)
 {
 	struct pollfd fds[ARRAY_SIZE(streams) + 1];
@@ -419,7 +444,7 @@ static int wait_for_command(pid_t pid)
 	return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
-/* Returns the number of leaks; their traces go to the console */
+/* Return the number of leaks. Their traces go to the console. */
 static int scan_for_leaks(void)
 {
 	static const char path[] = "/sys/kernel/debug/kmemleak";
@@ -429,7 +454,10 @@ static int scan_for_leaks(void)
 
 	if (access(path, R_OK | W_OK))
 		return 0;
-	/* Young objects are not reported; the second scan drops transient ones */
+	/*
+	 * kmemleak reports no young objects. The second scan drops transient
+	 * ones.
+	 */
 	sleep(5);
 	for (i = 0; i < 2; i++)
 		write_file(path, "scan\n");

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/*
- * Threads that look at a tree beside a thread that writes to it.
- */
+/* Threads that look at a tree while another thread writes to it. */
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,7 +8,7 @@
 #include "clock.h"
 
 #define READERS	3
-/* Nodes that wait for their readers: memory is not without end. */
+/* This many nodes may wait for RCU: memory is limited. */
 #define NODES	200000
 
 struct reader {
@@ -49,7 +47,7 @@ static void write_for(struct world *world, double seconds)
 		world_stores(world, 1 + below(&world->rng, 100));
 		if (tree_nodes() > NODES)
 			rcu_barrier();
-		/* Let readers find a tree that is not changed, too. */
+		/* Readers must also find a tree that does not change. */
 		if (!below(&world->rng, 8))
 			sched_yield();
 	}
@@ -59,8 +57,8 @@ static void write_for(struct world *world, double seconds)
  * beside_round() - look at one tree and write to it for some time
  * @world: the world
  * @rng: the state of the random numbers
- * @seconds: for how long
- * @stats: is added to
+ * @seconds: how long
+ * @stats: the counts to add to
  */
 void beside_round(struct world *world, u64 *rng, double seconds, struct look_stats *stats)
 {

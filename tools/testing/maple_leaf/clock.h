@@ -4,7 +4,7 @@
 
 #include <time.h>
 
-/* Seconds since some time in the past. */
+/* Return seconds of a clock that only goes forward. */
 static inline double clock_now(void)
 {
 	struct timespec now;

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * One look at a leaf, which a writer may be changing.
+ * One look at a leaf that a writer may be changing.
  *
- * It tests what include/linux/maple_leaf.h promises, and what mm/vma_search.c makes
- * of it. Where nobody stored to the tree meanwhile, all is true at once. Where
- * somebody did, an entry is one that the tree had after the descent began. No
- * look is refused without a writer.
+ * It tests what include/linux/maple_leaf.h promises, and how mm/vma_search.c
+ * uses it. If nobody stores to the tree meanwhile, all results must be right
+ * together. Otherwise each entry must be one that the tree had after the
+ * descent began. Without a writer, no look may be refused.
  */
 #include <stdio.h>
 
 #include "look.h"
 
-/* What was read from the place to the end of the leaf. */
+/* What a look read, from the place to the end of the leaf. */
 struct look_found {
 	struct maple_leaf leaf;
 	unsigned int slots;
@@ -19,10 +19,10 @@ struct look_found {
 	unsigned long last[MAPLE_RANGE64_SLOTS];
 };
 
-/* Did nobody store to the tree, and to the array, since? */
+/* Has nobody stored to the tree and the array since @stores was read? */
 static bool look_is_quiet(const struct world *world, unsigned int stores)
 {
-	/* The tree before the number; pairs with world_begin_store(). */
+	/* Read the tree before the number; pairs with world_begin_store(). */
 	smp_rmb();
 	return !(stores & 1) && READ_ONCE(world->stores) == stores;
 }
@@ -48,7 +48,10 @@ static void look_read(struct look_found *found)
 	}
 }
 
-/* What is true beside writers, too. Pivots of a leaf may be anything. */
+/*
+ * Check what is true beside writers, too. The pivots of a leaf may have any
+ * value.
+ */
 static void look_check_any(const struct world *world, unsigned long index, unsigned int stores,
 			   const struct look_found *found)
 {
@@ -66,7 +69,10 @@ static void look_check_any(const struct world *world, unsigned long index, unsig
 	}
 }
 
-/* If nobody stores to the tree before this is compared, it must be the same. */
+/*
+ * Compare. A difference is only wrong if nobody has stored to the tree
+ * meanwhile.
+ */
 static void look_compare(const struct world *world, unsigned int stores, unsigned long index,
 			 const char *what, unsigned long expected, unsigned long found)
 {
@@ -92,7 +98,7 @@ static void look_check_quiet(const struct world *world, unsigned long index, uns
 		     found->last[found->slots - 1], found->leaf.max);
 }
 
-/* A tree without nodes is empty, but for an entry at index 0 in its root. */
+/* A tree without nodes is empty, except for an entry at index 0 in its root. */
 static void look_check_nodeless(const struct world *world, unsigned long index,
 				unsigned int stores, unsigned long max)
 {
@@ -128,10 +134,10 @@ static void look_check(const struct world *world, unsigned long index, unsigned 
 }
 
 /**
- * look() - look at the rest of a leaf, and say what is wrong with it
+ * look() - look at the rest of a leaf and check it
  * @world: the world
  * @index: where to look
- * @stats: is added to
+ * @stats: the counts to add to
  */
 void look(struct world *world, unsigned long index, struct look_stats *stats)
 {
@@ -140,7 +146,7 @@ void look(struct world *world, unsigned long index, struct look_stats *stats)
 	int err;
 
 	rcu_read_lock();
-	/* The number before the tree; pairs with world_end_store(). */
+	/* Read the number before the tree; pairs with world_end_store(). */
 	stores = smp_load_acquire(&world->stores);
 	err = maple_leaf_find(&world->mt, index, &found.leaf);
 	if (!err) {
@@ -161,11 +167,12 @@ void look(struct world *world, unsigned long index, struct look_stats *stats)
 }
 
 /**
- * look_index() - an index where something can go wrong
+ * look_index() - choose an index where errors are likely
  * @world: the world
  * @rng: the state of the random numbers
  *
- * Return: an index at the start or the end of a place, or next to it, or any.
+ * Return: an index at the start or the end of a place, or next to it, or any
+ * index.
  */
 unsigned long look_index(const struct world *world, u64 *rng)
 {
@@ -177,9 +184,9 @@ unsigned long look_index(const struct world *world, u64 *rng)
 }
 
 /**
- * look_add() - add up
- * @sum: is added to
- * @stats: what is added
+ * look_add() - add counts to others
+ * @sum: the counts to add to
+ * @stats: the counts to add
  */
 void look_add(struct look_stats *sum, const struct look_stats *stats)
 {
@@ -192,8 +199,8 @@ void look_add(struct look_stats *sum, const struct look_stats *stats)
 }
 
 /**
- * look_print() - end a line with what the looks came to
- * @stats: what to say
+ * look_print() - end a line with the counts
+ * @stats: the counts
  */
 void look_print(const struct look_stats *stats)
 {

@@ -5,13 +5,13 @@
 #include "world.h"
 
 /**
- * struct look_stats - what looks at a tree came to
- * @looks: all
- * @quiet: those during which nobody stored to the tree
- * @again: those that met a writer, -EAGAIN
- * @nodeless: those that found a tree without nodes, -ENOENT
- * @astray: those whose entry was not that of the index, or was it no longer
- * @slots: slots that were looked at
+ * struct look_stats - counts of looks at a tree
+ * @looks: all looks
+ * @quiet: looks during which nobody stored to the tree
+ * @again: looks that met a writer, -EAGAIN
+ * @nodeless: looks that found a tree without nodes, -ENOENT
+ * @astray: looks whose entry did not belong to the index, or no longer
+ * @slots: slots that were read
  */
 struct look_stats {
 	unsigned long looks;

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/*
- * lib/maple_tree.c, and what this test needs of its static functions.
- */
+/* lib/maple_tree.c, and the static functions of it that this test needs. */
 #define CONFIG_DEBUG_MAPLE_TREE
 #include <linux/gfp.h>
 #include <linux/types.h>
@@ -27,7 +25,7 @@
 extern int nr_allocated;
 
 /**
- * tree_start() - before all else
+ * tree_start() - initialize; call it before everything else
  */
 void tree_start(void)
 {
@@ -35,10 +33,10 @@ void tree_start(void)
 }
 
 /**
- * tree_walk() - ask the tree's own functions
+ * tree_walk() - find an index with the tree's own functions
  * @mt: the tree; no writer is at work
  * @index: the index
- * @place: out: what they say
+ * @place: out: what they find
  */
 void tree_walk(struct maple_tree *mt, unsigned long index, struct tree_place *place)
 {
@@ -58,7 +56,7 @@ void tree_walk(struct maple_tree *mt, unsigned long index, struct tree_place *pl
 }
 
 /**
- * tree_validate() - let the tree look at itself
+ * tree_validate() - let the tree check itself
  * @mt: the tree; no writer is at work
  */
 void tree_validate(struct maple_tree *mt)
@@ -67,9 +65,9 @@ void tree_validate(struct maple_tree *mt)
 }
 
 /**
- * tree_set_rcu() - switch the tree to RCU mode, or back
+ * tree_set_rcu() - switch the RCU mode of the tree on or off
  * @mt: the tree; no writer and no reader is at work
- * @rcu: to it?
+ * @rcu: true to switch it on
  */
 void tree_set_rcu(struct maple_tree *mt, bool rcu)
 {
@@ -80,10 +78,10 @@ void tree_set_rcu(struct maple_tree *mt, bool rcu)
 }
 
 /**
- * tree_height() - the levels of nodes
+ * tree_height() - count the levels of nodes
  * @mt: the tree; no writer is at work
  *
- * Return: their number, 0 if the tree has no nodes.
+ * Return: their number; 0 if the tree has no nodes.
  */
 unsigned int tree_height(struct maple_tree *mt)
 {
@@ -91,7 +89,7 @@ unsigned int tree_height(struct maple_tree *mt)
 }
 
 /**
- * tree_nodes() - the nodes that are not freed yet
+ * tree_nodes() - count the nodes that are not freed yet
  *
  * Return: their number.
  */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * include/linux/maple_leaf.h in user space, against the tree's own functions and
- * beside writers; usage: maple_leaf_test [SECONDS [SEED]]
+ * Test include/linux/maple_leaf.h in user space: against the tree's own
+ * functions and beside writers. Usage: maple_leaf_test [SECONDS [SEED]]
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,7 +11,7 @@
 #include "still.h"
 #include "tap.h"
 
-/* Of the time, for trees that nobody writes to. */
+/* This share of the time is for trees that nobody writes to. */
 #define STILL_PART	0.3
 #define ROUND_SECONDS	0.4
 #define CASES		8

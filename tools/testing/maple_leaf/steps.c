@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A look at a leaf between any two steps of a store, and stores between any two
- * steps of a look; usage: maple_leaf_steps [SECONDS [SEED]]
+ * Look at a leaf between any two steps of a store, and store between any two
+ * steps of a look. Usage: maple_leaf_steps [SECONDS [SEED]]
  *
- * Reader and writer are two contexts of one thread. The compiler puts a call
- * before each access to memory, as for ThreadSanitizer, whose place is taken
- * here. Now and then the call goes over to the other context. When it does
- * follows from the seed alone, so that what is found once is found again.
+ * Reader and writer are two contexts of one thread. The compiler inserts a call
+ * before each memory access, as for ThreadSanitizer. This file provides these
+ * calls in its place. At some of them the thread switches to the other context.
+ * The seed alone decides when, so a run can be repeated.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -28,12 +28,12 @@ static unsigned long switches, stores;
 static ucontext_t rest, contexts[2];
 static unsigned int running;
 static bool finished;
-/* The thread that frees nodes takes no part. */
+/* Thread-local: the thread that frees nodes must not step. */
 static __thread bool stepping;
 static unsigned int steps_left;
 static u64 choice;
 
-/* Sometimes one step at a time, sometimes a few stores. */
+/* Sometimes a context runs for one step, sometimes for a few stores. */
 static unsigned int steps_until_switch(void)
 {
 	return 1 + below(&choice, 1U << below(&choice, 13));
@@ -68,7 +68,10 @@ static void write_on(void)
 	stores += STORES;
 	stepping = false;
 	finished = true;
-	/* The reader ends the look that it is in, and with it its hold of RCU. */
+	/*
+	 * The reader finishes its current look, and with it the RCU read
+	 * section.
+	 */
 	setcontext(&contexts[READER]);
 }
 
@@ -128,7 +131,7 @@ int main(int argc, char **argv)
 }
 
 /**
- * steps_access() - what the compiler calls at an access, by many names
+ * steps_access() - called by the compiler at a memory access, under many names
  */
 void steps_access(void)
 {
@@ -136,11 +139,11 @@ void steps_access(void)
 }
 
 /**
- * __tsan_atomic64_load() - what the compiler calls for rcu_dereference()
+ * __tsan_atomic64_load() - called by the compiler for rcu_dereference()
  * @address: where to read
- * @order: any
+ * @order: ignored
  *
- * Return: what is there.
+ * Return: the value at the address.
  */
 u64 __tsan_atomic64_load(const u64 *address, int order)
 {

@@ -4,7 +4,7 @@
 
 #include <linux/types.h>
 
-/* The compiler calls these. */
+/* Compiler-generated code calls these. */
 void steps_access(void);
 u64 __tsan_atomic64_load(const u64 *address, int order);
 

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
-/*
- * Trees that nobody writes to, compared with the tree's own functions.
- */
+/* Compare trees that nobody writes to with the tree's own functions. */
 #include "still.h"
 
-/* The next entry at an index or behind it, leaf by leaf, as mm/vma_search.c goes. */
+/*
+ * Find the next entry at an index or behind it, leaf by leaf as mm/vma_search.c
+ * does.
+ */
 static void *leaf_next(struct maple_tree *mt, unsigned long index)
 {
 	struct maple_leaf leaf;
@@ -69,7 +70,7 @@ static void still_compare_index(struct world *world, unsigned long index,
 		     world->model[world_place(world, index)], mtree_load(&world->mt, index));
 }
 
-/* Leaf by leaf through the whole tree. */
+/* Walk over all leaves of the tree. */
 static void still_walk_leaves(struct world *world, struct still_stats *stats)
 {
 	struct look_stats looks = {};
@@ -84,7 +85,7 @@ static void still_walk_leaves(struct world *world, struct still_stats *stats)
 	} while (leaf.max != ULONG_MAX);
 }
 
-/* Every index where anything begins or ends, and those beside it. */
+/* Check every index where a place begins or ends, and its neighbours. */
 static void still_compare(struct world *world, struct still_stats *stats)
 {
 	unsigned int place, height = tree_height(&world->mt);
@@ -112,11 +113,11 @@ static void still_compare(struct world *world, struct still_stats *stats)
 }
 
 /**
- * still_trees() - a tree that begins empty, each time that it was changed
+ * still_trees() - check a tree that begins empty, after each change
  * @world: the world
  * @rng: the state of the random numbers
- * @places: its places, at most
- * @stats: is added to
+ * @places: the most places
+ * @stats: the counts to add to
  */
 void still_trees(struct world *world, u64 *rng, unsigned int places, struct still_stats *stats)
 {
@@ -135,10 +136,10 @@ void still_trees(struct world *world, u64 *rng, unsigned int places, struct stil
 }
 
 /**
- * still_root_entry() - a tree with one entry in its root, and what becomes of it
+ * still_root_entry() - check a tree with one entry in its root, and change it
  * @world: the world
  * @rng: the state of the random numbers
- * @stats: is added to
+ * @stats: the counts to add to
  */
 void still_root_entry(struct world *world, u64 *rng, struct still_stats *stats)
 {
@@ -154,11 +155,12 @@ void still_root_entry(struct world *world, u64 *rng, struct still_stats *stats)
 }
 
 /**
- * still_forked() - a tree that is filled in one go, and changed under RCU afterwards
+ * still_forked() - check a tree that is filled at once, then changed under
+ *	RCU
  * @world: the world
  * @rng: the state of the random numbers
- * @places: its places, at most
- * @stats: is added to
+ * @places: the most places
+ * @stats: the counts to add to
  */
 void still_forked(struct world *world, u64 *rng, unsigned int places, struct still_stats *stats)
 {
@@ -171,7 +173,7 @@ void still_forked(struct world *world, u64 *rng, unsigned int places, struct sti
 	world_destroy(world);
 }
 
-/* A tree that keeps no gaps has inner nodes that are not for this API. */
+/* A tree that keeps no gaps has inner nodes that the API does not support. */
 static void still_refuse(struct world *world, struct still_stats *stats)
 {
 	unsigned int place;
@@ -190,16 +192,21 @@ static void still_refuse(struct world *world, struct still_stats *stats)
 }
 
 /**
- * still_without_gaps() - a tree without MT_FLAGS_ALLOC_RANGE: one leaf, or it is refused
+ * still_without_gaps() - check a tree without MT_FLAGS_ALLOC_RANGE
  * @world: the world
  * @rng: the state of the random numbers
- * @places: its places, at most
- * @stats: is added to
+ * @places: the most places
+ * @stats: the counts to add to
+ *
+ * The API supports such a tree only if it has one leaf, and refuses others.
  */
 void still_without_gaps(struct world *world, u64 *rng, unsigned int places,
 			struct still_stats *stats)
 {
-	/* No MT_FLAGS_USE_RCU: 6.1 then frees a wrong node if all slots of the root are in use. */
+	/*
+	 * No MT_FLAGS_USE_RCU: with it, 6.1 frees a wrong node when all slots
+	 * of the root are in use.
+	 */
 	world_init(world, random64(rng), 1 + below(rng, places), 0, true);
 	world_stores(world, below(rng, 2 * world->places));
 	if (tree_height(&world->mt) > 1)

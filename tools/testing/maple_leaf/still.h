@@ -4,13 +4,13 @@
 
 #include "look.h"
 
-/* What was met, so that a test which meets nothing fails. */
+/* What the tests met, so that a test that meets nothing fails. */
 struct still_stats {
 	unsigned long trees;
 	unsigned long lookups;
 	unsigned long leaves;
 	unsigned long full;	/* leaves without room for their number of slots */
-	unsigned long refused;	/* look-ups of trees that keep no gaps, and are deep */
+	unsigned long refused;	/* look-ups of deep trees that keep no gaps */
 	unsigned int height;
 };
 

@@ -12,17 +12,17 @@ static unsigned int cases;
 static const char *title;
 
 /**
- * differ() - say what is wrong, and end with status 1
+ * differ() - report a difference and exit with status 1
  * @index: the index that was looked at
  * @what: what was compared
- * @expected: what it should be
- * @found: what it is
+ * @expected: the right value
+ * @found: the value found
  */
 void differ(unsigned long index, const char *what, unsigned long expected, unsigned long found)
 {
 	static bool said;
 
-	/* The first thread says it. */
+	/* Only the first thread reports. */
 	if (__atomic_exchange_n(&said, true, __ATOMIC_SEQ_CST))
 		pause();
 	printf("not ok %u - %s\n", cases + 1, title);
@@ -36,7 +36,8 @@ void differ(unsigned long index, const char *what, unsigned long expected, unsig
  * tap_begin() - begin a case
  * @name: its name
  *
- * Return: where its random numbers begin, however long the cases before it took.
+ * Return: a seed for its random numbers. It does not depend on how long the
+ * cases before took.
  */
 unsigned long tap_begin(const char *name)
 {
@@ -45,7 +46,7 @@ unsigned long tap_begin(const char *name)
 }
 
 /**
- * tap_end() - the case has passed
+ * tap_end() - report that the case has passed
  */
 void tap_end(void)
 {
@@ -54,9 +55,9 @@ void tap_end(void)
 }
 
 /**
- * tap_must_meet() - a test that never met what it is for has shown nothing
- * @what: what it is for
- * @number: how often it was met
+ * tap_must_meet() - fail a case that never met what it tests
+ * @what: what it tests
+ * @number: how often it met that
  */
 void tap_must_meet(const char *what, unsigned long number)
 {

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/*
- * A maple tree, and beside it an array that says what the tree must hold.
- */
+/* A maple tree, and an array that knows the right content of the tree. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -40,14 +38,16 @@ unsigned int below(u64 *rng, unsigned int limit)
 	return random64(rng) % limit;
 }
 
-/* An entry that says of itself which one it is, so that nothing else is taken for one. */
+/* Each entry encodes its own identity, so no other value can pass for it. */
 static unsigned long entry_of(const struct world *world, unsigned int id)
 {
 	u64 what = (u64)(world->round & ROUND_MASK) << ROUND_SHIFT | (u64)id << ID_SHIFT;
 	u64 state = what;
 	u64 check = random64(&state);
 
-	/* A value, a pointer, and one that looks like a node, in the two lowest bits. */
+	/*
+	 * The two lowest bits make it look like a value, a pointer or a node.
+	 */
 	return 1UL << 63 | check >> CHECK_SHIFT << CHECK_SHIFT | what | (check & 3);
 }
 
@@ -57,7 +57,7 @@ static unsigned int id_of(unsigned long entry)
 }
 
 /**
- * world_had() - was this an entry of the tree at any time since then?
+ * world_had() - was this an entry of the tree at any time since a search began?
  * @world: the world
  * @entry: what was found, not 0
  * @since: @world->stores when the search began
@@ -75,7 +75,7 @@ bool world_had(const struct world *world, unsigned long entry, unsigned int sinc
 }
 
 /**
- * world_place() - the place of an index
+ * world_place() - find the place of an index
  * @world: the world
  * @index: the index
  *
@@ -109,9 +109,9 @@ unsigned long world_last(const struct world *world, unsigned int place)
 }
 
 /**
- * world_run_last() - the last index of a place and those behind it that hold the same
+ * world_run_last() - the last index of all following places with the same entry
  * @world: the world
- * @place: the place
+ * @place: the first place
  *
  * Return: the index.
  */
@@ -152,7 +152,10 @@ static unsigned long world_gap(struct world *world)
 	}
 }
 
-/* Cut all indexes into places, some of them as narrow as can be, at both ends too. */
+/*
+ * Cut all indexes into places. Some are as narrow as possible, also at both
+ * ends.
+ */
 static void world_cut(struct world *world)
 {
 	unsigned int place, tail = below(&world->rng, 4);
@@ -166,7 +169,7 @@ static void world_cut(struct world *world)
 		world->start[place] = ULONG_MAX - (world->places - 1 - place);
 }
 
-/* The array's part of a store. */
+/* Do the array's part of a store. */
 static void world_note(struct world *world, unsigned int first, unsigned int last,
 		       unsigned long entry)
 {
@@ -186,13 +189,13 @@ static void world_note(struct world *world, unsigned int first, unsigned int las
 static void world_begin_store(struct world *world)
 {
 	WRITE_ONCE(world->stores, world->stores + 1);
-	/* The number before the tree; pairs with look_is_quiet(). */
+	/* Write the number before the tree; pairs with look_is_quiet(). */
 	smp_wmb();
 }
 
 static void world_end_store(struct world *world)
 {
-	/* The tree before the number; pairs with look(). */
+	/* Write the tree before the number; pairs with look(). */
 	smp_store_release(&world->stores, world->stores + 1);
 }
 
@@ -202,12 +205,17 @@ static unsigned long world_new_entry(struct world *world)
 
 	world->left[id] = 0;
 	world->died[id] = 0;
-	/* Whoever finds the entry finds it counted; pairs with the store to the tree. */
+	/*
+	 * A reader that finds the entry also sees it counted; pairs with the
+	 * store to the tree.
+	 */
 	smp_store_release(&world->ids, id + 1);
 	return entry_of(world, id);
 }
 
-/* As mm/mmap.c stores: memory first, then what cannot fail. */
+/*
+ * Store as mm/mmap.c does: first allocate memory, then store without failure.
+ */
 static int store_prealloc(struct maple_tree *mt, unsigned long first, unsigned long last,
 			  void *entry)
 {
@@ -282,7 +290,10 @@ static void world_erase(struct world *world, unsigned int place)
 	world_end_store(world);
 }
 
-/* Mostly narrow, now and then as wide as a leaf, rarely as the tree, so that it can grow. */
+/*
+ * Mostly narrow, sometimes as wide as a leaf, and rarely as wide as the tree,
+ * so that the tree can grow.
+ */
 static unsigned int world_width(struct world *world)
 {
 	if (!below(&world->rng, 2 * world->places))
@@ -304,7 +315,7 @@ void world_store(struct world *world)
 
 	if (last >= world->places)
 		last = world->places - 1;
-	/* Now and then the tree is freed as a whole. */
+	/* Sometimes replace everything, so that the whole tree is freed. */
 	if (!below(&world->rng, 8 * world->places)) {
 		first = 0;
 		last = world->places - 1;
@@ -318,9 +329,9 @@ void world_store(struct world *world)
 }
 
 /**
- * world_stores() - change the tree so many times
+ * world_stores() - change the tree many times
  * @world: the world
- * @count: how often, while it has entries left to make
+ * @count: how often; stops early when no new entries are left
  */
 void world_stores(struct world *world, unsigned int count)
 {
@@ -329,8 +340,8 @@ void world_stores(struct world *world, unsigned int count)
 }
 
 /**
- * world_fork() - fill the tree in one go, as fork() fills that of a child
- * @world: the world, its tree empty
+ * world_fork() - fill the tree at once, as fork() fills the tree of a child
+ * @world: the world with an empty tree
  */
 void world_fork(struct world *world)
 {
@@ -362,7 +373,8 @@ void world_fork(struct world *world)
 
 /**
  * world_root_entry() - store an entry for index 0 only
- * @world: the world, its tree empty and its first place as narrow as can be
+ * @world: the world with an empty tree; its first place is as narrow as
+ *	possible
  */
 void world_root_entry(struct world *world)
 {
@@ -370,9 +382,9 @@ void world_root_entry(struct world *world)
 }
 
 /**
- * world_init() - begin with an empty tree, or one entry for all if there are no holes
+ * world_init() - begin with an empty tree, or one entry if without holes
  * @world: the world
- * @seed: the seed for what is stored
+ * @seed: the seed of the writer's random numbers
  * @places: the number of places, not 0
  * @flags: the flags of the tree
  * @holes: may places be empty?

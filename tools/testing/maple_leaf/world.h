@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * A maple tree, and beside it an array that says what the tree must hold.
+ * A maple tree, and an array that knows the right content of the tree.
  *
- * The array cuts all indexes into places. What is stored covers whole places, and
- * no two stores have the same entry. So the array answers for every index, and an
- * entry tells when it was in the tree.
+ * The array divides all indexes into places. Each store covers whole places,
+ * and each store has another entry. So the array knows the entry of every
+ * index, and an entry tells when it was in the tree.
  */
 #ifndef _MAPLE_LEAF_WORLD_H
 #define _MAPLE_LEAF_WORLD_H
@@ -19,16 +19,17 @@
 #define WORLD_IDS	1048576U
 
 /**
- * struct world - a tree, and what it must hold
+ * struct world - a tree, and its right content
  * @mt: the tree
  * @holes: may a place be empty?
  * @places: places in use
- * @start: the first index of each place; the next place begins behind its last one
+ * @start: the first index of each place; the place ends where the next one
+ *	starts
  * @model: the entry of each place
- * @stores: odd while the tree is stored to; written by the writer only
- * @round: part of all entries, so that those of an older world are known as such
- * @ids: entries made so far
- * @left: places that still have the entry
+ * @stores: odd during a store; only the writer changes it
+ * @round: part of all entries, so that entries of an older world are detected
+ * @ids: number of entries made so far
+ * @left: number of places that still have the entry
  * @died: @stores when the entry left its last place, or 0
  * @rng: the state of the writer's random numbers
  */
@@ -47,13 +48,13 @@ struct world {
 };
 
 /**
- * struct tree_place - what the tree's own functions say of an index
- * @node: the leaf, NULL if the tree has no nodes
+ * struct tree_place - what the tree's own functions find at an index
+ * @node: the leaf; NULL if the tree has no nodes
  * @slot: the slot
  * @end: the last slot in use
  * @max: the last index below the leaf
  * @last: the last index of the slot
- * @entry: what is in the slot
+ * @entry: the entry in the slot
  */
 struct tree_place {
 	const void *node;
@@ -64,7 +65,7 @@ struct tree_place {
 	void *entry;
 };
 
-/* maple.c: the tree's own functions, of which some are static */
+/* maple.c: uses the tree's own functions, some of them static */
 void tree_start(void);
 void tree_walk(struct maple_tree *mt, unsigned long index, struct tree_place *place);
 void tree_validate(struct maple_tree *mt);

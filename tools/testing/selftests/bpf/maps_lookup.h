@@ -3,9 +3,9 @@
 #define __MAPS_LOOKUP_H
 
 /*
- * The mapping of this process at an address, for trace_helpers.c: by
- * PROCMAP_QUERY where both the headers and the running kernel have it, else
- * from the text of /proc/self/maps.
+ * Find the mapping of this process at an address, for trace_helpers.c. Use
+ * PROCMAP_QUERY if the headers and the running kernel have it, else the text of
+ * /proc/self/maps.
  */
 
 #include <errno.h>
@@ -18,9 +18,9 @@
 #include <linux/fs.h>
 
 /*
- * These return 0 and where the mapping starts, in memory and in its file; 1 if
- * there is no mapping; or an error. -ENOTTY is what a kernel without the ioctl
- * says; so does a program that was built without it.
+ * These return 0 and the start of the mapping, in memory and in its file. They
+ * return 1 if there is no mapping, or a negative errno. -ENOTTY means that the
+ * kernel lacks the ioctl or that the program was built without it.
  */
 static int maps_lookup_query(uintptr_t addr, bool executable, size_t *start, size_t *offset)
 {

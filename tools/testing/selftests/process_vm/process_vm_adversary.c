@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * All that a profiler may meet on one machine, at once: a healthy process, one
- * whose address space changes all the time, processes that come and go, and every
- * kind of victim. Each call with PROCESS_VM_NOWAIT has to return; how long the
- * longest took is printed. Calls without flags hang, and are killed.
+ * Everything that a profiler may meet on one machine, at once: a healthy
+ * process, a process that changes its address space all the time, processes
+ * that come and go, and every kind of victim. Each call with PROCESS_VM_NOWAIT
+ * must return. The test prints how long the longest call took. Calls without
+ * flags hang, and the test kills them.
  */
 #include <pthread.h>
 #include <signal.h>
@@ -25,7 +26,7 @@ static void __attribute__((constructor)) adversary_require(void)
 		ksft_exit_skip("userfaultfd, swapon() and FUSE here need root\n");
 }
 
-/* What the process that calls has come to; in memory that it shares with the test. */
+/* Progress of the calling process, in memory that it shares with the test. */
 struct progress {
 	unsigned int calls;
 	unsigned int at;
@@ -35,7 +36,7 @@ struct progress {
 	__u64 all[2];
 };
 
-/* The processes that are no victims. */
+/* The processes that are not victims. */
 enum { HEALTHY, CHANGING, MORTAL, NR_OTHERS };
 
 struct other {
@@ -68,7 +69,7 @@ static int is_healthy(struct procmap_child *child, void *arg)
 	return procmap_sync(child) ? 1 : 0;
 }
 
-/* Keeps taking mmap_lock for writing. */
+/* Take mmap_lock for writing all the time. */
 static int changes(struct procmap_child *child, void *arg)
 {
 	size_t page = sysconf(_SC_PAGESIZE);
@@ -89,7 +90,7 @@ static void lives_shortly(char *addr)
 	_exit(0);
 }
 
-/* Has one child after the other, and lets the test know their PIDs. */
+/* Fork one child after the other, and tell the test their PIDs. */
 static int has_mortal_children(struct procmap_child *child, void *arg)
 {
 	const struct other *other = arg;
@@ -168,7 +169,7 @@ static void note(struct progress *progress, bool write, __u64 took)
 	__atomic_store_n(&progress->calls, progress->calls + 1, __ATOMIC_RELEASE);
 }
 
-/* One call, and whether it returned what it had to. */
+/* Make one call. Returns whether its result is right. */
 static bool call_victim(const struct victim *victim, bool write, struct progress *progress)
 {
 	char byte = VICTIM_BYTE;
@@ -190,7 +191,7 @@ static bool call_other(const struct other *other, int which, bool write, struct 
 	progress->ret = ret;
 	if (ret == 1)
 		return byte == VICTIM_BYTE;
-	/* A child that does not exist yet has PID 0. */
+	/* The PID is 0 before the first child exists. */
 	return which == CHANGING ? ret == -EAGAIN :
 	       which == MORTAL && (ret == -EAGAIN || ret == -ESRCH);
 }
@@ -229,7 +230,7 @@ static int calls_others(struct procmap_child *child, void *arg)
 	return 0;
 }
 
-/* Does it come to its end, each call within the time? */
+/* Wait until the caller ends. Each call must return in time. */
 static bool gets_on(const struct procmap_child *caller, const struct progress *progress)
 {
 	unsigned int before;
@@ -308,7 +309,7 @@ TEST_F_TIMEOUT(adversaries, calls_without_flags_hang, 240)
 	for (i = 0; i < self->nr; i++)
 		hang += !pvm_attempt_returns(&attempt[i], PVM_NEVER_MS);
 	EXPECT_EQ(may, hang);
-	/* Not all can be killed before what they wait for has come. */
+	/* Some calls do not notice the kill before their wait ends. */
 	for (i = 0; i < self->nr; i++) {
 		kill(attempt[i].child.pid, SIGKILL);
 		EXPECT_EQ(0, victim_release(&self->victim[i]));

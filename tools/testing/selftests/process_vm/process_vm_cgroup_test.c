@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Memory that the other process has to be charged for, in a memory cgroup that
- * has no more: with PROCESS_VM_NOWAIT nothing is reclaimed for it, and nobody
- * killed. And what the caller's own cgroups do: it is charged for nothing of the
- * other process, whose locks it does not keep while it has no processor.
+ * The other process is charged for memory in its memory cgroup, which is at its
+ * limit. With PROCESS_VM_NOWAIT the kernel neither reclaims memory for the
+ * caller nor kills anything. The caller's own cgroups matter, too. The caller
+ * is not charged for memory that the other process keeps. A caller that is
+ * throttled does not hold the locks of the other process.
  */
 #include <string.h>
 #include <sys/mman.h>
@@ -12,15 +13,21 @@
 #include "cgroup.h"
 #include "pvm_harness.h"
 
-/* Each processor may have charged some for a cgroup beforehand: in all less than MAX_AHEAD. */
+/*
+ * Each CPU may have charged some pages ahead for a cgroup, in all less than
+ * MAX_AHEAD.
+ */
 #define NR_PAGES	2048
 #define MAX_AHEAD	1024
 #define BYTE		'c'
 
-/* Pages that would each need a page table of their own. */
+/* Each of these pages would need a page table of its own. */
 #define APART		(2UL << 20)
 #define NR_APART	4000
-/* What a caller may have beyond that at the start: less than the page tables of NR_APART pages. */
+/*
+ * The memory that the caller may add: less than the page tables of NR_APART
+ * pages.
+ */
 #define ROOM		(8UL << 20)
 #define NR_WRITTEN	1000
 #define MAX_CHARGED	0x100000L
@@ -39,7 +46,7 @@ FIXTURE(memcg) {
 	char *addr;
 };
 
-/* One page that it has used, and others that it has not. */
+/* One page is used, all others are untouched. */
 static int has_memory(struct procmap_child *child, void *arg)
 {
 	size_t size = NR_PAGES * sysconf(_SC_PAGESIZE);
@@ -73,7 +80,7 @@ FIXTURE_TEARDOWN(memcg)
 	EXPECT_EQ(0, cgroup_remove(&self->cgroup));
 }
 
-/* From now on it has as much as it may have. */
+/* Set the limit to the memory that the cgroup has now. */
 static int limit(const struct cgroup *cgroup, const char *file)
 {
 	char text[32];
@@ -90,7 +97,10 @@ static long write_page(FIXTURE_DATA(memcg) * self, unsigned int page, unsigned l
 			1, flags);
 }
 
-/* How many of the unused pages could be written to; *ret: what the last call returned */
+/*
+ * Return how many untouched pages could be written. *ret is the result of the
+ * last call.
+ */
 static unsigned int write_pages(FIXTURE_DATA(memcg) * self, long *ret)
 {
 	unsigned int page;
@@ -116,7 +126,10 @@ TEST_F_TIMEOUT(memcg, NOWAIT_ends_at_the_limit_of_the_other_process, 120)
 	EXPECT_EQ(0, cgroup_count(&self->cgroup, "memory.events", "oom"));
 	EXPECT_EQ(0, cgroup_count(&self->cgroup, "memory.events", "oom_kill"));
 
-	/* It still is what it was, and what there is can be had. */
+	/*
+	 * The used page still has its content, and the caller can still access
+	 * it.
+	 */
 	EXPECT_EQ(1, pvm_copy(false, self->target.pid, self->addr, &byte, 1, PROCESS_VM_NOWAIT));
 	EXPECT_EQ(BYTE, byte);
 	EXPECT_EQ(1, write_page(self, 0, PROCESS_VM_NOWAIT));
@@ -124,7 +137,10 @@ TEST_F_TIMEOUT(memcg, NOWAIT_ends_at_the_limit_of_the_other_process, 120)
 	EXPECT_EQ(1, write_page(self, nr + 1, PROCESS_VM_NOWAIT));
 }
 
-/* Who is over memory.high is slowed down, by up to two seconds for every 64 pages. */
+/*
+ * The kernel slows down a task above memory.high by up to two seconds for every
+ * 64 pages.
+ */
 TEST_F_TIMEOUT(memcg, NOWAIT_is_not_slowed_down_above_the_high_limit, 240)
 {
 	long ret;
@@ -141,7 +157,7 @@ TEST_F_TIMEOUT(memcg, NOWAIT_is_not_slowed_down_above_the_high_limit, 240)
 	EXPECT_LT(0, cgroup_count(&self->cgroup, "memory.events", "high"));
 }
 
-/* In memory that both sides share. */
+/* This memory is shared with the caller. */
 struct shared {
 	pid_t target;
 	char *addr;
@@ -177,7 +193,7 @@ static int has_space(struct procmap_child *child, void *arg)
 		pause();
 }
 
-/* Reads, or writes, 8 bytes of each piece. */
+/* Read or write 8 bytes of each piece. */
 static int follows_hints(struct procmap_child *child, void *arg)
 {
 	struct shared *shared = arg;
@@ -260,15 +276,18 @@ TEST_F_TIMEOUT(caller, pays_nothing_for_what_the_target_keeps, 240)
 	EXPECT_EQ(0, procmap_child_wait(&self->caller));
 }
 
-/* A quota of 5 ms in 100 ms; who is out of it is off the processor for most of the 100 ms. */
+/* A task may run for 5 ms in 100 ms. It is throttled for most of the rest. */
 #define QUOTA		"5000 100000"
 #define WINDOW_NS	2000000000ULL
 #define NR_WINDOWS	4
-/* Beyond what the target takes alone; who is stopped is so for 95 of 100 milliseconds. */
+/*
+ * How much longer the target may take than alone. A throttled task stops for 95
+ * ms.
+ */
 #define MAX_STALL_NS	30000000ULL
 #define RANGE		0x100000UL
 
-/* All the time, in calls that take long. */
+/* Make long calls all the time. */
 static int copies_always(struct procmap_child *child, void *arg)
 {
 	struct shared *shared = arg;
@@ -285,7 +304,7 @@ static int copies_always(struct procmap_child *child, void *arg)
 	return 0;
 }
 
-/* The longest time that it takes to map and unmap a page. */
+/* Return the longest time to map and unmap a page. */
 static __u64 worst_mmap(struct shared *shared)
 {
 	__u64 start = pvm_now(), now = start, worst = 0;
@@ -301,7 +320,9 @@ static __u64 worst_mmap(struct shared *shared)
 		now = pvm_now();
 		if (now - before > worst)
 			worst = now - before;
-		/* What is written to has to be brought in again. */
+		/*
+		 * Drop the pages, so that the writes of the caller fault again.
+		 */
 		if (shared->write && !(i++ % 64))
 			madvise(shared->addr, RANGE, MADV_DONTNEED);
 	}
@@ -351,8 +372,9 @@ FIXTURE_TEARDOWN(quota)
 }
 
 /*
- * The host of a virtual machine may stop a processor for longer than that, but
- * not in every window; a caller that is stopped with the lock held does it in each.
+ * The host of a virtual machine may stop a CPU for longer than the limit, but
+ * not in every window. A caller that is throttled with the lock held exceeds it
+ * in each.
  */
 TEST_F_TIMEOUT(quota, of_the_caller_does_not_stop_the_target, 240)
 {

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * How much is copied, and what: the memory of a process, with holes in it, is
- * read and written in pieces of all kinds, and compared with a model. A hole is
- * memory that cannot be had, or with NOWAIT not without waiting.
+ * Which bytes, and how many, a call copies. The test reads and writes the
+ * memory of a process with holes, in pieces of all kinds, and compares the
+ * results with a model. A hole is memory that is not available, or with NOWAIT
+ * not without waiting.
  */
 #include <fcntl.h>
 #include <limits.h>
@@ -21,22 +22,24 @@
 #define ROUNDS		400
 #define MAX_PIECES	12
 #define SEED		20261120
-/* More pages than the kernel looks up at a time are between the holes. */
+/*
+ * Between the last two holes are more pages than the kernel looks up at a time.
+ */
 static const int holes[] = { 2, 3, 5, 23 };
 
 enum hole { UNMAPPED, FORBIDDEN, UNANSWERED };
 
 /**
  * struct area - the memory that is copied from or to
- * @pid: whose it is
- * @flags: what to copy with
- * @there: where the other process has it
- * @shadow: what has to be in it
- * @seen: room for what is in it
- * @here: our side of a copy, as large
- * @expected: what has to be in that afterwards
- * @noise: what to write into it, a page larger than it is
- * @hole: can the page not be had?
+ * @pid: the process that has it
+ * @flags: flags of the calls
+ * @there: its address in the other process
+ * @shadow: the content that it must have
+ * @seen: buffer for the content that it has
+ * @here: local buffer of the same size
+ * @expected: the content that @here must have after a call
+ * @noise: bytes to write, one page more than the size of the memory
+ * @hole: the pages that are not available
  */
 struct area {
 	pid_t pid;
@@ -187,7 +190,9 @@ FIXTURE_TEARDOWN(count)
 
 #define NEEDS_ROOT	"%s: userfaultfd of the kernel's faults needs root"
 
-/* The model: the bytes of both sides, one after the other, until one of them cannot be had. */
+/*
+ * The model copies bytes until a side has no more, or a byte is not available.
+ */
 static long predict(const struct pvm_call *call, const struct area *area)
 {
 	unsigned long l = 0, r = 0;
@@ -218,7 +223,7 @@ static long predict(const struct pvm_call *call, const struct area *area)
 	}
 }
 
-/* Is all memory of the other process what it has to be? From one hole to the next. */
+/* Check the memory of the other process, from hole to hole. */
 static bool as_predicted(const struct area *area, pid_t pid)
 {
 	int i, end;
@@ -236,7 +241,10 @@ static bool as_predicted(const struct area *area, pid_t pid)
 	return true;
 }
 
-/* One call, compared with the model: the result, every byte here, and every byte there. */
+/*
+ * Make one call and compare its result, all local bytes and all remote bytes
+ * with the model.
+ */
 static bool call_agrees(struct pvm_call *call, struct area *area)
 {
 	long ret, wanted;
@@ -255,7 +263,7 @@ static bool call_agrees(struct pvm_call *call, struct area *area)
 	       as_predicted(area, call->pid);
 }
 
-/* Both directions. */
+/* Check both directions. */
 static bool agrees(struct area *area, struct pvm_call *call)
 {
 	call->flags = area->flags;
@@ -267,7 +275,10 @@ static bool agrees(struct area *area, struct pvm_call *call)
 	return call_agrees(call, area);
 }
 
-/* Pieces that end before, at and behind each border of a page, beside holes and elsewhere. */
+/*
+ * Pieces that start and end before, at and behind a page border, beside holes
+ * and elsewhere.
+ */
 TEST_F_TIMEOUT(count, one_piece_ends_at_the_first_byte_that_cannot_be_had, 120)
 {
 	static const int off[] = { -1, 0, 1, 100 };
@@ -302,7 +313,10 @@ TEST_F_TIMEOUT(count, one_piece_ends_at_the_first_byte_that_cannot_be_had, 120)
 	}
 }
 
-/* From the first hole to the last there are more pages than are looked up at a time. */
+/*
+ * The piece has more pages before the last hole than the kernel looks up at a
+ * time.
+ */
 TEST_F(count, a_long_piece_ends_at_a_far_hole)
 {
 	struct iovec local, remote;
@@ -391,7 +405,7 @@ TEST_F(count, as_many_pieces_as_there_can_be)
 	}
 }
 
-/* Random pieces; those here do not overlap. */
+/* Cut random pieces. Local pieces do not overlap. */
 static unsigned long cut_local(struct iovec *pieces, unsigned char *here, size_t page,
 			       unsigned int *seed)
 {
@@ -440,7 +454,7 @@ TEST_F_TIMEOUT(count, random_pieces_agree_with_the_model, 240)
 	}
 }
 
-/* The caller's own memory ends, inside a piece and between two. */
+/* The local memory ends, inside a piece and between two pieces. */
 TEST_F(count, a_buffer_here_that_ends_too_early_gives_a_short_count)
 {
 	size_t page = self->area.page;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Targets that die during a call: with PROCESS_VM_NOWAIT the caller is never the
- * one who tears the address space down, however large it is and whoever has to be
- * waited for.
+ * Targets that die during a call. With PROCESS_VM_NOWAIT the caller never tears
+ * the address space down, however large it is and whatever that has to wait
+ * for.
  */
 #include <limits.h>
 #include <signal.h>
@@ -14,12 +14,15 @@
 #include "pvm_harness.h"
 #include "victim.h"
 
-/* So much is copied in one call that the target is dead before its end. */
+/* One call copies so much that the target dies before the call ends. */
 #define PIECE		0x100000UL
 #define NR_PIECES	512
 #define TRIES		10
 
-/* Where to make them takes no more than this; a debug kernel may walk over all at each change. */
+/*
+ * Spend at most VMAS_NS on making VMAs: a debug kernel may walk over all of
+ * them at each change.
+ */
 #define MIN_VMAS	2000
 #define MAX_VMAS	8000
 #define VMAS_NS		5000000000ULL
@@ -33,7 +36,7 @@ static void __attribute__((constructor)) exit_require(void)
 		ksft_exit_skip("mounting FUSE here needs root\n");
 }
 
-/* In memory that all share. */
+/* All processes share this memory. */
 struct shared {
 	long ret;
 	__u64 calls;
@@ -49,7 +52,7 @@ static struct shared *share_memory(size_t nr)
 	return shared == MAP_FAILED ? NULL : shared;
 }
 
-/* To unmap its file, the kernel has to wait for the server. */
+/* To unmap this file, the kernel must wait for the server. */
 static int has_file(struct procmap_child *child, void *arg)
 {
 	struct victim *victim = arg;
@@ -128,8 +131,9 @@ FIXTURE_TEARDOWN(last)
 }
 
 /*
- * A zombie; not so if it has to tear down its address space itself, which stalls. Its
- * stat is not looked at: who reads that may have to tear the address space down.
+ * Is it a zombie? It does not become one if it must tear down its address space
+ * itself, because that stalls. Do not read its stat file: a reader of that may
+ * have to tear the address space down.
  */
 static bool is_dead(pid_t pid)
 {
@@ -145,7 +149,7 @@ static bool is_dead(pid_t pid)
 	return false;
 }
 
-/* A target that dies while the reader is at work. */
+/* Kill the target while the reader is copying. */
 static int kill_target(struct victim *victim, struct reader *reader)
 {
 	int ret = victim_serve(victim, 1, 0);
@@ -164,7 +168,10 @@ static int kill_target(struct victim *victim, struct reader *reader)
 	return kill(victim->pid, SIGKILL) ? -errno : 0;
 }
 
-/* Now the server lets the target end; whoever waited for that goes on. */
+/*
+ * Let the server answer: the target ends, and a process that waits for it goes
+ * on.
+ */
 static void let_it_end(struct __test_metadata *_metadata, struct victim *victim,
 		       struct reader *reader)
 {
@@ -192,11 +199,13 @@ TEST_F_TIMEOUT(last, the_caller_tears_down_the_address_space_only_without_flags,
 		let_it_end(_metadata, victim, reader);
 		ASSERT_EQ(PIECE * NR_PIECES, reader->shared->ret);
 	}
-	/* Else the call was over each time before the target was dead. */
+	/* Otherwise each call was over before its target was dead. */
 	EXPECT_EQ(!variant->flags, last);
 }
 
-/* The target waits for what has to be waited for, and its memory is no longer there. */
+/*
+ * The target itself waits for the server, and the call finds the memory gone.
+ */
 TEST_F_TIMEOUT(last, with_NOWAIT_the_target_does_and_ends_the_call, 240)
 {
 	struct victim *victim = &self->victim;
@@ -217,7 +226,7 @@ TEST_F_TIMEOUT(last, with_NOWAIT_the_target_does_and_ends_the_call, 240)
 	EXPECT_TRUE(early);
 }
 
-/* Large in each way: many VMAs, many pages. */
+/* Large in each way: many VMAs and many pages. */
 static int is_large(struct procmap_child *child, void *arg)
 {
 	size_t page = sysconf(_SC_PAGESIZE);

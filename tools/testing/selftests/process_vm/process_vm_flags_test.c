@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Which flags there are, and what is checked before what. */
+/* Which flags exist, and in which order a call checks its arguments. */
 #include <limits.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -8,7 +8,7 @@
 #include "pvm_harness.h"
 
 #define NR_BITS		((unsigned int)(sizeof(long) * CHAR_BIT))
-/* No process has it: the largest PID is 4194304. */
+/* No process has this PID: the largest one is 4194304. */
 #define NO_PID		0x7ffffffe
 
 FIXTURE(flags) {
@@ -30,7 +30,7 @@ FIXTURE_VARIANT_ADD(flags, writev) {
 	.write = true,
 };
 
-/* A call that copies @source to @target, both of the caller. */
+/* The call copies @source to @target, both in the caller. */
 FIXTURE_SETUP(flags)
 {
 	memset(self->source, 's', sizeof(self->source));
@@ -184,7 +184,10 @@ TEST_F(flags, too_many_pieces_are_EINVAL_with_every_flag)
 	EXPECT_TRUE(pvm_all(self->target, 't', sizeof(self->target)));
 }
 
-/* What a call gets that leads nowhere, with each flag that takes a PID. */
+/*
+ * Addresses that are not mapped give the same error with each flag that takes a
+ * PID.
+ */
 TEST_F(flags, addresses_that_nobody_has_are_EFAULT)
 {
 	static const unsigned long flags[] = { 0, PROCESS_VM_NOWAIT };

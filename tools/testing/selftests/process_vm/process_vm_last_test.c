@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Who is the last to have an address space has to tear it down, and that may
- * never end: a process has IO under way that is never answered, and is killed
- * while a caller copies from it into memory that is late. With PROCESS_VM_NOWAIT
- * the caller is never the last, so that each process ends by itself, and hundreds
- * of such ends do not stop the end of others.
+ * The last user of an address space must tear it down, and that may never end.
+ * Here a process has IO in flight that is never answered. It is killed while a
+ * caller copies from it into memory that is late. With PROCESS_VM_NOWAIT the
+ * caller is never the last user. So each process ends by itself, and hundreds
+ * of ends that cannot finish do not block the ends of others.
  */
 #include <fcntl.h>
 #include <pthread.h>
@@ -21,10 +21,13 @@
 #include "pvm_harness.h"
 
 /*
- * Twice what a work queue runs at once, where it takes no longer than FILL_NS to get
- * there: a debug kernel reports who waits for two minutes.
+ * NR_ENDS is twice the number of work items that a work queue runs at once. The
+ * test makes fewer if they take longer than FILL_NS: a debug kernel reports
+ * tasks that wait for two minutes.
+ *
+ * The server's do_init() allows so many reads in flight, so each batch has a
+ * server of its own.
  */
-/* A server has as many reads under way as do_init() of it allows: each batch has its own server. */
 #define BATCH		12
 #define MIN_BATCHES	4
 #define NR_BATCHES	88
@@ -32,12 +35,12 @@
 #define FILL_NS		30000000000ULL
 #define NR_INNOCENT	8
 #define INNOCENT	(16UL << 20)
-/* Free pages that processors keep to themselves are not counted as available. */
+/* MemAvailable does not count free pages in the lists of the CPUs. */
 #define MAX_MISSING_KB	(NR_INNOCENT * (long)(INNOCENT >> 10) / 4)
 #define NR_REFUSED	24
 #define BYTE		'e'
 
-/* In memory that all share. */
+/* All processes share this memory. */
 struct shared {
 	unsigned int ready;
 	pid_t target;
@@ -45,7 +48,7 @@ struct shared {
 	unsigned long refused;
 };
 
-/* A process, and one that copies from it into a page that is late. */
+/* A target, and the caller that copies from it into a page that is late. */
 struct pair {
 	pid_t target;
 	pid_t caller;
@@ -91,7 +94,10 @@ static int start_late(FIXTURE_DATA(last) * self)
 	return 0;
 }
 
-/* One more server whose reads are not answered. Who asks for them does not wait. */
+/*
+ * Start a server that does not answer reads. The reads are asynchronous, so
+ * nothing waits in them yet.
+ */
 static int start_io(FIXTURE_DATA(last) * self)
 {
 	struct fuse_server_file file = { .size = sysconf(_SC_PAGESIZE) };
@@ -128,7 +134,7 @@ static void end_pair(const struct pair *pair)
 		kill(pair->caller, SIGKILL);
 }
 
-/* Without the servers nobody has to be waited for. */
+/* Once the servers have ended, no process has to wait. */
 FIXTURE_TEARDOWN(last)
 {
 	unsigned int i;
@@ -214,9 +220,9 @@ static bool is_dead(pid_t pid)
 }
 
 /*
- * Has a process that was killed come to its end (Z), or lost its memory and waits (D)?
- * Nothing of /proc is looked at: in this kernel, too, who reads the stat of a process
- * that dies may have to end its address space.
+ * Has a killed process ended (Z), or has it lost its memory and waits (D)? Do
+ * not read /proc: in this kernel, too, a reader of a dying process's stat file
+ * may have to end its address space.
  */
 static bool is_in_state(pid_t pid, char state)
 {
@@ -232,7 +238,10 @@ static bool is_in_state(pid_t pid, char state)
 	return false;
 }
 
-/* In the copy: who asks the server for the page sleeps otherwise than who waits for the same. */
+/*
+ * Wait until all callers sleep in the copy. The one that asks the server for
+ * the page sleeps in another state than those that wait for the same page.
+ */
 static bool all_copy(const struct pair *list, unsigned int nr)
 {
 	int waited, stuck = 0;
@@ -297,7 +306,7 @@ static bool end_callers(struct pair *list, unsigned int nr)
 	return true;
 }
 
-/* The targets are killed while the callers copy; the page comes only then. */
+/* Kill the targets while the callers copy. The page comes only after that. */
 static bool kill_while_copying(FIXTURE_DATA(last) * self, struct pair *list, unsigned int nr,
 			       unsigned int page, char state)
 {
@@ -314,7 +323,7 @@ static bool kill_while_copying(FIXTURE_DATA(last) * self, struct pair *list, uns
 	return HOLDS(!fuse_server_release(&self->late, 0, FUSE_READ)) && end_callers(list, nr);
 }
 
-/* Targets with IO under way; the file is theirs alone. */
+/* Start targets with IO in flight. No other process has the file open. */
 static bool start_batch(FIXTURE_DATA(last) * self, struct pair *list)
 {
 	bool started = HOLDS(!start_io(self)) && start_targets(self, list, BATCH, has_io);
@@ -323,7 +332,10 @@ static bool start_batch(FIXTURE_DATA(last) * self, struct pair *list)
 	return started;
 }
 
-/* As many ends that cannot come as no work queue has workers for, or as time allows. */
+/*
+ * Start more ends that cannot finish than a work queue has workers, or as many
+ * as time allows.
+ */
 static bool fill(FIXTURE_DATA(last) * self, char state)
 {
 	__u64 end = pvm_now() + FILL_NS;
@@ -351,7 +363,7 @@ static long available_kb(void)
 	return kb;
 }
 
-/* What is still missing when there was time enough to free it. */
+/* Return what is still missing after enough time to free it. */
 static long missing_kb(long before)
 {
 	long kb = 0;
@@ -381,15 +393,16 @@ TEST_F_TIMEOUT(last, each_process_ends_by_itself, 600)
 	if (self->lacking)
 		SKIP(return, "%s: %s, needs root", _metadata->name, self->lacking);
 	ASSERT_TRUE(fill(self, 'D'));
-	/* Now the answers come, and all end. */
+	/* Now the answers come, and all processes end. */
 	for (i = 0; i < self->nr_io; i++)
 		ASSERT_EQ(0, fuse_server_release(&self->io[i], 0, FUSE_READ));
 	reap(pairs, self->nr);
 }
 
 /*
- * Beside those: processes that have nothing to wait for. Where a caller can be
- * the last (state Z), it is asked for all the same what becomes of their memory.
+ * Processes that wait for nothing end beside those that cannot. On a kernel
+ * where a caller can be the last user (state Z), the test also checks that
+ * their memory is freed.
  */
 TEST_F_TIMEOUT(last, memory_of_others_is_freed_beside_ends_that_cannot_come, 600)
 {
@@ -423,7 +436,7 @@ static void *is_refused(void *arg)
 	return NULL;
 }
 
-/* Two threads of somebody who may not even ask. */
+/* Start two threads of a user that may not access the targets. */
 static pid_t start_refused(struct shared *shared)
 {
 	pid_t pid = spawn();

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
-/* PROCESS_VM_PIDFD: which process a pidfd names, and who may use it. */
+/*
+ * PROCESS_VM_PIDFD: which process a pidfd names, and which callers may use it.
+ */
 #include <fcntl.h>
 #include <pthread.h>
 #include <sched.h>
@@ -16,7 +18,9 @@
 
 #define SECRET	0x5ec2e7
 
-/* What is read: at the same address in all processes forked from this one. */
+/*
+ * The calls read this. It has the same address in all children of this process.
+ */
 static unsigned int secret = SECRET;
 
 static int open_pidfd(pid_t pid)
@@ -34,7 +38,7 @@ static long read_secret(int pid, unsigned long flags)
 	return ret == sizeof(value) ? value : ret;
 }
 
-/* With NOWAIT and without, the answer is the same. */
+/* The result must be the same with NOWAIT and without. */
 static bool pidfd_gives(int pidfd, long expected)
 {
 	return HOLDS(read_secret(pidfd, PROCESS_VM_PIDFD) == expected) &&
@@ -50,7 +54,7 @@ static int sleeps(struct procmap_child *child, void *arg)
 	return 0;
 }
 
-/* Starts a child whose secret is another. */
+/* Start a child with another secret. */
 static int start_other(struct procmap_child *child)
 {
 	int ret = procmap_child_start(child, sleeps, NULL);
@@ -58,7 +62,10 @@ static int start_other(struct procmap_child *child)
 	return ret ? ret : procmap_sync(child);
 }
 
-/* In a child: become root of new namespaces, where that is needed to make more of them. */
+/*
+ * In a child: become root in a new user namespace if this is needed to make
+ * others.
+ */
 static bool enter_user_namespace(void)
 {
 	char map[32];
@@ -119,7 +126,6 @@ TEST(one_s_own_pidfd_reads_oneself)
 	EXPECT_TRUE(pidfd_gives(pidfd, -EBADF));
 }
 
-/* Without the flag the number is a PID, even when it is also a pidfd. */
 TEST(without_the_flag_the_number_is_a_PID)
 {
 	int pidfd = open_pidfd(getpid());
@@ -170,7 +176,10 @@ TEST(an_exited_process_is_ESRCH_before_and_after_it_is_reaped)
 	EXPECT_EQ(-ESRCH, read_secret(child.pid, 0));
 }
 
-/* In a PID namespace of its own, where nobody else takes the number. */
+/*
+ * This runs in a PID namespace of its own, so no other process takes the
+ * number.
+ */
 static int reuses_a_pid(struct procmap_child *child, void *arg)
 {
 	struct clone_args plain = { 0 }, again = { .set_tid_size = 1 };
@@ -196,7 +205,10 @@ static int reuses_a_pid(struct procmap_child *child, void *arg)
 	return HOLDS(!kill(pid, SIGKILL)) ? 0 : 1;
 }
 
-/* Runs a function as the first process of a PID namespace; its exit status is returned. */
+/*
+ * Run a function as the first process of a PID namespace. Returns its exit
+ * status.
+ */
 static int in_pid_namespace(struct procmap_child *child,
 			    int (*fn)(struct procmap_child *child, void *arg), void *arg)
 {
@@ -298,7 +310,10 @@ static int pidfd_of_first_process(struct procmap_child *child, void *arg)
 	struct procmap_child other;
 	int ret;
 
-	/* The process outside has no number here; what has one is somebody else. */
+	/*
+	 * The process outside has no number here. The number 1 is another
+	 * process.
+	 */
 	if (!HOLDS(getpid() == 1) || !HOLDS(pidfd_gives(*pidfd, SECRET + 1)) ||
 	    !HOLDS(read_secret(1, 0) == SECRET))
 		return 1;
@@ -330,7 +345,10 @@ TEST(a_process_outside_the_caller_s_PID_namespace_is_read)
 	EXPECT_EQ(0, procmap_child_wait(&child));
 }
 
-/* The process inside is the second one there; its pidfd goes to the test by a socket. */
+/*
+ * The process inside has PID 2 there. Its pidfd goes to the test through a
+ * socket.
+ */
 static int sends_pidfd(struct procmap_child *child, void *arg)
 {
 	struct procmap_child inner;
@@ -363,7 +381,7 @@ TEST(a_process_inside_another_PID_namespace_is_read)
 	EXPECT_TRUE(pidfd_gives(pidfd, -ESRCH));
 }
 
-/* As an ordinary user, the first process of the machine is somebody else's. */
+/* An ordinary user may not access the first process of the machine. */
 static int is_refused_by_uid(struct procmap_child *child, void *arg)
 {
 	int *pidfd = arg;

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Memory of all kinds that can be had without waiting: with PROCESS_VM_NOWAIT it
- * is copied as without flags. And memory that ends a transfer for good, or with
- * NOWAIT only although no one can tell how long it would take.
+ * Memory of all kinds that is available without waiting: with PROCESS_VM_NOWAIT
+ * a call copies it as it does without flags. Some other memory always ends a
+ * transfer. And some ends it only with NOWAIT, because nobody can tell how long
+ * it would take.
  */
 #include <fcntl.h>
 #include <string.h>
@@ -19,7 +20,7 @@
 #define NR_HUGEPAGES	"/proc/sys/vm/nr_hugepages"
 #define KSM_RUN	"/sys/kernel/mm/ksm/run"
 #define HUGE	(2UL << 20)
-/* So much has room in 32 bits. */
+/* So many fit into a 32-bit address space. */
 #define NR_APART	500
 #define VSYSCALL	0xffffffffff600000ULL
 #define BYTE	'b'
@@ -27,12 +28,12 @@
 
 /**
  * struct memory - a piece of the target's memory
- * @addr: where it is
- * @size: bytes; PVM_ROOM at most are copied
- * @sharer: a process that has the same memory, and may not see what is written; if
- *	its PID is not 0
- * @file: a file that has the same content, and may not change; or -1
- * @unmapped: is not in the page tables of the target
+ * @addr: its address
+ * @size: its bytes; at most PVM_ROOM of them are copied
+ * @sharer: if its PID is not 0: a process that has the same memory and must not
+ *	see what is written
+ * @file: a file with the same content, which must not change; or -1
+ * @unmapped: the target's page tables do not have it
  */
 struct memory {
 	char *addr;
@@ -44,14 +45,14 @@ struct memory {
 
 /**
  * struct kind - a kind of memory
- * @make: makes it, in the target; false: failed, has said why
- * @content: what is in it: BYTE or 0
- * @read: what reading returns: 0: all bytes, or -errno
+ * @make: makes it in the target; false: it failed and printed why
+ * @content: its content: BYTE or 0
+ * @read: result of reading without flags; 0: all bytes, or -errno
  * @write: the same for writing
- * @nowait_read: the same with NOWAIT
- * @nowait_write: the same with NOWAIT
- * @lacks: what keeps this machine from having it; or NULL
- * @any_content: nobody knows what is in it
+ * @nowait_read: result of reading with NOWAIT
+ * @nowait_write: the same for writing
+ * @lacks: returns what this machine lacks to have it, or NULL; may be NULL
+ * @any_content: its content is unknown
  */
 struct kind {
 	bool (*make)(struct memory *memory);
@@ -106,7 +107,10 @@ static bool make_locked(struct memory *memory)
 	return make_touched(memory) && HOLDS(!mlock(memory->addr, memory->size));
 }
 
-/* Clean and write-protected, as a checkpoint leaves it. */
+/*
+ * Clear the soft-dirty bits, as a checkpoint does: pages are clean and
+ * write-protected.
+ */
 static bool make_soft_clean(struct memory *memory)
 {
 	return make_touched(memory) && HOLDS(!pvm_write_file("/proc/self/clear_refs", "4"));
@@ -135,7 +139,7 @@ static int has_the_same(struct procmap_child *child, void *arg)
 	return procmap_sync(child) || !pvm_all(memory->addr, BYTE, memory->size);
 }
 
-/* Another process has the same pages. */
+/* Let another process have the same pages. */
 static bool share(struct memory *memory)
 {
 	return HOLDS(!procmap_child_start(&memory->sharer, has_the_same, memory));
@@ -210,7 +214,7 @@ static bool make_forked_thp(struct memory *memory)
 	return make_thp(memory) && share(memory);
 }
 
-/* Two pages with one content become one. */
+/* KSM merges two pages with the same content. */
 static bool make_ksm(struct memory *memory)
 {
 	bool ran = pvm_read_number(KSM_RUN) == 1;
@@ -373,7 +377,10 @@ static bool make_vdso(struct memory *memory)
 	return HOLDS(memory->addr);
 }
 
-/* The whole is unmapped again. But 32-bit programs use it for every system call. */
+/*
+ * Drop the page table entry again. But 32-bit programs use this page for every
+ * system call.
+ */
 static bool make_vdso_unmapped(struct memory *memory)
 {
 	memory->unmapped = true;
@@ -381,7 +388,7 @@ static bool make_vdso_unmapped(struct memory *memory)
 	       HOLDS(sizeof(long) == 4 || !is_mapped(memory->addr));
 }
 
-/* The ring buffer of a perf event, a mapping of no file system. */
+/* The ring buffer of a perf event is mapped without a file system. */
 static bool map_ring(struct memory *memory)
 {
 	struct perf_event_attr attr = {
@@ -409,7 +416,10 @@ static bool make_ring_mapped(struct memory *memory)
 
 static const char *lacks_secretmem(void)
 {
-	/* Whatever it is asked for, a kernel that has it refuses an unknown flag. */
+	/*
+	 * The unknown flag gives EINVAL where the call is built in and enabled,
+	 * else ENOSYS. Either way it makes nothing.
+	 */
 	if (syscall(__NR_memfd_secret, 1U << 30) < 0 && errno == EINVAL)
 		return NULL;
 	return "no memfd_secret() (CONFIG_SECRETMEM, secretmem.enable=1)";
@@ -427,12 +437,12 @@ static bool make_secret(struct memory *memory)
 }
 
 /**
- * struct tested - the memory, as seen from here
+ * struct tested - the memory as the test sees it
  * @child: the process that has it
- * @runs: there is such a process
- * @addr: where it has it
- * @size: bytes that are copied
- * @data: our side
+ * @runs: the process exists
+ * @addr: its address there
+ * @size: number of bytes that are copied
+ * @data: the local buffer
  */
 struct tested {
 	struct procmap_child child;
@@ -615,7 +625,7 @@ FIXTURE_VARIANT_ADD(memory, vdso_unmapped) {
 	},
 };
 
-/* What nobody may have. */
+/* Memory that no call may access. */
 FIXTURE_VARIANT_ADD(memory, read_only) {
 	.kind = {
 		.make = make_read_only,
@@ -670,7 +680,7 @@ FIXTURE_VARIANT_ADD(memory, secret) {
 	},
 };
 
-/* What does not wait now, but could: NOWAIT does not try. */
+/* Memory that does not wait now, but could: NOWAIT does not try. */
 FIXTURE_VARIANT_ADD(memory, shared_hole) {
 	.kind = {
 		.make = make_shared_hole,
@@ -718,7 +728,10 @@ static bool file_is_the_same(const struct memory *memory)
 		pvm_all(data, BYTE, memory->size));
 }
 
-/* Makes the memory; when it is told a byte and a size, it sees whether that is in it. */
+/*
+ * Make the memory. When the test sends a byte and a size, check that so many
+ * bytes of the memory have this value.
+ */
 static int has_memory(struct procmap_child *child, void *arg)
 {
 	bool (*make)(struct memory *memory) = arg;
@@ -766,7 +779,7 @@ static long copy(struct tested *t, bool write, size_t offset, size_t size, unsig
 	return pvm_copy(write, t->child.pid, t->addr + offset, t->data, size, flags);
 }
 
-/* Reads twice: the second time it is in the page tables. */
+/* Read twice: the first read may have filled the page tables. */
 static void check_read(struct __test_metadata *_metadata, struct tested *t,
 		       const struct kind *kind, unsigned long flags)
 {
@@ -805,7 +818,10 @@ static void check_write(struct __test_metadata *_metadata, struct tested *t,
 
 	memset(t->data, NEW, PVM_ROOM);
 	EXPECT_EQ(error ? error : t->size, copy(t, true, 0, t->size, flags));
-	/* What it was, it is still; if it is anything to the target. */
+	/*
+	 * A failed write must change nothing; the target can only check
+	 * readable memory.
+	 */
 	if (kind->any_content || (error && kind->read))
 		return;
 	ASSERT_EQ(0, procmap_send(&t->child, error ? kind->content : NEW));
@@ -828,7 +844,7 @@ TEST_F(memory, without_flags_it_is_written_as_before)
 	check_write(_metadata, &self->t, &variant->kind, 0);
 }
 
-/* Any alignment, across the borders of pages. */
+/* Try any alignment, also across page borders. */
 TEST_F(memory, NOWAIT_reads_any_part_of_it)
 {
 	static const size_t starts[] = { 0, 1, 4095, 4096, 4097, 8191 };
@@ -854,7 +870,7 @@ TEST_F(memory, NOWAIT_reads_any_part_of_it)
 	}
 }
 
-/* What others see of a page of the target: is it in its page tables? */
+/* Do the page tables of the target have the page? Its pagemap file tells. */
 static bool maps(pid_t pid, const char *addr)
 {
 	off_t at = (unsigned long)addr / page_size() * sizeof(__u64);
@@ -870,7 +886,7 @@ static bool maps(pid_t pid, const char *addr)
 	return entry & PVM_PAGE_PRESENT;
 }
 
-/* To read is to look: nothing is mapped that was not. */
+/* A read must not map anything. */
 TEST_F(memory, NOWAIT_maps_nothing_to_read_it)
 {
 	const struct kind *kind = &variant->kind;
@@ -904,7 +920,10 @@ static long page_tables_kb(pid_t pid)
 	return kb;
 }
 
-/* Nobody has touched it, and each page is in a part that would need a page table of its own. */
+/*
+ * The memory is untouched, and each page of it would need a page table of its
+ * own.
+ */
 static bool make_far_apart(struct memory *memory)
 {
 	memory->size = NR_APART * HUGE;
@@ -935,7 +954,9 @@ TEST(NOWAIT_needs_no_page_tables_to_read)
 	procmap_child_kill(&t.child);
 }
 
-/* [vsyscall] is no memory of the process; whatever this kernel makes of it. */
+/*
+ * [vsyscall] is no memory of the process. A kernel may make it readable or not.
+ */
 TEST(vsyscall_is_with_NOWAIT_what_it_is_without)
 {
 	const void *vsyscall = (void *)(unsigned long)VSYSCALL;

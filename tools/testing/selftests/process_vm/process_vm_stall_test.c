@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Memory that cannot be had without waiting: with PROCESS_VM_NOWAIT every call
- * returns at once, without flags it waits, as ever.
+ * Memory that is not available without waiting: with PROCESS_VM_NOWAIT every
+ * call returns at once. Without flags it waits, as before.
  */
 #include <string.h>
 #include <sys/mman.h>
@@ -155,7 +155,10 @@ TEST_F_TIMEOUT(stall, NOWAIT_returns, 60)
 	}
 }
 
-/* What precedes the byte that would wait is copied: in one piece, and in one of its own. */
+/*
+ * A call copies what precedes the byte that would wait, whether both are in one
+ * piece or not.
+ */
 TEST_F_TIMEOUT(stall, NOWAIT_returns_a_short_count_where_something_can_be_had, 60)
 {
 	size_t before = variant->kind->prefix ? 100 : 0;
@@ -217,7 +220,7 @@ TEST_F_TIMEOUT(stall, without_flags_it_waits_as_before, 120)
 	}
 }
 
-/* PROCESS_VM_PIDFD alone waits for an execve(), and can be killed there. */
+/* PROCESS_VM_PIDFD alone waits for an execve(). A signal can kill it there. */
 TEST(a_call_that_is_killed_is_EINTR)
 {
 	struct pvm_attempt attempt;
@@ -235,7 +238,10 @@ TEST(a_call_that_is_killed_is_EINTR)
 	victim_stop(&victim);
 }
 
-/* Not even started: the swap device is a file of the server. */
+/*
+ * NOWAIT does not even start a read: the server, which has the swap device,
+ * counts none.
+ */
 TEST(NOWAIT_swaps_nothing_in)
 {
 	struct pvm_attempt attempt;
@@ -272,7 +278,10 @@ static int has_large_file(struct procmap_child *child, void *arg)
 	return HOLDS(!procmap_sync(child)) ? 0 : 1;
 }
 
-/* What an ordinary user can do: let the caller itself fill the queue of the server. */
+/*
+ * An ordinary user could otherwise do this: let the caller itself fill the
+ * queue of a server.
+ */
 TEST(NOWAIT_reads_nothing_ahead)
 {
 	struct victim victim = { .file = -1, .loop = -1, .go = { -1, -1 } };

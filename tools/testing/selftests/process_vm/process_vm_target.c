@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A program to be executed, or looked at by a debugger: waits at descriptor 0 until it is
- * told to end, or nobody is left.
+ * A program to execute or to debug. It waits until descriptor 0 has a byte or
+ * is at its end.
  */
 #include <unistd.h>
 

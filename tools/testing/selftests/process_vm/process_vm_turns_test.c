@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Pages that a NOWAIT write has to fault in are given to one worker, for which
- * users take turns: one with many processes does not keep the others waiting.
+ * One worker faults in the pages that NOWAIT writes need. Users take turns for
+ * it: a user with many processes does not keep others waiting.
  *
- * The verdict is a number of turns. It is exact where the machine has one
- * processor, and as good as the host where it has virtual ones.
+ * The result is a number of turns. It is exact on a machine with one CPU. With
+ * virtual CPUs it is as good as the host.
  */
 #include <sched.h>
 #include <signal.h>
@@ -18,7 +18,7 @@
 #define NR_CALLS	50
 #define BYTE		'e'
 
-/* In memory that all share. */
+/* All processes share this memory. */
 struct shared {
 	unsigned long calls;
 	unsigned long made;
@@ -34,7 +34,7 @@ static char *untouched_page(void)
 	return page == MAP_FAILED ? NULL : page;
 }
 
-/* A write that needs a fault, which the worker handles. */
+/* This write needs a fault, which the worker handles. */
 static bool write_untouched(char *page)
 {
 	const char byte = BYTE;
@@ -45,8 +45,8 @@ static bool write_untouched(char *page)
 }
 
 /*
- * All callers run before the worker does, so that it finds all of them waiting: it
- * decides who is next, and not the scheduler.
+ * All callers run before the worker does, so the worker finds all of them
+ * waiting. So the worker decides which one is next, not the scheduler.
  */
 static bool run_before_the_worker(void)
 {
@@ -55,7 +55,7 @@ static bool run_before_the_worker(void)
 	return HOLDS(!sched_setscheduler(0, SCHED_FIFO, &param));
 }
 
-/* Another user than the one who asks; counts its calls. */
+/* This runs as the other user and counts its calls. */
 static int floods(struct procmap_child *child, void *arg)
 {
 	struct shared *shared = arg;
@@ -68,7 +68,7 @@ static int floods(struct procmap_child *child, void *arg)
 	return 1;
 }
 
-/* Counts how many calls of the others end during each of its own. */
+/* During each own call, count how many calls of the others end. */
 static int asks(struct procmap_child *child, void *arg)
 {
 	struct shared *shared = arg;
@@ -138,7 +138,9 @@ FIXTURE_TEARDOWN(turns)
 		EXPECT_EQ(256 + SIGKILL, procmap_child_kill(&self->flood[i]));
 }
 
-/* In the order of coming, each process of the other user would have its turn first. */
+/*
+ * In order of arrival, each process of the other user would have a turn first.
+ */
 TEST_F_TIMEOUT(turns, a_user_who_floods_the_worker_has_one_of_two, 120)
 {
 	struct shared *shared = self->shared;

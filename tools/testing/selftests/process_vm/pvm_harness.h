@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The kselftest harness for the programs that test the flags. A kernel without
- * them skips a program as a whole, before its first case: in the harness of 6.1,
- * SKIP() in a fixture's setup does not keep the case from running. To see there
- * that the calls without flags behave as they do here, set PROCESS_VM_UNSUPPORTED
- * in the environment, and look at the cases that are named so.
+ * The kselftest harness for programs that test the flags. On a kernel without
+ * the flags, the whole program skips before its first case. The reason: in the
+ * harness of 6.1, SKIP() in a fixture's setup does not keep the case from
+ * running. Set PROCESS_VM_UNSUPPORTED in the environment to run on such a
+ * kernel. The cases named after calls without flags must pass there, too.
  */
 #ifndef SELFTEST_PVM_HARNESS_H
 #define SELFTEST_PVM_HARNESS_H

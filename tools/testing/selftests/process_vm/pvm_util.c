@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Calls, calls that may not return, and what others see: see pvm_util.h. */
+/*
+ * Calls, calls that may not return, and other views of the memory: see
+ * pvm_util.h.
+ */
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -16,7 +19,7 @@
 #include "pvm_util.h"
 
 /**
- * pvm_call() - one call
+ * pvm_call() - make one call
  * @call: its arguments
  *
  * Return: bytes copied, or -errno.
@@ -31,12 +34,12 @@ long pvm_call(const struct pvm_call *call)
 }
 
 /**
- * pvm_copy() - one call, one piece of memory
+ * pvm_copy() - make one call that copies one piece of memory
  * @write: write to the other process, else read from it
- * @pid: process or pidfd
- * @remote: address there
- * @local: address here
- * @size: bytes
+ * @pid: PID or pidfd of the other process
+ * @remote: address in the other process
+ * @local: address in the caller
+ * @size: number of bytes
  * @flags: PROCESS_VM_*
  *
  * Return: bytes copied, or -errno.
@@ -62,9 +65,9 @@ long pvm_copy(bool write, int pid, const void *remote, const void *local, size_t
 /**
  * pvm_supported() - does this kernel know the flags?
  *
- * Asks the way the documentation recommends: with buffers that cannot be read.
+ * It asks as the documentation recommends: with buffers that cannot be read.
  *
- * Return: false when it says EINVAL to each of them.
+ * Return: false if the kernel returns EINVAL for each flag.
  */
 bool pvm_supported(void)
 {
@@ -127,7 +130,7 @@ static int attempts(struct procmap_child *child, void *arg)
 
 /**
  * pvm_attempt_start() - make a call in a process of its own
- * @attempt: gets the process; pvm_attempt_end() ends it
+ * @attempt: out: the attempt; pvm_attempt_end() ends it
  * @io: the call
  *
  * Return: 0 or -errno.
@@ -147,9 +150,9 @@ int pvm_attempt_start(struct pvm_attempt *attempt, const struct pvm_io *io)
 /**
  * pvm_comes() - wait until a child has sent something, or has ended
  * @child: the child
- * @timeout_ms: how long
+ * @timeout_ms: how long to wait
  *
- * Return: false when it did not.
+ * Return: false if neither happened in time.
  */
 bool pvm_comes(const struct procmap_child *child, int timeout_ms)
 {
@@ -161,9 +164,9 @@ bool pvm_comes(const struct procmap_child *child, int timeout_ms)
 /**
  * pvm_attempt_returns() - wait until the call has returned
  * @attempt: the attempt
- * @timeout_ms: how long
+ * @timeout_ms: how long to wait
  *
- * Return: false when it has not.
+ * Return: false if it has not.
  */
 bool pvm_attempt_returns(const struct pvm_attempt *attempt, int timeout_ms)
 {
@@ -188,13 +191,13 @@ int pvm_attempt_end(struct pvm_attempt *attempt)
 }
 
 /**
- * pvm_thread_state() - what a thread is doing
+ * pvm_thread_state() - the state of a thread
  * @pid: its process
  * @tid: the thread
  *
- * Not from its stat file, which cannot be read while the process is in execve().
+ * It reads the status file, because the stat file blocks during execve().
  *
- * Return: the letter of its status file; 0: it is gone.
+ * Return: the letter in the status file; 0: the thread is gone.
  */
 char pvm_thread_state(pid_t pid, pid_t tid)
 {
@@ -212,11 +215,11 @@ char pvm_thread_state(pid_t pid, pid_t tid)
 }
 
 /**
- * pvm_gets_stuck() - wait until a thread waits in the kernel for good
+ * pvm_gets_stuck() - wait until a thread is stuck in the kernel
  * @pid: its process
  * @tid: the thread
  *
- * Return: false when it is not found so many times in a row.
+ * Return: true if the thread was in uninterruptible sleep ten times in a row.
  */
 bool pvm_gets_stuck(pid_t pid, pid_t tid)
 {
@@ -230,11 +233,11 @@ bool pvm_gets_stuck(pid_t pid, pid_t tid)
 }
 
 /**
- * pvm_peek() - read another process' memory in another way
+ * pvm_peek() - read another process's memory through its mem file
  * @pid: the process
- * @addr: where from
- * @data: where to
- * @size: bytes
+ * @addr: address in the other process
+ * @data: local buffer
+ * @size: number of bytes
  *
  * Return: bytes read, or -errno.
  */
@@ -258,7 +261,7 @@ ssize_t pvm_peek(pid_t pid, const void *addr, void *data, size_t size)
 /**
  * pvm_all() - are all bytes the same?
  * @data: the bytes
- * @byte: what each has to be
+ * @byte: the value that each must have
  * @size: their number
  *
  * Return: true if they are.
@@ -278,7 +281,7 @@ bool pvm_all(const void *data, unsigned char byte, size_t size)
  * pvm_pagemap() - the entry of /proc/self/pagemap
  * @addr: an address of the caller
  *
- * Return: the entry; 0: nothing, or no such file.
+ * Return: the entry; 0 if there is no page or the file cannot be read.
  */
 __u64 pvm_pagemap(const void *addr)
 {
@@ -312,7 +315,7 @@ int pvm_write_file(const char *path, const char *text)
  * pvm_read_number() - read a file that contains a number
  * @path: the file
  *
- * Return: the number, or -1.
+ * Return: the number, or -1 on failure.
  */
 long pvm_read_number(const char *path)
 {

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What the tests of process_vm_readv() and process_vm_writev() share: calls with
- * errno folded in, calls that run in a process of their own because they may not
- * return, the target's memory as others see it.
- * Functions return what the comment says, and -errno on failure.
+ * What the tests of process_vm_readv() and process_vm_writev() share: calls
+ * that return errno as a negative result, calls that run in a process of their
+ * own because they may not return, and other ways to see the target's memory.
+ *
+ * Functions return what their comment says, and -errno on failure.
  */
 #ifndef SELFTEST_PVM_UTIL_H
 #define SELFTEST_PVM_UTIL_H
@@ -18,7 +19,10 @@
 
 #define PVM_FLAGS	(PROCESS_VM_PIDFD | PROCESS_VM_NOWAIT)
 
-/* What must come, comes within this; what must not is waited for that long. */
+/*
+ * What must come comes within PVM_SOON_MS. What must not come is awaited for
+ * PVM_NEVER_MS.
+ */
 #define PVM_SOON_MS	15000
 #define PVM_NEVER_MS	500
 
@@ -28,10 +32,10 @@
 /**
  * struct pvm_call - the arguments of one call
  * @write: process_vm_writev(), else process_vm_readv()
- * @pid: process or pidfd
+ * @pid: PID or pidfd
  * @flags: PROCESS_VM_*
- * @local: where to copy to or from here
- * @remote: where to copy from or to there
+ * @local: the pieces of local memory
+ * @remote: the pieces of the other process's memory
  */
 struct pvm_call {
 	bool write;
@@ -53,9 +57,9 @@ bool pvm_supported(void);
  * @write: as in struct pvm_call
  * @pid: as in struct pvm_call
  * @flags: as in struct pvm_call
- * @remote: where to copy from or to; PVM_ROOM bytes at most in all
- * @nr: number of @remote
- * @byte: what to write
+ * @remote: the pieces of remote memory; at most PVM_ROOM bytes in all
+ * @nr: number of pieces
+ * @byte: the byte to write
  */
 struct pvm_io {
 	bool write;
@@ -66,7 +70,7 @@ struct pvm_io {
 	unsigned char byte;
 };
 
-/* In memory that both processes share. */
+/* Both processes share this memory. */
 struct pvm_outcome {
 	long ret;
 	__u64 ns;
@@ -74,9 +78,9 @@ struct pvm_outcome {
 };
 
 /**
- * struct pvm_attempt - such a call under way
+ * struct pvm_attempt - a call in a process of its own
  * @child: the process that makes it
- * @outcome: what came out of it, once it has returned
+ * @outcome: its result, once it has returned
  */
 struct pvm_attempt {
 	struct procmap_child child;
@@ -100,7 +104,7 @@ long pvm_read_number(const char *path);
 
 #define PVM_PAGE_PRESENT	0x8000000000000000ULL
 #define PVM_PAGE_SWAPPED	0x4000000000000000ULL
-/* Root alone sees it. */
+/* The kernel shows this only to root. */
 #define PVM_PAGE_FRAME		0x007fffffffffffffULL
 
 #endif /* SELFTEST_PVM_UTIL_H */

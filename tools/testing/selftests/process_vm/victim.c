@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* What all victims have in common: see victim.h. */
+/* The common part of all victims: see victim.h. */
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -20,7 +20,7 @@ const struct victim_kind * const victim_kinds[] = {
 };
 
 /**
- * victim_pair() - in a victim: two pages of its own, the first of them filled
+ * victim_pair() - in a victim: get two pages of its own, the first one filled
  *
  * Return: the second page, which the caller replaces or uses as it is; NULL: no
  * memory.
@@ -41,11 +41,13 @@ char *victim_pair(void)
  * victim_map_file() - in a victim: map the file of its server
  * @victim: the victim
  * @where: address, or NULL for any
- * @size: bytes
+ * @size: number of bytes
  * @flags: MAP_SHARED or MAP_PRIVATE
  *
- * Return: the address, or NULL. No descriptor stays open: to close it would ask
- * the server for something.
+ * No descriptor stays open, because a later close() would send a request to the
+ * server.
+ *
+ * Return: the address, or NULL.
  */
 char *victim_map_file(struct victim *victim, char *where, size_t size, int flags)
 {
@@ -62,7 +64,7 @@ char *victim_map_file(struct victim *victim, char *where, size_t size, int flags
 /**
  * victim_run() - start the process of a victim
  * @victim: the victim
- * @fn: what it runs, with the victim as argument; it sends the address, and then
+ * @fn: its function, with the victim as argument; it sends the address and then
  *	waits for a message before it ends
  *
  * Return: 0 or -errno.
@@ -106,10 +108,10 @@ int victim_serve(struct victim *victim, unsigned int pages, unsigned int init_fl
 }
 
 /**
- * victim_lacks() - can there be such a victim?
+ * victim_lacks() - what does this kernel lack for a victim?
  * @kind: its kind
  *
- * Return: NULL, or what this kernel has not.
+ * Return: NULL, or what the kernel lacks.
  */
 const char *victim_lacks(const struct victim_kind *kind)
 {
@@ -149,7 +151,7 @@ int victim_release(struct victim *victim)
 
 /**
  * victim_stop() - end a victim and everything that belongs to it
- * @victim: the victim, released or not, or half started
+ * @victim: the victim; it may be released or not, or half started
  */
 void victim_stop(struct victim *victim)
 {
@@ -157,7 +159,10 @@ void victim_stop(struct victim *victim)
 		kill(victim->child.pid, SIGKILL);
 	if (victim->pid > 0 && victim->pid != victim->child.pid)
 		kill(victim->pid, SIGKILL);
-	/* Whoever waits for the server does not notice that he is killed. */
+	/*
+	 * A killed process that waits for the server does not notice the kill,
+	 * so release it.
+	 */
 	if (victim->server_runs) {
 		fuse_server_release(&victim->server, 0, FUSE_READ);
 		fuse_server_release(&victim->server, 0, FUSE_WRITE);

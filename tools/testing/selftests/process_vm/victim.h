@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Processes whose memory cannot be had without waiting, each in its own way.
+ * Processes whose memory is not available without waiting, each for another
+ * reason.
  *
- * A victim is brought into its state by victim_start(), stays there for as long
- * as one likes, and is let go by victim_release(); then nobody has to wait for
- * it any more. Most need root. Functions return 0, and -errno on failure.
+ * victim_start() brings a victim into its state, and the victim stays there.
+ * After victim_release(), nothing has to wait for it any more. Most victims
+ * need root. Functions return 0, and -errno on failure.
  */
 #ifndef SELFTEST_VICTIM_H
 #define SELFTEST_VICTIM_H
@@ -12,7 +13,7 @@
 #include "fuse_server.h"
 #include "pvm_util.h"
 
-/* What a victim's memory is filled with. */
+/* The memory of a victim is filled with this. */
 #define VICTIM_BYTE	'v'
 
 enum { VICTIM_READ, VICTIM_WRITE };
@@ -20,17 +21,17 @@ enum { VICTIM_READ, VICTIM_WRITE };
 struct victim;
 
 /**
- * struct victim_kind - a way to be waited for
+ * struct victim_kind - one reason to wait for a victim
  * @name: for humans
- * @lacks: what this kernel has not, and this needs; NULL from it, or without it: nothing
- * @start: brings a victim into the state
+ * @lacks: returns what this kernel lacks for this kind, or NULL; may be NULL
+ * @start: brings a victim into its state
  * @release: lets it go
  * @mode: for @start
- * @nowait: what PROCESS_VM_NOWAIT has to return for the first byte, for reading
- *	and for writing: 1 or -errno
+ * @nowait: the result of PROCESS_VM_NOWAIT for the first byte, for reading and
+ *	for writing: 1 or -errno
  * @waits: does a call without flags wait, for reading and for writing?
- * @prefix: the page before the first byte can be had in any case
- * @replaced: when it is let go, the address space has become another
+ * @prefix: the page before the first byte is always available
+ * @replaced: after the release, the victim has another address space
  */
 struct victim_kind {
 	const char *name;
@@ -45,11 +46,11 @@ struct victim_kind {
 };
 
 /**
- * struct victim - such a process
+ * struct victim - a process whose memory is not available without waiting
  * @kind: its kind
  * @child: the process, or the one that started it
- * @pid: the process
- * @addr: the byte that cannot be had, at the start of a page
+ * @pid: PID of the process
+ * @addr: the byte that is not available, at the start of a page
  */
 struct victim {
 	const struct victim_kind *kind;
@@ -75,7 +76,7 @@ extern const struct victim_kind victim_fuse_page, victim_fuse_cached, victim_fus
 extern const struct victim_kind victim_swapped, victim_swap_cached;
 extern const struct victim_kind victim_mmap_written, victim_mmap_queued, victim_mmap_read,
 	victim_exec, victim_exec_old_mm;
-/* All of them; the last is NULL. */
+/* All kinds; the last entry is NULL. */
 extern const struct victim_kind * const victim_kinds[];
 
 const char *victim_lacks(const struct victim_kind *kind);

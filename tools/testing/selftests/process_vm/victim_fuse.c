@@ -11,16 +11,16 @@
 
 #include "victim.h"
 
-/* As do_init() of the server has it. */
+/* The queue size that the server's do_init() sets. */
 #define QUEUE		12
-/* No two of the pages that are asked for are near enough to be read together. */
+/* These pages are too far apart for one read. */
 #define FAR_PAGES	64
 #define NR_FAR		48
 
-/* What the victim does with its page. */
+/* How the victim uses its page. */
 enum { LEAVES_IT, READS_IT, CACHES_IT, CACHES_IT_PRIVATELY, WRITES_IT_BACK, QUEUES };
 
-/* What changes_page() is asked for. */
+/* The requests to changes_page(). */
 enum { END, CHANGE, LOOK };
 
 static void *reads_page(void *arg)
@@ -31,7 +31,10 @@ static void *reads_page(void *arg)
 	return NULL;
 }
 
-/* Asks for other pages until the server's queue has no room: then it waits itself. */
+/*
+ * Ask for other pages until the server's queue is full. Then this thread waits
+ * itself.
+ */
 static void *fills_queue(void *arg)
 {
 	struct victim *victim = arg;
@@ -44,7 +47,7 @@ static void *fills_queue(void *arg)
 	return NULL;
 }
 
-/* In the page cache, but not in the page table. */
+/* Bring the page into the page cache, but not into the page table. */
 static bool cache_page(char *addr)
 {
 	return __atomic_load_n(addr, __ATOMIC_RELAXED) == VICTIM_BYTE &&
@@ -53,9 +56,9 @@ static bool cache_page(char *addr)
 }
 
 /*
- * While it is written back the page is clean, and write-protected. The kernel may
- * begin with that by itself between the fault and the store: then this thread
- * already waits in the store, and the page is as it should be.
+ * During writeback the page is clean and write-protected. The kernel may start
+ * writeback by itself between the fault and the store. Then this thread already
+ * waits in the store, and the page is in the right state, too.
  */
 static void *writes_back(void *arg)
 {
@@ -90,7 +93,7 @@ static int uses_file(struct procmap_child *child, void *arg)
 	if (!HOLDS(!procmap_send(child, (unsigned long)victim->addr)) ||
 	    !HOLDS(!procmap_sync(child)))
 		return 1;
-	/* The server has been told to stall. */
+	/* Now the server stalls. */
 	if (victim->kind->mode == READS_IT &&
 	    !HOLDS(!pthread_create(&thread, NULL, reads_page, victim->addr)))
 		return 1;
@@ -114,7 +117,7 @@ static int stall(struct victim *victim, unsigned int opcode, unsigned int reques
 	return ret;
 }
 
-/* The thread that fills the queue is the one that waits. */
+/* Wait until the thread that fills the queue is stuck. */
 static int wait_for_full_queue(struct victim *victim)
 {
 	__u64 tid;
@@ -131,7 +134,10 @@ static int start_fuse(struct victim *victim)
 	int ret = victim_serve(victim, queues ? NR_FAR * FAR_PAGES : 1,
 			       queues ? FUSE_ASYNC_READ : 0);
 
-	/* The kernel may write back by itself as soon as there is something. */
+	/*
+	 * The kernel may write back by itself as soon as the page is dirty, so
+	 * stall first.
+	 */
 	if (!ret && victim->kind->mode == WRITES_IT_BACK)
 		ret = fuse_server_stall(&victim->server, 0, FUSE_WRITE);
 	if (!ret)
@@ -191,7 +197,10 @@ static bool is_dirty(const char *addr)
 	return flags & (1 << KPF_DIRTY);
 }
 
-/* Changes the page, then sees whether it is dirty, whenever it is asked to; at last to end. */
+/*
+ * On request, change the page or not, and tell whether it is dirty. END ends
+ * the process.
+ */
 static int changes_page(struct procmap_child *child, void *arg)
 {
 	struct victim *victim = arg;
@@ -208,7 +217,10 @@ static int changes_page(struct procmap_child *child, void *arg)
 	return HOLDS(what == END) ? 0 : 1;
 }
 
-/* The kernel may have written it back before it was locked: then it is clean, and not this kind. */
+/*
+ * The kernel may write the page back before it is locked. Then the page is
+ * clean, so try again.
+ */
 static int start_locked_dirty(struct victim *victim)
 {
 	__u64 end = pvm_now() + PVM_SOON_MS * 1000000ULL, dirty = false;
@@ -303,7 +315,9 @@ const struct victim_kind victim_locked_private = {
 	.prefix = true,
 };
 
-/* To be read it need not be locked; to be written it has to be made dirty, under its lock. */
+/*
+ * A read needs no page lock. A write must mark the page dirty under its lock.
+ */
 const struct victim_kind victim_locked_mapped = {
 	.name = "locked page, mapped and dirty",
 	.start = start_locked_dirty,

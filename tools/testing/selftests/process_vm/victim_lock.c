@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Victims whose address space somebody else has locked, and does not unlock. */
+/* Victims whose address space stays locked by another task. */
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -18,10 +18,10 @@
 
 #define STACK_SIZE	65536
 
-/* Is there a writer? */
+/* Does a writer queue for mmap_lock? */
 enum { QUEUED, NOT_QUEUED };
 
-/* A page that is there, and nothing that anybody could wait for. */
+/* Return a present page: its access itself waits for nothing. */
 static char *touched_page(void)
 {
 	char *addr = victim_pair();
@@ -43,7 +43,10 @@ static int let_go(const struct victim *victim)
 	return write(victim->go[1], "", 1) == 1 ? 0 : -errno;
 }
 
-/* To close this mapping the kernel tells the server the file's changed times, and waits. */
+/*
+ * When this mapping is closed, the kernel sends the file's changed times to the
+ * server and waits.
+ */
 static char *map_dirty(struct victim *victim)
 {
 	char *map = victim_map_file(victim, NULL, sysconf(_SC_PAGESIZE), MAP_SHARED);
@@ -53,7 +56,7 @@ static char *map_dirty(struct victim *victim)
 	return map;
 }
 
-/* Maps over that mapping, with mmap_lock held for writing. */
+/* Replace that mapping, with mmap_lock held for writing. */
 static int unmaps(struct procmap_child *child, void *arg)
 {
 	struct victim *victim = arg;
@@ -69,7 +72,9 @@ static int unmaps(struct procmap_child *child, void *arg)
 	return HOLDS(!procmap_sync(child)) ? 0 : 1;
 }
 
-/* The server stalls before anything is dirty: the kernel may send the times when it likes. */
+/*
+ * Stall before anything is dirty: the kernel may send the times at any moment.
+ */
 static int serve_stalling(struct victim *victim)
 {
 	int ret = victim_serve(victim, 1, 0);
@@ -84,7 +89,10 @@ static bool has_heard(const struct victim *victim)
 	return !ioctl(victim->go[0], FIONREAD, &left) && !left;
 }
 
-/* To close the mapping, the victim waits for its own request or for an earlier one. */
+/*
+ * When the mapping is closed, the victim waits for its own request or an
+ * earlier one.
+ */
 static int stop_at_close(struct victim *victim)
 {
 	pid_t pid = victim->child.pid;
@@ -140,7 +148,7 @@ static void *queues_for_writing(void *arg)
 	return NULL;
 }
 
-/* Reads its own memory as debuggers do: that fault never lets go of mmap_lock. */
+/* Read own memory as debuggers do: this fault never drops mmap_lock. */
 static bool read_mem(const char *addr)
 {
 	int fd = open("/proc/self/mem", O_RDONLY | O_CLOEXEC);
@@ -149,7 +157,7 @@ static bool read_mem(const char *addr)
 	return fd >= 0 && pread(fd, &byte, 1, (unsigned long)addr) == 1 && byte == VICTIM_BYTE;
 }
 
-/* Holds mmap_lock for reading, while another thread may want it for writing. */
+/* Hold mmap_lock for reading, while another thread may want it for writing. */
 static int faults_and_queues(struct procmap_child *child, void *arg)
 {
 	struct victim *victim = arg;
@@ -219,8 +227,8 @@ const struct victim_kind victim_mmap_read = {
 };
 
 /*
- * Runs another program. When the old address space goes, so does the mapping: the
- * exec lock is held then, and no mmap_lock.
+ * Execute another program. The end of the old address space closes the mapping.
+ * At that time the exec lock is held, but no mmap_lock.
  */
 static int executes(struct procmap_child *child, void *arg)
 {
@@ -251,7 +259,10 @@ const struct victim_kind victim_exec = {
 	.replaced = true,
 };
 
-/* Shares the address space whose mmap_lock is held for writing; exec wants that, too. */
+/*
+ * This shares the address space whose mmap_lock is held for writing. Its exec
+ * waits for the lock, too.
+ */
 static int executes_sharing(void *arg)
 {
 	struct procmap_child *child = arg;

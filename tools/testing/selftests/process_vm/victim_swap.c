@@ -15,10 +15,10 @@
 
 #define SWAP_PAGES	64
 
-/* Where the page is in the end. */
+/* Where the page is at the end. */
 enum { ON_DEVICE, IN_SWAP_CACHE };
 
-/* The first page of a swap area, as far as the kernel reads it. */
+/* Write as much of the first page of a swap area as the kernel reads. */
 static int write_swap_header(int fd)
 {
 	size_t page = sysconf(_SC_PAGESIZE);
@@ -31,7 +31,7 @@ static int write_swap_header(int fd)
 	return pwrite(fd, header, page, 0) == page ? 0 : -EIO;
 }
 
-/* The file of the server as a block device. */
+/* Make a block device of the server's file. */
 static int make_loop(struct victim *victim)
 {
 	int control = open("/dev/loop-control", O_RDWR | O_CLOEXEC);
@@ -47,7 +47,7 @@ static int make_loop(struct victim *victim)
 	return 0;
 }
 
-/* Not mapped; in the swap cache or not. */
+/* Is the page unmapped, and in the swap cache or not as @where says? */
 static bool is_out(char *addr, int where)
 {
 	unsigned char in_cache;
@@ -57,7 +57,10 @@ static bool is_out(char *addr, int where)
 	       (in_cache & 1) == (where == IN_SWAP_CACHE);
 }
 
-/* On each processor, which first empties what it has on its way to the lists of pages. */
+/*
+ * Page out on each CPU, because the call first empties only this CPU's batch of
+ * pages that are not yet on the LRU lists.
+ */
 static bool page_out(char *addr)
 {
 	long cpu, nr = sysconf(_SC_NPROCESSORS_CONF);
@@ -75,8 +78,8 @@ static bool page_out(char *addr)
 }
 
 /*
- * A page stays in the swap cache when it has been written out. Mapped from there
- * again, only to be read, it is clean, and goes at once.
+ * A page stays in the swap cache after it has been written out. A read maps it
+ * from there. It is clean then, so the next pageout drops it at once.
  */
 static int swaps_out(struct procmap_child *child, void *arg)
 {
@@ -100,7 +103,7 @@ static int swaps_out(struct procmap_child *child, void *arg)
 	return HOLDS(!procmap_sync(child)) ? 0 : 1;
 }
 
-/* Pages of the file that are in the page cache. */
+/* Return how many pages of the file are in the page cache. */
 static unsigned int cached_pages(struct victim *victim)
 {
 	unsigned char in_cache[SWAP_PAGES];
@@ -115,7 +118,10 @@ static unsigned int cached_pages(struct victim *victim)
 	return nr;
 }
 
-/* What the loop device has written is in the page cache of the file: have it read again. */
+/*
+ * The page cache of the file holds what the loop device wrote. Drop it, so that
+ * the next access reads from the server.
+ */
 static int forget_file(struct victim *victim)
 {
 	int waited;
@@ -181,7 +187,7 @@ const struct victim_kind victim_swap_cached = {
 
 /**
  * victim_swap_off() - give a victim's swap device back
- * @victim: the victim, dead; of any kind
+ * @victim: a dead victim of any kind
  */
 void victim_swap_off(struct victim *victim)
 {

@@ -11,7 +11,7 @@
 
 #include "victim.h"
 
-/* What the second page is. */
+/* The state of the second page. */
 enum { UNTOUCHED, UNTOUCHED_SHMEM, CACHED_SHMEM, TOUCHED };
 
 static const __u64 uffd_modes[] = {
@@ -21,7 +21,7 @@ static const __u64 uffd_modes[] = {
 	[TOUCHED] = UFFDIO_REGISTER_MODE_WP,
 };
 
-/* Returns a descriptor or -errno. */
+/* Return a descriptor or -errno. */
 static int register_page(char *addr, __u64 mode)
 {
 	__u64 size = sysconf(_SC_PAGESIZE);
@@ -46,7 +46,10 @@ static int register_page(char *addr, __u64 mode)
 	return fd;
 }
 
-/* A page of shared memory in place of @addr; @cached: it is in the page cache, not in the map. */
+/*
+ * Map a page of shared memory at @addr. If @cached, it is in the page cache,
+ * but not mapped.
+ */
 static bool map_shmem(char *addr, bool cached)
 {
 	size_t page = sysconf(_SC_PAGESIZE);
@@ -68,7 +71,10 @@ static bool prepare_page(char *addr, int mode)
 	return true;
 }
 
-/* Closes the userfaultfd when it is told to: then faults are served as ever. */
+/*
+ * Close the userfaultfd on request. From then on the kernel handles the faults
+ * itself.
+ */
 static int faults_unanswered(struct procmap_child *child, void *arg)
 {
 	const struct victim *victim = arg;
@@ -125,7 +131,7 @@ const struct victim_kind victim_uffd_minor = {
 	.prefix = true,
 };
 
-/* A matter of the architecture. */
+/* Not all architectures have write protection by userfaultfd. */
 static const char *no_write_protection(void)
 {
 	struct uffdio_api api = { .api = UFFD_API };

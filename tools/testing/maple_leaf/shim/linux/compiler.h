@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What tools/include lacks of it. */
+/* Add what the header in tools/include lacks. */
 #ifndef _SHIM_LINUX_COMPILER_H
 #define _SHIM_LINUX_COMPILER_H
 
 #include_next <linux/compiler.h>
 
 #ifndef data_race
-/* No detector of races looks on. */
+/* No race detector uses this. */
 #define data_race(expr) (expr)
 #endif
 

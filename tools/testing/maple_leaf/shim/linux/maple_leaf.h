@@ -1,3 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Not by -I: the kernel's other headers are not for user space. */
+/*
+ * Included by path: -I would also add the kernel's other headers, which do not
+ * suit user space.
+ */
 #include MAPLE_LEAF_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What tools/include lacks of it. */
+/* Add what the header in tools/include lacks. */
 #ifndef _SHIM_LINUX_STDDEF_H
 #define _SHIM_LINUX_STDDEF_H
 

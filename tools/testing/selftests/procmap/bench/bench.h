@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What the parts of procmap_bench share. A case is one row of a table: it
- * prepares once, then one operation runs again and again, which itself says
- * where its timed part begins and ends. Functions that can fail return 0,
- * -errno, or BENCH_UNAVAILABLE where this kernel or user lacks something.
+ * What the parts of procmap_bench share. A case is one row of a table. It
+ * prepares once and then repeats one operation. The operation itself marks the
+ * start and the end of its timed part. Functions that can fail return 0,
+ * -errno, or BENCH_UNAVAILABLE if this kernel or user lacks something.
  */
 #ifndef SELFTEST_PROCMAP_BENCH_H
 #define SELFTEST_PROCMAP_BENCH_H
@@ -24,19 +24,20 @@
 
 #define BENCH_UNAVAILABLE	1
 #define BENCH_MAX_REPS		1000
-#define BENCH_ADDRESSES		256	/* that a case with random addresses asks for */
+#define BENCH_ADDRESSES		256	/* of a case with random addresses */
 #define BENCH_REASON		160
-#define BENCH_WORD		0x0123456789abcdefull	/* in a target's memory */
+#define BENCH_WORD		0x0123456789abcdefull	/* in the memory of a target */
 
 #define ARRAY_SIZE(a)		(sizeof(a) / sizeof((a)[0]))
 
 /**
  * enum bench_layout - the VMAs of a process that is made to be queried
- * @BENCH_MIXED: private memory of changing protection, some files, some holes
- * @BENCH_ADJACENT: private memory of changing protection, one VMA after the other
+ * @BENCH_MIXED: private memory of alternating protection, some files, some
+ *	holes
+ * @BENCH_ADJACENT: private memory of alternating protection, without holes
  * @BENCH_HOLES: the same with a hole behind each VMA
- * @BENCH_REPLAY: the VMAs of a captured program; where it has its widest gap, others, as data of
- *	a large program would be
+ * @BENCH_REPLAY: the VMAs of a captured program; more VMAs, like the data of a
+ *	large program, go where it has its widest gap
  */
 enum bench_layout {
 	BENCH_MIXED,
@@ -47,21 +48,21 @@ enum bench_layout {
 
 /**
  * struct bench_target - a process to be queried
- * @pid: its PID, 0: there is none
+ * @pid: its PID; 0: no process
  * @maps: descriptor of its /proc/<pid>/maps
  * @layout: kind of VMAs
  * @program: with BENCH_REPLAY, the name of the address set
- * @set: the same, placed in this process
- * @vmas: with BENCH_MIXED and BENCH_REPLAY the number of all its VMAs, else of those in @area;
- *	0 with BENCH_REPLAY: just what the program has
- * @area: where the VMAs are that were made
- * @stride: distance of one to the next
+ * @set: with BENCH_REPLAY, the address set, placed in this process
+ * @vmas: with BENCH_MIXED and BENCH_REPLAY the number of all its VMAs, else of
+ *	those in @area; 0 with BENCH_REPLAY: only those of the program
+ * @area: address of the VMAs that were made
+ * @stride: distance from one to the next
  * @made: their number
  * @library: an executable mapping of an ELF file, the first one above @area
- * @word: address of eight bytes whose page is resident
+ * @word: address of eight bytes in a resident page
  * @storm: where its writer changes the address space, see bench_storm.c
  * @order: a byte here starts the writer
- * @report: a byte here says that it has ended
+ * @report: a byte here says that the writer has ended
  */
 struct bench_target {
 	pid_t pid;
@@ -84,22 +85,23 @@ struct bench;
 
 /**
  * struct bench_case - one row of the table
- * @name: by which it is selected
+ * @name: the name that selects it
  * @what: what one unit is, for people
  * @vmas: number of VMAs, where it matters
- * @layout: of the process that is queried
- * @program: with BENCH_REPLAY, which
- * @share: of 1,000 VMAs, so many are asked for
+ * @layout: layout of the process that is queried
+ * @program: with BENCH_REPLAY, the name of the address set
+ * @share: how many of 1,000 VMAs to ask for
  * @flags: for PROCMAP_QUERY, or for process_vm_readv()
  * @want: BENCH_WANT_* bits
- * @passed: VMAs that the filter passes over
+ * @passed: number of VMAs that the filter passes over
  * @batch: operations in one repetition
- * @reps: at most so many repetitions; 0: as many as the user wants
- * @units: an operation consists of so many; 0: one, or setup() says
+ * @reps: the most repetitions; 0: as many as the user wants
+ * @units: units in one operation; 0: one, unless @setup sets the number
  * @setup: prepares; returns 0, BENCH_UNAVAILABLE or -errno
- * @op: one operation, the how manieth of the repetition is given; times itself
- *	between bench_begin() and bench_end(), checks the answer; returns 0 or -errno
- * @teardown: undoes @setup, also one that failed half-way; may be NULL
+ * @op: one operation; the argument is its number in the repetition. It times
+ *	itself between bench_begin() and bench_end() and checks the answer.
+ *	Returns 0 or -errno
+ * @teardown: undoes @setup, also after @setup failed half-way; may be NULL
  */
 struct bench_case {
 	const char *name;
@@ -121,28 +123,28 @@ struct bench_case {
 
 #define BENCH_WANT_NAME		0x1
 #define BENCH_WANT_BUILD_ID	0x2
-#define BENCH_WANT_QUERY	0x4	/* by queries, not by the text */
-#define BENCH_WANT_ALL		0x8	/* all executable VMAs of files, not those at addresses */
+#define BENCH_WANT_QUERY	0x4	/* use queries, not the text */
+#define BENCH_WANT_ALL		0x8	/* all executable file VMAs, not addresses */
 
 /**
- * struct bench - a case at work
+ * struct bench - a running case
  * @row: its row of the table
- * @began: clock at the begin of the timed part
+ * @began: clock at the start of the timed part
  * @sum: clock ticks in the timed parts of this repetition
  * @units: units in one operation
- * @items: addresses, or VMAs, that one operation resolves; 0: does not apply
- * @target: the process that is queried, if any
- * @twin: another one just like it, if the case needs one
- * @fd: descriptor that the case works with, -1: none
+ * @items: addresses or VMAs that one operation resolves; 0: does not apply
+ * @target: the process that is queried; NULL if none
+ * @twin: a second one just like it; NULL if the case needs none
+ * @fd: descriptor that the case works with, or -1
  * @area: memory that it works with
  * @other: another place in memory
- * @size: bytes at @area
- * @address: the addresses that it asks for
+ * @size: size of @area in bytes
+ * @address: the addresses that it queries
  * @query: argument of the query
  * @name: buffer for the name
  * @build_id: buffer for the build ID
- * @pass: what a whole pass finds
- * @reason: why the case cannot run, or how it failed
+ * @pass: the results of a whole pass
+ * @reason: why the case cannot run, or why it failed
  */
 struct bench {
 	const struct bench_case *row;
@@ -192,7 +194,7 @@ int bench_map_count_raise(unsigned long vmas);
 void bench_system_restore(void);
 long bench_count_vmas(void);
 
-/* The user's number, but for what takes long and hardly varies */
+/* Limit the user's number for cases that take long and hardly vary. */
 static inline unsigned long bench_at_most(unsigned int most, unsigned long wanted)
 {
 	return most && most < wanted ? most : wanted;
@@ -205,7 +207,10 @@ void bench_pass_init_cases(void);
 int bench_unavailable(struct bench *b, const char *reason);
 int bench_failed(struct bench *b, const char *what, int err);
 
-/* A process's own clock: the counter of the processor, where there is one we know. */
+/*
+ * The clock of one process: the time stamp counter on x86-64, the system's
+ * clock elsewhere.
+ */
 static inline __u64 bench_clock(void)
 {
 #ifdef BENCH_X86_64
@@ -233,7 +238,7 @@ static inline void bench_end(struct bench *b)
 	b->sum += bench_clock() - b->began - bench_overhead;
 }
 
-/* A system call without the C library around it; returns -errno. */
+/* Do a system call without the C library around it; returns -errno. */
 static inline long bench_syscall(long number, long a, long b, long c, long d, long e, long f)
 {
 #ifdef BENCH_X86_64

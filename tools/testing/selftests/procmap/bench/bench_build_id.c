@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Build IDs the way a program must read them that has the text only. */
+/* Build IDs as a program must read them that has only the text. */
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
@@ -7,18 +7,18 @@
 #include <linux/elf.h>
 #include "bench_pass.h"
 
-#define ID_HEAD		4096	/* read at once: of nearly all files this is all it takes */
-#define ID_HEADERS	64	/* program headers that are looked at */
+#define ID_HEAD		4096	/* first read; it is enough for nearly all files */
+#define ID_HEADERS	64	/* the most program headers that it looks at */
 #define ID_TYPE		3	/* NT_GNU_BUILD_ID */
 
-/* A file, of which the first bytes are at hand. */
+/* A file whose first bytes are in memory. */
 struct id_file {
 	int fd;
 	size_t have;
 	char head[ID_HEAD];
 };
 
-/* Some bytes of the file; false where it has none. */
+/* Copy bytes of the file; false if the file does not have them. */
 static bool id_get(const struct id_file *file, __u64 at, void *to, size_t size)
 {
 	if (at <= file->have && size <= file->have - at) {
@@ -50,7 +50,7 @@ static bool id_note(const struct id_file *file, __u64 at, __u64 size, __u64 alig
 	return false;
 }
 
-/* Of the own word size only: that is what a benchmark meets. */
+/* Search only files of the own word size: a benchmark meets no others. */
 static void id_search(const struct id_file *file, unsigned char *build_id, __u32 *size)
 {
 #if __SIZEOF_LONG__ == 8
@@ -75,9 +75,9 @@ static void id_search(const struct id_file *file, unsigned char *build_id, __u32
 
 /**
  * bench_read_build_id() - read the build ID of a file
- * @path: of the file
- * @build_id: gets it, up to BENCH_BUILD_ID_MAX bytes
- * @size: gets its length, 0: the file has none
+ * @path: path of the file
+ * @build_id: out: the build ID, up to BENCH_BUILD_ID_MAX bytes
+ * @size: out: its length; 0: the file has none
  *
  * Return: 0 or -errno of open() or read()
  */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Writes address sets of procmap_bench: see bench_set.h. */
+/* Write address sets of procmap_bench: see bench_set.h. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,22 +10,25 @@
 
 #define CAPTURE_LINE	4352
 #define CAPTURE_FILES	4096
-#define CAPTURE_GAP	65536ul		/* pages that are kept of a larger gap */
+#define CAPTURE_GAP	65536ul		/* pages; larger gaps shrink to this */
 
-/* What is known while the text of the process is gone through. */
+/* The state while the program reads the text of the process. */
 struct capture {
 	FILE *out;
 	char *path[CAPTURE_FILES];
 	unsigned int files;
-	unsigned long end;		/* of the last VMA that was written */
-	unsigned int nr;		/* of VMAs that were written */
-	const unsigned long *address;	/* ascending; those left to write */
+	unsigned long end;		/* end of the last VMA written */
+	unsigned int nr;		/* number of VMAs written */
+	const unsigned long *address;	/* ascending; not written yet */
 	size_t left;
-	unsigned long lost;		/* addresses in no VMA that is kept */
+	unsigned long lost;		/* addresses in no VMA of the set */
 	FILE *samples;
 };
 
-/* The number of a file, which is told when it comes for the first time; -1: no file to make. */
+/*
+ * Return the number of a file, and write its line when it is new; -1: no file
+ * to make.
+ */
 static int capture_file(struct capture *c, const char *path)
 {
 	unsigned int i;
@@ -44,7 +47,7 @@ static int capture_file(struct capture *c, const char *path)
 	return c->files++;
 }
 
-/* The addresses up to the end of a VMA; equal ones become one line. */
+/* Take the addresses up to the end of a VMA. Equal ones become one line. */
 static void capture_samples(struct capture *c, unsigned long start, unsigned long end, bool keep)
 {
 	unsigned long address;
@@ -61,7 +64,7 @@ static void capture_samples(struct capture *c, unsigned long start, unsigned lon
 	}
 }
 
-/* What every process has anyway, at a place of its own. */
+/* Every process has these anyway, at an address of its own. */
 static bool capture_is_special(const char *name)
 {
 	static const char *const special[] = { "[stack]", "[vdso]", "[vvar]", "[vsyscall]" };
@@ -122,7 +125,7 @@ static int capture_text(struct capture *c, pid_t pid)
 	return err ?: c->nr ? 0 : -ESRCH;
 }
 
-/* On one line, whatever is in it */
+/* Write a word on one line, whatever it contains. */
 static void capture_word(FILE *out, const char *word)
 {
 	while (*word) {
@@ -154,12 +157,12 @@ static void capture_head(struct capture *c, char *const *command, size_t nr)
 }
 
 /**
- * bench_capture_save() - keep a program as an address set
- * @pid: the program; it should not change its VMAs now
- * @address: where it was found running, ascending
- * @nr: number of these
+ * bench_capture_save() - save a program as an address set
+ * @pid: the program; its VMAs should not change meanwhile
+ * @address: the addresses at which it was running, ascending
+ * @nr: their number
  * @path: file to write
- * @command: how it was started, NULL at the end; or NULL
+ * @command: the command that started it, NULL at the end; or NULL
  *
  * Return: 0 or -errno
  */

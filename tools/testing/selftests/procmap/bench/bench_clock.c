@@ -1,22 +1,22 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The clock of procmap_bench, and what one tick of it is. Under QEMU's
- * "-icount shift=0" the time stamp counter goes up by one with each guest
- * instruction; whether it does is measured, not believed.
+ * The clock of procmap_bench, and the meaning of one tick of it. Under QEMU's
+ * "-icount shift=0" the time stamp counter should go up by one per guest
+ * instruction. The benchmark measures whether it does.
  */
 #include "bench.h"
 
 #define CLOCK_TRIES	200
 #define CLOCK_SHORT	10000
 #define CLOCK_LONG	20000
-#define CLOCK_WATCH	50e6	/* ns in which ticks and time are compared */
+#define CLOCK_WATCH	50e6	/* ns in which to compare ticks and time */
 
 __u64 bench_overhead;
 
 static double clock_scale;
 
 #ifdef BENCH_X86_64
-/* Two instructions a turn. */
+/* Each turn has two instructions. */
 static __u64 clock_loop(unsigned long turns)
 {
 	__u64 began = bench_clock();
@@ -33,7 +33,7 @@ static __u64 clock_nothing(void)
 	return bench_clock() - began;
 }
 
-/* Interrupts only ever add: the least of many is without. */
+/* Interrupts can only add time, so the least of many has none. */
 static __u64 clock_least(__u64 (*fn)(void))
 {
 	__u64 least = ~0ull, now;
@@ -79,7 +79,7 @@ int bench_clock_calibrate(void)
 /**
  * bench_clock_scale() - ticks per instruction, as measured
  *
- * Return: 1 under "-icount shift=0"; 0 where it could not be measured.
+ * Return: the number, 1 under "-icount shift=0"; 0 if it cannot be measured.
  */
 double bench_clock_scale(void)
 {
@@ -87,9 +87,9 @@ double bench_clock_scale(void)
 }
 
 /**
- * bench_clock_ns() - nanoseconds per tick, as measured once
+ * bench_clock_ns() - nanoseconds per tick, measured once
  *
- * Return: that
+ * Return: the number.
  */
 double bench_clock_ns(void)
 {
@@ -115,9 +115,9 @@ double bench_clock_ns(void)
 }
 
 /**
- * bench_clock_name() - what the figures were read from
+ * bench_clock_name() - the clock of all figures
  *
- * Return: its name
+ * Return: its name.
  */
 const char *bench_clock_name(void)
 {
@@ -129,9 +129,10 @@ const char *bench_clock_name(void)
 }
 
 /**
- * bench_clock_unit() - what the figures are
+ * bench_clock_unit() - the unit of all figures
  *
- * Return: "instructions" only when a loop of known length took just so many.
+ * Return: "instructions" only if a loop of known length took exactly that many
+ * ticks; else "ticks" or "ns".
  */
 const char *bench_clock_unit(void)
 {

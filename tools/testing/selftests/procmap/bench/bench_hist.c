@@ -14,8 +14,8 @@ void bench_hist_clear(struct bench_hist *hist)
 
 /**
  * bench_hist_merge() - add the latencies of another histogram
- * @to: to this one
- * @from: the other
+ * @to: the histogram to add to
+ * @from: the other histogram
  */
 void bench_hist_merge(struct bench_hist *to, const struct bench_hist *from)
 {
@@ -29,8 +29,8 @@ void bench_hist_merge(struct bench_hist *to, const struct bench_hist *from)
 }
 
 /**
- * bench_hist_value() - what a bucket stands for
- * @bucket: its number
+ * bench_hist_value() - the latency that a bucket stands for
+ * @bucket: number of the bucket
  *
  * Return: the shortest latency that it counts, in ticks.
  */
@@ -48,7 +48,8 @@ __u64 bench_hist_value(unsigned int bucket)
  * @hist: the histogram
  * @share: 0.5 for the median, 0.99 for the 99th percentile
  *
- * Return: a latency that so many of all do not exceed, in ticks; 0 if there are none.
+ * Return: the latency in ticks that this share does not exceed; 0 for an empty
+ * histogram.
  */
 __u64 bench_hist_quantile(const struct bench_hist *hist, double share)
 {

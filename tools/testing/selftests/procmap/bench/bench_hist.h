@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Latencies of procmap_bench, counted in buckets that are at most 1/128 of their value wide:
- * 2 * BENCH_HIST_SUB of one tick each, then BENCH_HIST_SUB for each power of two.
+ * Latencies of procmap_bench, counted in buckets. The first 2 * BENCH_HIST_SUB
+ * buckets are one tick wide. Each power of two after them has BENCH_HIST_SUB
+ * buckets. So a bucket is at most 1/128 of its value wide.
  */
 #ifndef SELFTEST_PROCMAP_BENCH_HIST_H
 #define SELFTEST_PROCMAP_BENCH_HIST_H
@@ -14,9 +15,9 @@
 
 /**
  * struct bench_hist - latencies
- * @bucket: how many were so long
- * @nr: how many there are
- * @max: the longest, exactly
+ * @bucket: how many latencies fall into each bucket
+ * @nr: number of all latencies
+ * @max: the exact longest latency
  */
 struct bench_hist {
 	__u32 bucket[BENCH_HIST_BUCKETS];

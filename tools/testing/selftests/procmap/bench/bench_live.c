@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The symbolizer's pass of procmap_bench over a process that lives: text and queries in turn. */
+/*
+ * The symbolizer's pass of procmap_bench over a running process: text and
+ * queries in turn.
+ */
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -66,7 +69,7 @@ static pid_t live_start(char **command)
 	return pid;
 }
 
-/* Equal addresses are resolved once. */
+/* Each address is resolved only once. */
 static void live_unique(struct bench_samples *samples)
 {
 	size_t i, nr = 0;
@@ -113,7 +116,7 @@ static void live_show(const struct live_way *way, const struct live_way *text)
 	}
 }
 
-/* Both ways, with and without build IDs; answers must agree. */
+/* Run both ways, with and without build IDs; the answers must agree. */
 static int live_compare(pid_t pid, const struct bench_samples *samples)
 {
 	struct live_way ways[] = {
@@ -153,7 +156,7 @@ static int live_compare(pid_t pid, const struct bench_samples *samples)
 }
 
 /**
- * bench_live_end() - let the process go on; if it was started for the benchmark, end it
+ * bench_live_end() - end a process that the benchmark started, let others go on
  */
 void bench_live_end(void)
 {
@@ -164,7 +167,7 @@ void bench_live_end(void)
 	live_pid = 0;
 }
 
-/* Stopped, so that its VMAs are the same for all. */
+/* Stop the process, so that all passes see the same VMAs. */
 static int live_work(pid_t pid, struct bench_samples *samples)
 {
 	const struct bench_options *o = &bench_options;
@@ -192,9 +195,9 @@ static int live_work(pid_t pid, struct bench_samples *samples)
 }
 
 /**
- * bench_live() - resolve addresses of a process that lives, or is started for that
+ * bench_live() - resolve addresses of a running process, or of a command
  *
- * Return: exit status
+ * Return: the exit status.
  */
 int bench_live(void)
 {

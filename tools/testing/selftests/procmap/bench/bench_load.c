@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Scenes of procmap_bench in which readers look at a process that changes its address space, or
- * does not. The process has a processor of its own, and the readers share the others: what it
- * waits for is the locks, not the scheduler. What a busy neighbour costs it anyway, be it of the
- * caches or because an emulator shares out the processors that it has, is seen when the same
- * readers look at another process ("elsewhere").
+ * Scenes of procmap_bench in which readers look at a process. In some scenes
+ * the process changes its address space meanwhile. It has a processor of its
+ * own, and the readers share the others. So it waits for locks, not for the
+ * scheduler. A busy neighbour has a cost of its own: it shares the caches, and
+ * an emulator may share out few processors. To show that cost, the same readers
+ * look at another process ("elsewhere").
  */
 #include <fcntl.h>
 #include <pthread.h>
@@ -16,15 +17,15 @@
 #define LOAD_MAX_READERS	16
 #define LOAD_BUFFER		65536
 #define LOAD_NAME		256
-#define LOAD_STORM_SHARE	4	/* one query in so many is about the VMAs that change */
+#define LOAD_STORM_SHARE	4	/* one query in so many asks for the VMAs that change */
 
 /**
  * struct reader - one thread that looks at the process
- * @scene: what it is in
- * @cpu: where it runs
- * @err: it failed with this -errno
- * @size: bytes of the whole text, when it began
- * @lookups: how many there were
+ * @scene: its scene
+ * @cpu: its processor
+ * @err: -errno if it failed
+ * @size: bytes of the whole text when it began
+ * @lookups: how many lookups it did
  * @took: how long each of them took
  */
 struct reader {
@@ -68,7 +69,10 @@ static int reader_open(const struct reader *r)
 	return fd < 0 ? -errno : fd;
 }
 
-/* The whole text, from the begin, again and again; a part of it counts as that. */
+/*
+ * Read the whole text from the start, again and again; part of a text counts as
+ * a fraction.
+ */
 static int reader_text(struct reader *r, int fd, char *buffer)
 {
 	unsigned long bytes = 0;
@@ -172,7 +176,7 @@ static int text_size(pid_t pid, unsigned long *size)
 	return done || !*size ? -EIO : 0;
 }
 
-/* With a writer, the first processor is its own. */
+/* With a writer, the first processor belongs to the writer. */
 static int reader_cpu(const struct bench_scene_state *state, unsigned int i)
 {
 	if (state->row->writer)
@@ -248,7 +252,9 @@ static int storm_end(struct bench_scene_state *state, struct bench_round *round)
 	return bench_storm->err;
 }
 
-/* Of the whole machine; 0 where the kernel does not count them. */
+/*
+ * Return the count of the whole machine; 0 if the kernel does not count naps.
+ */
 static unsigned long naps(void)
 {
 	FILE *file = fopen("/proc/vmstat", "re");
@@ -323,7 +329,7 @@ static int load_setup(struct bench_scene_state *state)
 
 static const unsigned long sizes[] = { 30, 1000, 10000, 100000 };
 
-/* Who looks at a process of one size. */
+/* The readers of a process of one size. */
 static const struct {
 	const char *key;
 	const char *what;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The cases of procmap_bench that change an address space: what everybody
- * pays who never queries one. They run on every kernel.
+ * The cases of procmap_bench that change an address space. They measure what
+ * processes pay that never query one. They run on every kernel.
  */
 #include <fcntl.h>
 #include <signal.h>
@@ -16,7 +16,10 @@
 #define MANY		100	/* VMAs for one munmap() */
 #define FAULTS		256	/* pages touched in one operation */
 
-/* Address space with holes of @hole bytes on both sides, which nothing merges with. */
+/*
+ * Find address space with holes of @hole bytes on both sides, so that nothing
+ * merges with it.
+ */
 static int mm_place(struct bench *b, size_t size, size_t hole)
 {
 	char *at = mmap(NULL, size + 2 * hole, PROT_NONE, ANON | MAP_NORESERVE, -1, 0);
@@ -40,7 +43,10 @@ static int mm_check(struct bench *b, const char *what, long ret)
 	return ret < 0 && ret > -4096 ? bench_failed(b, what, ret) : 0;
 }
 
-/* What mmap(NULL) finds a place below: it must not merge with the new VMA. */
+/*
+ * mmap(NULL) places the new VMA below this one. Its protection prevents a
+ * merge.
+ */
 static int map_setup(struct bench *b)
 {
 	b->fd = -1;
@@ -100,7 +106,7 @@ static int protect_setup_touched(struct bench *b)
 	return err;
 }
 
-/* Into three VMAs, and one again. */
+/* Split into three VMAs, and merge again. */
 static int protect_op(struct bench *b, unsigned int i)
 {
 	const size_t size = b->size / 4;
@@ -172,7 +178,7 @@ static int brk_op(struct bench *b, unsigned int i)
 	return 0;
 }
 
-/* This process gets as many VMAs as the case is about. */
+/* Give this process as many VMAs as the case needs. */
 static int fork_setup(struct bench *b)
 {
 	const size_t page = PAGES(1);
@@ -212,7 +218,7 @@ static int fault_setup(struct bench *b)
 	return mm_place(b, PAGES(FAULTS), PAGES(512));
 }
 
-/* The first touch of each page, for writing or (zero page) for reading. */
+/* Touch each page first: for writing, or for reading (zero page). */
 static int fault_op(struct bench *b, unsigned int i)
 {
 	const size_t page = PAGES(1);

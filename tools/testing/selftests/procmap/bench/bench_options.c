@@ -115,7 +115,7 @@ static void parse_one(int option, const char *name)
 	}
 }
 
-/* Options whose argument is taken as it is */
+/* Parse an option whose argument needs no conversion. */
 static bool parse_text(int option)
 {
 	struct bench_options *o = &bench_options;
@@ -162,7 +162,7 @@ static void check_live(int left)
 }
 
 /**
- * bench_options_parse() - set bench_options; does not return for --help or wrong ones
+ * bench_options_parse() - set bench_options; exit for --help and errors
  * @argc: of main()
  * @argv: of main()
  */
@@ -214,7 +214,7 @@ static bool fits(const char *const *patterns, unsigned int nr, const char *name)
  * bench_selected() - shall a case or scene run?
  * @name: its name
  *
- * Return: does the user want it?
+ * Return: true if the user selected it.
  */
 bool bench_selected(const char *name)
 {

@@ -11,22 +11,22 @@
 /**
  * struct bench_options - what the user wants
  * @select: patterns of the cases and scenes to run
- * @selects: their number; 0: all
- * @skip: patterns of those not to run
+ * @selects: their number; 0: run all
+ * @skip: patterns of the cases and scenes not to run
  * @skips: their number
  * @reps: repetitions of each case, rounds of each scene
- * @warm_up: how many before those
- * @milliseconds: for which a scene is played each time
+ * @warm_up: repetitions or rounds before those
+ * @milliseconds: length of a round of a scene
  * @cpu: processor of the cases; -1: the first that is allowed
- * @list: show their names only
+ * @list: only list the names
  * @json: JSON instead of a table
  * @accelerator: what runs the machine, for the record
- * @config_hash: of the kernel's configuration, for the record
- * @pid: look at this process, do not run cases
- * @addresses: file with the addresses to look for in it
- * @sample: or sample it for so many seconds
- * @save: and keep that as an address set in this file
- * @start: a command, to be started and sampled
+ * @config_hash: hash of the kernel's configuration, for the record
+ * @pid: look at this process instead of running cases
+ * @addresses: file with the addresses to look up in it
+ * @sample: seconds to sample it for, instead of @addresses
+ * @save: save the samples as an address set in this file
+ * @start: a command to start and sample
  */
 struct bench_options {
 	const char *select[BENCH_MAX_SELECT];

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* What the passes of procmap_bench find: see bench_pass.h. */
+/* The results of the passes of procmap_bench: see bench_pass.h. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,11 +10,12 @@
 #define PASS_NAME_MAX	4096
 
 /**
- * bench_pass_init() - get room for a pass
+ * bench_pass_init() - allocate room for a pass
  * @pass: zeroed or not; bench_pass_free() frees it
  * @pid: the process
- * @address: for a symbolizer's pass: the addresses, ascending; they stay the caller's
- * @nr: their number, 0: none
+ * @address: for a symbolizer's pass: the addresses, ascending; the caller keeps
+ *	them
+ * @nr: their number; 0: no addresses
  *
  * Return: 0 or -errno
  */
@@ -34,7 +35,7 @@ int bench_pass_init(struct bench_pass *pass, pid_t pid, const unsigned long *add
 		bench_pass_free(pass);
 		return -ENOMEM;
 	}
-	/* Touched once, so that no pass pays for the pages. */
+	/* Touch all pages, so that no pass pays for their faults. */
 	memset(pass->index, 0, (nr ?: 1) * sizeof(*pass->index));
 	memset(pass->vma, 0, pass->vma_max * sizeof(*pass->vma));
 	memset(pass->names, 0, pass->names_max);
@@ -43,8 +44,8 @@ int bench_pass_init(struct bench_pass *pass, pid_t pid, const unsigned long *add
 }
 
 /**
- * bench_pass_free() - give the room back
- * @pass: the pass; zeroed
+ * bench_pass_free() - free the room of a pass
+ * @pass: the pass; afterwards it is zeroed
  */
 void bench_pass_free(struct bench_pass *pass)
 {
@@ -56,7 +57,7 @@ void bench_pass_free(struct bench_pass *pass)
 }
 
 /**
- * bench_pass_begin() - forget what was found
+ * bench_pass_begin() - forget all results
  * @pass: the pass
  */
 void bench_pass_begin(struct bench_pass *pass)
@@ -78,12 +79,12 @@ static int pass_enlarge(void **room, size_t *max, size_t size)
 }
 
 /**
- * bench_pass_add() - one more VMA
+ * bench_pass_add() - add a VMA to the results
  * @pass: the pass
- * @name: its name, or NULL; where it is that of the VMA before, it is not kept twice
+ * @name: its name, or NULL; the name of the VMA before is not stored twice
  * @len: bytes of the name
  *
- * Return: the VMA, of which only the name is set; NULL: no memory
+ * Return: the VMA, with only the name set; NULL: no memory
  */
 struct bench_vma *bench_pass_add(struct bench_pass *pass, const char *name, size_t len)
 {
@@ -115,12 +116,12 @@ struct bench_vma *bench_pass_add(struct bench_pass *pass, const char *name, size
 }
 
 /**
- * bench_pass_same_file() - has a VMA of the same file come before the last one?
+ * bench_pass_same_file() - find an earlier VMA of the file of the last one
  * @pass: the pass; its last VMA has device and inode set
  *
- * A file has a handful of VMAs, one close to the other.
+ * A file has few VMAs, close to each other, so this looks only at the last few.
  *
- * Return: that VMA, whose build ID is known; NULL: none of the last few
+ * Return: the earlier VMA, whose build ID is known; or NULL
  */
 const struct bench_vma *bench_pass_same_file(const struct bench_pass *pass)
 {
@@ -154,9 +155,9 @@ static const char *vma_differ(const struct bench_pass *a, const struct bench_pas
 }
 
 /**
- * bench_pass_differ() - have two passes found the same?
- * @a: one
- * @b: the other
+ * bench_pass_differ() - do two passes have different results?
+ * @a: one pass
+ * @b: the other pass
  *
  * Return: NULL, or what differs.
  */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The passes that procmap_bench compares: what a symbolizer and what "perf record" must know of a
- * process, once by the text of /proc/<pid>/maps and once by queries, both as well as one can.
+ * The passes that procmap_bench compares: what a symbolizer and what "perf
+ * record" must know of a process. Each pass exists twice, once with the text of
+ * /proc/<pid>/maps and once with queries. Both are written as well as possible.
  */
 #ifndef SELFTEST_PROCMAP_BENCH_PASS_H
 #define SELFTEST_PROCMAP_BENCH_PASS_H
@@ -12,12 +13,12 @@
 #include <linux/types.h>
 
 #define BENCH_BUILD_ID_MAX	20
-#define BENCH_PASS_NAMES	0x100000	/* bytes of all names together, at first */
+#define BENCH_PASS_NAMES	0x100000	/* initial bytes of all names */
 #define BENCH_NOT_MAPPED	(-1u)
 
 /**
- * struct bench_vma - what a pass found out about a VMA
- * @name: where in the names; the empty name is at 0
+ * struct bench_vma - the result of a pass for one VMA
+ * @name: offset of its name in the names; the empty name is at 0
  */
 struct bench_vma {
 	__u64 start;
@@ -32,17 +33,17 @@ struct bench_vma {
 };
 
 /**
- * struct bench_pass - what to find out, and what was found
+ * struct bench_pass - the task of a pass, and its results
  * @pid: the process
- * @build_id: build IDs, too
- * @address: of a symbolizer's pass: the addresses, ascending
+ * @build_id: get build IDs, too
+ * @address: for a symbolizer's pass: the addresses, ascending
  * @addresses: their number
- * @index: for each of them the number of its VMA in @vma, or BENCH_NOT_MAPPED
+ * @index: the number in @vma of each address's VMA, or BENCH_NOT_MAPPED
  * @vma: the VMAs that were found
  * @nr: their number
  * @names: their names
- * @used: bytes of @names that are used
- * @buffer: for the text
+ * @used: bytes of @names in use
+ * @buffer: buffer for the text
  */
 struct bench_pass {
 	pid_t pid;

@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The cases of procmap_bench that find out about a whole process: what a symbolizer does with the
- * addresses of a profile, and "perf record" with a process that it begins to watch. A case ends
- * with the answer that the text gives, or it fails.
+ * The cases of procmap_bench that look at a whole process: what a symbolizer
+ * does with the addresses of a profile, and what "perf record" does with a
+ * process when it starts to watch it. Each case must find the answer that the
+ * text gives, or it fails.
  */
 #include <stdlib.h>
 #include <string.h>
 #include "bench.h"
 #include "bench_set.h"
 
-/* The answer by the text, and the addresses asked for, of the case that runs. */
+/* For the running case: the answer by the text, and the addresses. */
 static struct bench_pass expected;
 static unsigned long *asked;
 
@@ -22,7 +23,7 @@ static int pass_run(struct bench_pass *pass, unsigned int want)
 	return want & BENCH_WANT_QUERY ? bench_symbolize_query(pass) : bench_symbolize_text(pass);
 }
 
-/* Where the program was found running. */
+/* Ask for the addresses at which the program was running. */
 static size_t pass_ask_samples(const struct bench_target *t)
 {
 	unsigned int i;
@@ -33,7 +34,7 @@ static size_t pass_ask_samples(const struct bench_target *t)
 	return t->set->samples;
 }
 
-/* One address in each of @share of 1,000 VMAs, the same distance apart. */
+/* Ask for one address in each of @share of 1,000 VMAs, at equal distances. */
 static size_t pass_ask_share(const struct bench_target *t, unsigned int share)
 {
 	const size_t nr = t->made * share / 1000;
@@ -108,7 +109,7 @@ static void pass_teardown(struct bench *b)
 	asked = NULL;
 }
 
-/* Programs, as they are and as large ones. */
+/* The programs, with their own VMAs and as large ones. */
 static const struct {
 	const char *key;
 	const char *program;
@@ -127,7 +128,7 @@ static const struct {
 	{ "100000", "python3", 100000, 1 },
 };
 
-/* What is done with each of them. */
+/* The passes over each of them. */
 static const struct {
 	const char *key;
 	const char *what;
@@ -142,11 +143,11 @@ static const struct {
 	{ "synthesize/query", "the same by queries", BENCH_WANT_ALL | BENCH_WANT_QUERY },
 };
 
-/* Which share of 1,000 VMAs makes the text cheaper? */
+/* These show from which share of 1,000 VMAs on the text is cheaper. */
 static const unsigned int shares[] = { 1, 10, 50, 100, 250, 500, 1000 };
 
 #define SHARE_VMAS	10000
-#define PASS_REPS	3	/* a pass is long, and consists of many equal steps */
+#define PASS_REPS	3	/* few: a pass is long and has many equal steps */
 #define PASS_CASES	(ARRAY_SIZE(programs) * ARRAY_SIZE(ways) + 2 * ARRAY_SIZE(shares))
 
 struct bench_case bench_pass_cases[PASS_CASES];

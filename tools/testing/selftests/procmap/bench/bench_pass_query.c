@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The passes of procmap_bench by queries. */
+/* The passes of procmap_bench with queries. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -31,7 +31,7 @@ static void query_prepare(struct procmap_query *q, __u64 address, __u64 flags, c
 	q->build_id_size = 0;
 }
 
-/* Only now, when it is known whether another VMA of the same file has told it. */
+/* Query the build ID only if no earlier VMA of the same file has it. */
 static int query_build_id(struct bench_pass *pass, int fd, struct bench_vma *vma)
 {
 	const struct bench_vma *same = bench_pass_same_file(pass);
@@ -70,10 +70,10 @@ static int query_take(struct bench_pass *pass, int fd, const struct procmap_quer
 }
 
 /**
- * bench_symbolize_query() - find the VMAs of the addresses by queries
- * @pass: what to find; gets what is found
+ * bench_symbolize_query() - find the VMAs of the addresses with queries
+ * @pass: the task; out: the results
  *
- * Addresses in the VMA of the one before need no query of their own.
+ * An address in the VMA of the previous one needs no query.
  *
  * Return: 0 or -errno
  */
@@ -110,8 +110,8 @@ int bench_symbolize_query(struct bench_pass *pass)
 }
 
 /**
- * bench_synthesize_query() - find all executable VMAs of files by queries
- * @pass: gets what is found
+ * bench_synthesize_query() - find all executable file VMAs with queries
+ * @pass: the task; out: the results
  *
  * Return: 0 or -errno
  */

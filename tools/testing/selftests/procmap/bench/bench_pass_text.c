@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The passes of procmap_bench over the text. Of a line that nobody asks for only
- * what is needed to know that is looked at, and nothing is read behind the last
- * address: the text shall not lose by being read badly.
+ * The passes of procmap_bench over the text. Of a line that is not needed, they
+ * parse only enough to know that. They read nothing behind the last address. So
+ * the text does not lose because it is read badly.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -14,12 +14,12 @@
 
 #define TEXT_BUFFER	65536
 
-/* The text, a line at a time. */
+/* Reads the text line by line. */
 struct text {
 	int fd;
 	char *buffer;
-	size_t head;		/* first byte behind the current line */
-	size_t tail;		/* first byte that is not read */
+	size_t head;		/* first byte after the current line */
+	size_t tail;		/* first byte that was not read */
 };
 
 static int text_open(struct text *text, struct bench_pass *pass)
@@ -33,7 +33,7 @@ static int text_open(struct text *text, struct bench_pass *pass)
 	return text->fd < 0 ? -errno : 0;
 }
 
-/* Returns 1 with a line that ends with a newline, 0 at the end, or -errno. */
+/* Return 1 with a line that ends with a newline, 0 at the end, or -errno. */
 static int text_line(struct text *text, char **line)
 {
 	size_t seen = text->head;
@@ -47,7 +47,7 @@ static int text_line(struct text *text, char **line)
 			text->head = newline + 1 - text->buffer;
 			return 1;
 		}
-		/* What is left moves to the front: less than a line. */
+		/* Move the rest, less than a line, to the front. */
 		text->tail -= text->head;
 		memmove(text->buffer, text->buffer + text->head, text->tail);
 		text->head = 0;
@@ -86,7 +86,7 @@ static __u64 text_decimal(char **at)
 	return value;
 }
 
-/* The path of what is mapped, as far as a build ID can be read from it. */
+/* Read the build ID of the mapped file, if it can have one. */
 static int text_build_id(struct bench_pass *pass, struct bench_vma *vma)
 {
 	const struct bench_vma *same;
@@ -100,13 +100,18 @@ static int text_build_id(struct bench_pass *pass, struct bench_vma *vma)
 		memcpy(vma->build_id, same->build_id, sizeof(vma->build_id));
 		return 0;
 	}
-	/* Not by the path: that may be another file by now, or be in another root. */
+	/*
+	 * Not by its path: another file may have that path by now, or the
+	 * process may have another root.
+	 */
 	snprintf(path, sizeof(path), "/proc/%d/map_files/%llx-%llx", pass->pid, vma->start,
 		 vma->end);
 	return bench_read_build_id(path, vma->build_id, &vma->build_id_size);
 }
 
-/* The rest of a line, from the offset on: @at is behind the permissions. */
+/*
+ * Parse the rest of a line from the offset on: @at is behind the permissions.
+ */
 static int text_take(struct bench_pass *pass, __u64 start, __u64 end, char *at)
 {
 	struct bench_vma head = { .start = start, .end = end }, *vma;
@@ -131,7 +136,10 @@ static int text_take(struct bench_pass *pass, __u64 start, __u64 end, char *at)
 	return pass->build_id ? text_build_id(pass, vma) : 0;
 }
 
-/* Gives the VMA that was found to all addresses in it; returns the number of the next address. */
+/*
+ * Store the last VMA, or none, for all addresses before @end. Returns the
+ * number of the next address.
+ */
 static size_t text_index(struct bench_pass *pass, size_t i, __u64 start, __u64 end, bool found)
 {
 	for (; i < pass->addresses && pass->address[i] < end; i++)
@@ -142,7 +150,7 @@ static size_t text_index(struct bench_pass *pass, size_t i, __u64 start, __u64 e
 
 /**
  * bench_symbolize_text() - find the VMAs of the addresses in the text
- * @pass: what to find; gets what is found
+ * @pass: the task; out: the results
  *
  * Return: 0 or -errno
  */
@@ -164,10 +172,13 @@ int bench_symbolize_text(struct bench_pass *pass)
 		start = text_hex(&line);
 		line++;
 		end = text_hex(&line);
-		/* Whatever lies in the hole before this VMA */
+		/* Addresses in the hole before this VMA have no VMA. */
 		i = text_index(pass, i, start, start, false);
 		hit = i < pass->addresses && pass->address[i] < end;
-		/* The page that is shown, but is no VMA of the process, ends the text. */
+		/*
+		 * The text ends with [vsyscall], which is no VMA of the
+		 * process.
+		 */
 		if (hit && start >= 1ull << 63)
 			break;
 		err = hit ? text_take(pass, start, end, line + 5) : 0;
@@ -182,8 +193,8 @@ int bench_symbolize_text(struct bench_pass *pass)
 }
 
 /**
- * bench_synthesize_text() - find all executable VMAs of files in the text
- * @pass: gets what is found
+ * bench_synthesize_text() - find all executable file VMAs in the text
+ * @pass: the task; out: the results
  *
  * Return: 0 or -errno
  */
@@ -199,7 +210,10 @@ int bench_synthesize_text(struct bench_pass *pass)
 	if (err)
 		return err;
 	while ((err = text_line(&text, &line)) > 0) {
-		/* Where the permissions are, depends on the number of digits. */
+		/*
+		 * The position of the permissions depends on the number of
+		 * digits.
+		 */
 		for (at = line; *at != ' ';)
 			at++;
 		if (at[3] != 'x')

@@ -15,7 +15,7 @@
 #define TEXT_BUFFER	65536
 #define LONG_FILE	0x40000000
 
-/* xorshift64: the same addresses in every run. */
+/* xorshift64, so that every run has the same addresses. */
 static __u64 query_random(void)
 {
 	static __u64 state = 0x9e3779b97f4a7c15;
@@ -44,7 +44,7 @@ static void query_prepare(struct bench *b, unsigned long address)
 	q->build_id_size = q->build_id_addr ? sizeof(b->build_id) : 0;
 }
 
-/* Does the kernel answer at all, and with all that the case is about? */
+/* Check that the kernel answers with everything that the case needs. */
 static int query_probe(struct bench *b)
 {
 	const char *library;
@@ -92,7 +92,7 @@ static int query_setup_random(struct bench *b)
 	return query_probe(b);
 }
 
-/* Every operation asks for the same address. */
+/* Let every operation ask for the same address. */
 static int query_setup_address(struct bench *b, unsigned long address)
 {
 	unsigned int i;
@@ -107,7 +107,7 @@ static int query_setup_library(struct bench *b)
 	return query_use_target(b) ?: query_setup_address(b, b->target->library);
 }
 
-/* The same file, but longer: by a hole, which is as good as anything to be read. */
+/* Make the file longer by a hole. Reading a hole works like reading data. */
 static int query_setup_long(struct bench *b)
 {
 	const char *library;
@@ -120,7 +120,9 @@ static int query_setup_long(struct bench *b)
 	return err < 0 ? bench_failed(b, "a longer file", err) : err;
 }
 
-/* The filter passes over the last VMAs of the area, then finds the library. */
+/*
+ * The filter passes over the last VMAs of the area. Then it finds the library.
+ */
 static int query_setup_walk(struct bench *b)
 {
 	const struct bench_target *t;

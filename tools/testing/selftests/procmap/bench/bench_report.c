@@ -33,8 +33,8 @@ static int compare(const void *a, const void *b)
 }
 
 /**
- * bench_result_settle() - statistics of the repetitions
- * @result: raw, reps and err are set; the rest is computed
+ * bench_result_settle() - compute the statistics of the repetitions
+ * @result: @raw, @reps and @err are set; out: the rest
  */
 void bench_result_settle(struct bench_result *result)
 {
@@ -63,7 +63,7 @@ static const struct bench_result *find(const struct bench_result *results, unsig
 	return NULL;
 }
 
-/* Returns 0 with the figure in @value, BENCH_UNAVAILABLE with the reason, or -ENOENT. */
+/* Return 0 and set @value, BENCH_UNAVAILABLE and set @reason, or -ENOENT. */
 static int difference(const struct bench_difference *d, const struct bench_result *results,
 		      unsigned int nr, double *value, const char **reason)
 {
@@ -81,10 +81,10 @@ static int difference(const struct bench_difference *d, const struct bench_resul
 }
 
 /**
- * bench_report_state() - how a case ended
+ * bench_report_state() - name the result of a case
  * @err: 0, BENCH_UNAVAILABLE or -errno
  *
- * Return: the word for it
+ * Return: the word for it.
  */
 const char *bench_report_state(int err)
 {
@@ -96,8 +96,8 @@ const char *bench_report_state(int err)
 /**
  * bench_report_string() - print a string of JSON
  * @key: its key
- * @text: what it is
- * @end: printed behind it
+ * @text: its value
+ * @end: text to print behind it
  */
 void bench_report_string(const char *key, const char *text, const char *end)
 {
@@ -205,8 +205,8 @@ static void table_difference(const struct bench_difference *d, int err, double v
 
 /**
  * bench_report_begin() - print what all results depend on
- * @env: that
- * @json: as JSON, not as text
+ * @env: the environment
+ * @json: print JSON, not text
  */
 void bench_report_begin(const struct bench_environment *env, bool json)
 {
@@ -220,7 +220,7 @@ void bench_report_begin(const struct bench_environment *env, bool json)
  * bench_report_cases() - print the results of cases
  * @results: the results
  * @nr: their number
- * @json: as JSON, not as a table
+ * @json: print JSON, not a table
  *
  * Return: 0, or 1 if a case failed.
  */
@@ -257,7 +257,7 @@ int bench_report_cases(const struct bench_result *results, unsigned int nr, bool
 
 /**
  * bench_report_end() - end the report
- * @json: as JSON
+ * @json: print JSON
  *
  * Return: 0, or 1 if it could not be written.
  */

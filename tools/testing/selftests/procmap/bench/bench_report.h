@@ -8,12 +8,12 @@
 
 /**
  * struct bench_environment - what the figures depend on
- * @accelerator: what runs the machine, as the user said
- * @config_hash: hash of the kernel's configuration, as the user said
- * @cpu: processor that all cases ran on
+ * @accelerator: what runs the machine, as the user says
+ * @config_hash: hash of the kernel's configuration, as the user says
+ * @cpu: processor of all cases
  * @reps: repetitions of each case
  * @warm_up: repetitions before those
- * @milliseconds: for which a scene is played
+ * @milliseconds: length of a round of a scene
  */
 struct bench_environment {
 	const char *accelerator;
@@ -25,18 +25,18 @@ struct bench_environment {
 };
 
 /**
- * struct bench_result - one case, measured
+ * struct bench_result - the result of one case
  * @row: the case
  * @err: 0, BENCH_UNAVAILABLE or -errno
- * @reps: repetitions that were made
+ * @reps: repetitions that were done
  * @units: units in each of them
  * @items: addresses or VMAs that a unit resolves; 0: does not apply
  * @raw: cost of a unit in each repetition, sorted by bench_result_settle()
  * @min: least cost of a unit
- * @median: the figure to quote
+ * @median: median cost of a unit, the figure to quote
  * @max: largest cost of a unit
- * @agree: share of the repetitions that are within 1 % of the median
- * @reason: with @err, why
+ * @agree: share of the repetitions within 1 % of the median
+ * @reason: the reason for @err
  */
 struct bench_result {
 	const struct bench_case *row;

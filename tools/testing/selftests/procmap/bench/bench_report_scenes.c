@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Results of procmap_bench: what was seen in scenes. */
+/* Results of procmap_bench: the scenes. */
 #include <stdlib.h>
 #include <string.h>
 #include "bench_report.h"
 
-/* Buckets that become one in the report: an eighth of a power of two. */
+/* So many buckets become one in the report: an eighth of a power of two. */
 #define REPORT_MERGE	(BENCH_HIST_SUB / 8)
 
 static int compare(const void *a, const void *b)
@@ -14,7 +14,7 @@ static int compare(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* The median over the rounds of one figure, which is at @offset in them. */
+/* Return the median over the rounds of the figure at @offset. */
 static double rounds_median(const struct bench_scene_state *state, size_t offset)
 {
 	double value[BENCH_MAX_REPS];
@@ -45,7 +45,10 @@ static void json_round(const struct bench_round *round, const char *end)
 	printf(" }%s", end);
 }
 
-/* Pairs of a latency in ns and how many were as long, up to the next pair. */
+/*
+ * Print pairs: a latency in ns, and how many calls took from there up to the
+ * next pair.
+ */
 static void json_hist(const char *key, const struct bench_hist *hist, bool *first)
 {
 	const double ns = bench_clock_ns();
@@ -132,10 +135,10 @@ static void table_scene(const struct bench_scene_state *state)
 }
 
 /**
- * bench_report_scenes() - print what was seen
+ * bench_report_scenes() - print the results of scenes
  * @states: the scenes
  * @nr: their number
- * @json: as JSON, not as a table
+ * @json: print JSON, not a table
  *
  * Return: 0, or 1 if a scene failed.
  */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Samples a process: where in user space is it, each time the clock of its
- * processor (a software event of perf) has gone on by a millisecond?
+ * Sample a process. A software event of perf records its address in user space
+ * each time its processor's clock has advanced by a millisecond.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -18,12 +18,12 @@
 #include "bench_sample.h"
 
 #define SAMPLE_PERIOD	1000000		/* ns */
-#define SAMPLE_PAGES	64		/* of the ring, a power of two */
+#define SAMPLE_PAGES	64		/* pages of a ring, a power of two */
 #define SAMPLE_CPUS	64
 #define SAMPLE_MAX	1000000
-#define SAMPLE_POLL	20000000	/* ns between two looks at the rings */
+#define SAMPLE_POLL	20000000	/* ns between two reads of the rings */
 
-/* What PERF_SAMPLE_IP | PERF_SAMPLE_TID puts behind the header. */
+/* The record that PERF_SAMPLE_IP | PERF_SAMPLE_TID produces. */
 struct sample_record {
 	struct perf_event_header header;
 	__u64 ip;
@@ -31,7 +31,7 @@ struct sample_record {
 	__u32 tid;
 };
 
-/* The rings: one for each processor, for all threads of the process. */
+/* One ring per processor, for all threads of the process. */
 struct sampler {
 	pid_t pid;
 	unsigned int cpus;
@@ -81,7 +81,7 @@ static int sampler_open(struct sampler *s, pid_t tid, unsigned int cpu)
 	return 0;
 }
 
-/* Threads that start later inherit the events of the one that starts them. */
+/* Threads that start later inherit the events of their parent. */
 static int sampler_open_all(struct sampler *s)
 {
 	struct dirent *entry;
@@ -99,7 +99,7 @@ static int sampler_open_all(struct sampler *s)
 			continue;
 		for (cpu = 0; !err && cpu < s->cpus; cpu++)
 			err = sampler_open(s, atoi(entry->d_name), cpu);
-		/* A thread that has ended meanwhile is none to be sampled. */
+		/* A thread that has ended meanwhile needs no event. */
 		if (err == -ESRCH)
 			err = 0;
 	}
@@ -190,12 +190,13 @@ static int compare(const void *a, const void *b)
 }
 
 /**
- * bench_sample() - where is a process found running?
+ * bench_sample() - sample where a process runs
  * @pid: the process, with all its threads
- * @seconds: for so long
- * @samples: gets the addresses, ascending, the same one as often as it was found
+ * @seconds: how long to sample
+ * @samples: out: the addresses, ascending; one entry for each sample
  *
- * Return: 0; -EOVERFLOW: some were lost; or another -errno, that of perf_event_open() included
+ * Return: 0; -EOVERFLOW: some samples were lost; or another -errno, also that
+ * of perf_event_open()
  */
 int bench_sample(pid_t pid, unsigned int seconds, struct bench_samples *samples)
 {

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Samples a process: see bench_sample.c. */
+/* Sample a process: see bench_sample.c. */
 #ifndef SELFTEST_PROCMAP_BENCH_SAMPLE_H
 #define SELFTEST_PROCMAP_BENCH_SAMPLE_H
 
 #include <sys/types.h>
 
 /**
- * struct bench_samples - addresses that a process was found at
- * @address: they, ascending; to be freed
+ * struct bench_samples - addresses at which a process was running
+ * @address: the addresses, ascending; the caller frees them
  * @nr: their number
  */
 struct bench_samples {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Plays scenes in turn: see bench_scene.h. */
+/* Play scenes in turn: see bench_scene.h. */
 #include <sched.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,7 +11,7 @@ const char *const bench_scene_hist_names[BENCH_SCENE_HISTS] = {
 };
 
 /**
- * bench_scene_failed() - say how a scene failed
+ * bench_scene_failed() - record why a scene failed
  * @state: the scene
  * @what: what was tried
  * @err: -errno, not 0
@@ -70,7 +70,10 @@ static int scene_play(struct bench_scene_state *state, bool warm_up)
 	return err;
 }
 
-/* Scenes of processes of one size, in turn; a different one comes first each time. */
+/*
+ * Play scenes of processes of one size in turn. Each round starts with another
+ * scene.
+ */
 static void scenes_play(struct bench_scene_state *states, unsigned int nr)
 {
 	const unsigned long warm_up = bench_options.warm_up;
@@ -98,9 +101,9 @@ static void scene_cpus(struct bench_scene_state *state, const cpu_set_t *allowed
 
 /**
  * bench_scenes_run() - play the selected scenes of a table
- * @rows: the table; those of equal size stand together
- * @nr: its rows
- * @played: gets the number of scenes that were selected
+ * @rows: the table; scenes of equal size are neighbours
+ * @nr: number of its rows
+ * @played: out: the number of selected scenes
  *
  * Return: the scenes, for bench_scenes_free(); NULL: no memory
  */
@@ -138,8 +141,8 @@ struct bench_scene_state *bench_scenes_run(const struct bench_scene *rows, unsig
 }
 
 /**
- * bench_scenes_free() - free what bench_scenes_run() returned
- * @states: that, or NULL
+ * bench_scenes_free() - free the result of bench_scenes_run()
+ * @states: the scenes, or NULL
  * @nr: their number
  */
 void bench_scenes_free(struct bench_scene_state *states, unsigned int nr)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Scenes of procmap_bench: several programs at work at once, for a while, and how long each call
- * of theirs took. Scenes that are to be compared take turns, so that whatever else the machine
- * does meets all of them.
+ * Scenes of procmap_bench: several programs at work at once, for a while, and
+ * the latency of each of their calls. Scenes to compare take turns, so that
+ * disturbances of the machine meet all of them.
  */
 #ifndef SELFTEST_PROCMAP_BENCH_SCENE_H
 #define SELFTEST_PROCMAP_BENCH_SCENE_H
@@ -11,14 +11,17 @@
 #include "bench_hist.h"
 #include "bench_storm.h"
 
-/* Whose latencies: the calls of the storm, and those of who looks at it. */
+/*
+ * Indexes of the latencies: first the calls of the storm, then those of the
+ * readers.
+ */
 #define BENCH_SCENE_READER	BENCH_STORM_CALLS
 #define BENCH_SCENE_HISTS	(BENCH_STORM_CALLS + 1)
 #define BENCH_MAX_CPUS		64
 
 /**
  * struct bench_latency - latencies of one kind in one round, in ns
- * @nr: how many calls there were
+ * @nr: number of calls
  */
 struct bench_latency {
 	__u64 nr;
@@ -28,13 +31,14 @@ struct bench_latency {
 };
 
 /**
- * struct bench_round - a scene that was played once
- * @seconds: for so long
- * @lookups: queries that were answered, or texts that were read; of parts of a text the share
+ * struct bench_round - one round of a scene
+ * @seconds: how long it took
+ * @lookups: answered queries or texts that were read; parts of a text count as
+ *	fractions
  * @sleeps: how often the storm had to wait for something
- * @naps: how often a query slept for a writer (vma_search_nap of /proc/vmstat)
- * @hangs: calls that had not come back when their time was over, and were killed
- * @latency: of each kind
+ * @naps: how often a query slept for a writer (vma_search_nap in /proc/vmstat)
+ * @hangs: calls that had not returned at the end, and were killed
+ * @latency: the latencies of each kind
  */
 struct bench_round {
 	double seconds;
@@ -49,18 +53,18 @@ struct bench_scene_state;
 
 /**
  * struct bench_scene - a row of the table
- * @name: by which it is selected
- * @what: for people
- * @vmas: of the process that is looked at
- * @readers: how many look at it
- * @query: by queries, else by the text
- * @elsewhere: they look at another process just like it
- * @writer: it changes its address space meanwhile
- * @rounds: at most so many; 0: as many as the user wants
- * @flags: of process_vm_readv()
- * @adversary: what keeps it waiting, a number of bench_wait.c
+ * @name: the name that selects it
+ * @what: description for people
+ * @vmas: number of VMAs of the process that is read
+ * @readers: number of readers
+ * @query: the readers use queries, else the text
+ * @elsewhere: the readers look at another process just like it
+ * @writer: the process changes its address space meanwhile
+ * @rounds: the most rounds; 0: as many as the user wants
+ * @flags: flags of process_vm_readv()
+ * @adversary: what keeps the call waiting, enum wait_adversary
  * @setup: prepares; returns 0, BENCH_UNAVAILABLE or -errno
- * @play: plays it once; returns 0 or -errno
+ * @play: plays one round; returns 0 or -errno
  */
 struct bench_scene {
 	const char *name;
@@ -78,16 +82,16 @@ struct bench_scene {
 };
 
 /**
- * struct bench_scene_state - a scene at work, and its result
+ * struct bench_scene_state - a running scene, and its results
  * @row: its row of the table
- * @bench: what it has in common with the cases: target, reason
- * @cpu: the processors that may be used
+ * @bench: the part that cases have, too: target, reason
+ * @cpu: the processors that it may use
  * @cpus: their number
- * @milliseconds: to play it for
+ * @milliseconds: length of a round
  * @err: 0, BENCH_UNAVAILABLE or -errno
- * @rounds: how often it was played
- * @round: each time
- * @now: latencies of the round that is played
+ * @rounds: number of rounds played
+ * @round: the result of each round
+ * @now: latencies of the current round
  * @total: latencies of all rounds
  */
 struct bench_scene_state {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Reads address sets of procmap_bench: see bench_set.h. */
+/* Read address sets of procmap_bench: see bench_set.h. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -34,7 +34,10 @@ static int set_prot(const char *text)
 	       (text[2] == 'x' ? PROT_EXEC : 0);
 }
 
-/* "vma GAP PAGES PERMISSIONS OFFSET FILE", in pages; FILE is - for none. */
+/*
+ * "vma GAP PAGES PERMISSIONS OFFSET FILE", in pages; FILE is - if there is
+ * none.
+ */
 static int set_add_vma(struct bench_set *set, const char *line)
 {
 	const unsigned long page = sysconf(_SC_PAGESIZE);
@@ -60,7 +63,7 @@ static int set_add_vma(struct bench_set *set, const char *line)
 	return 0;
 }
 
-/* "addr VMA OFFSET COUNT", the offset in bytes, hexadecimal */
+/* "addr VMA OFFSET COUNT", OFFSET in hexadecimal bytes. */
 static int set_add_sample(struct bench_set *set, const char *line)
 {
 	struct bench_set_sample *sample = &set->sample[set->samples];
@@ -74,7 +77,7 @@ static int set_add_sample(struct bench_set *set, const char *line)
 	return 0;
 }
 
-/* "file NUMBER PATH" */
+/* "file NUMBER PATH". */
 static int set_add_file(struct bench_set *set, const char *line)
 {
 	unsigned int number;
@@ -100,7 +103,10 @@ static int set_add_line(struct bench_set *set, const char *line)
 	return *line && *line != '#' ? -EINVAL : 0;
 }
 
-/* Small, a process that is made has few VMAs of its own. */
+/*
+ * Shrink the set: a process that is made inherits it, and shall have few other
+ * VMAs.
+ */
 static void set_shrink(struct bench_set *set)
 {
 	set->vma = realloc(set->vma, (set->nr ?: 1) * sizeof(*set->vma)) ?: set->vma;
@@ -128,7 +134,7 @@ static int set_read(struct bench_set *set, FILE *file, unsigned int *number)
 	return err ?: set->nr && set->samples ? 0 : -ENODATA;
 }
 
-/* Beside the program, or wherever the user says, by a path with a slash. */
+/* Sets lie beside the program. A name with a slash is a path. */
 static FILE *set_open(const char *name, char *path, size_t size)
 {
 	char *slash;
@@ -149,10 +155,10 @@ static FILE *set_open(const char *name, char *path, size_t size)
 }
 
 /**
- * bench_set_load() - read an address set, or find that it is the one that was read last
- * @name: which, or the path of a file
- * @set: gets it; it stays until another one is read
- * @reason: gets what is wrong with the file
+ * bench_set_load() - read an address set, or return the one read last
+ * @name: its name, or the path of a file
+ * @set: out: the set, valid until another one is read
+ * @reason: out: what is wrong with the file
  * @size: bytes of @reason
  *
  * Return: 0 or -errno
@@ -189,10 +195,10 @@ int bench_set_load(const char *name, struct bench_set **set, char *reason, size_
 }
 
 /**
- * bench_set_place() - decide where in a process the VMAs go
- * @set: the program; vma[].at, room and padding are set
- * @base: where the first one goes
- * @padding: bytes to leave for other VMAs, where the program has its widest gap
+ * bench_set_place() - choose the addresses of the VMAs in a process
+ * @set: the program; out: vma[].at, room and padding
+ * @base: address of the first VMA
+ * @padding: bytes to leave for other VMAs in the widest gap of the program
  */
 void bench_set_place(struct bench_set *set, unsigned long base, unsigned long padding)
 {
@@ -203,7 +209,10 @@ void bench_set_place(struct bench_set *set, unsigned long base, unsigned long pa
 	for (i = 0; i < set->nr; i++) {
 		at += set->vma[i].gap;
 		if (i == set->wide) {
-			/* A page on both sides, so that it does not merge with a neighbour. */
+			/*
+			 * A free page on both sides prevents a merge with a
+			 * neighbour.
+			 */
 			set->padding = at + page;
 			at += padding + 2 * page;
 		}
@@ -214,9 +223,9 @@ void bench_set_place(struct bench_set *set, unsigned long base, unsigned long pa
 }
 
 /**
- * bench_set_address() - one of the addresses that the program was found at
+ * bench_set_address() - one of the addresses at which the program was running
  * @set: the program, placed
- * @sample: which
+ * @sample: number of the address
  *
  * Return: the address in the process that was made
  */

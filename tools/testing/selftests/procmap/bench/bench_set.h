@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Address sets of procmap_bench: where the VMAs of a real program lay, and at which
- * addresses it was found running. They are captured once and kept as text; to measure,
- * a process is given the same VMAs somewhere else.
+ * Address sets of procmap_bench: the VMAs of a real program, and the addresses
+ * at which it was running. A set is captured once and stored as text. A
+ * measurement gives another process the same VMAs at other addresses.
  */
 #ifndef SELFTEST_PROCMAP_BENCH_SET_H
 #define SELFTEST_PROCMAP_BENCH_SET_H
@@ -15,12 +15,12 @@
 
 /**
  * struct bench_set_vma - one VMA of the program
- * @gap: bytes of nothing in front of it; large gaps are kept as smaller ones
- * @size: its bytes
+ * @gap: bytes of the gap below it; the set shrinks large gaps
+ * @size: size in bytes
  * @prot: PROT_* bits
  * @shared: MAP_SHARED
- * @file: number of its file, counted from 0; -1: it has none
- * @offset: of its first byte in the file
+ * @file: number of its file, counted from 0; -1: no file
+ * @offset: offset of its first byte in the file
  * @at: address in the process that is made, see bench_set_place()
  */
 struct bench_set_vma {
@@ -34,10 +34,10 @@ struct bench_set_vma {
 };
 
 /**
- * struct bench_set_sample - an address that the program was found at
+ * struct bench_set_sample - an address at which the program was running
  * @vma: number of the VMA
- * @offset: from the start of the VMA
- * @count: how often it was found there
+ * @offset: offset from the start of the VMA
+ * @count: how often the program was there
  */
 struct bench_set_sample {
 	unsigned int vma;
@@ -49,13 +49,13 @@ struct bench_set_sample {
  * struct bench_set - a program
  * @vma: its VMAs, in order of address
  * @nr: their number
- * @path: its files
+ * @path: the paths of its files
  * @files: their number
- * @sample: the addresses, in order, each once
+ * @sample: the addresses, ascending, each once
  * @samples: their number
- * @wide: the VMA behind the widest gap
- * @room: bytes of address space for all of it, after bench_set_place()
- * @padding: in this room, behind the VMAs below the widest gap, is the place for others
+ * @wide: number of the VMA above the widest gap
+ * @room: bytes of address space for all VMAs, after bench_set_place()
+ * @padding: address for other VMAs, in the widest gap, after bench_set_place()
  */
 struct bench_set {
 	struct bench_set_vma *vma;

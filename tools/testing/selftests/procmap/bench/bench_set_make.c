@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Gives a process the VMAs of a captured program: see bench_set.h. */
+/* Give a process the VMAs of a captured program: see bench_set.h. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -26,7 +26,7 @@ static int make_parents(char *path)
 	return 0;
 }
 
-/* A VMA needs no more of a file than that it is so long; who reads it finds a build ID. */
+/* A VMA only needs the length of its file. A build ID is there for readers. */
 static int make_file(const char *root, const char *name, unsigned long size, unsigned char seed)
 {
 	struct elf_image image;
@@ -60,11 +60,11 @@ static unsigned long file_size(const struct bench_set *set, int file)
 }
 
 /**
- * bench_set_make_files() - make a file for each that the program had mapped
+ * bench_set_make_files() - make all files that the program had mapped
  * @set: the program
- * @root: directory below which they get the paths that they had
+ * @root: directory below which the files get their paths
  *
- * Each is as long as it was and has a build ID of its own, and nothing else.
+ * Each file has its original length, a build ID of its own, and nothing else.
  *
  * Return: 0 or -errno
  */
@@ -87,12 +87,12 @@ static int map_one(const struct bench_set_vma *vma, int fd, bool odd)
 		flags |= MAP_ANONYMOUS;
 	if (mmap(at, vma->size, vma->prot, flags, fd, fd < 0 ? 0 : vma->offset) != at)
 		return -errno;
-	/* Neighbours that the program had apart must not become one. */
+	/* Neighbours that the program had apart must not merge. */
 	return odd && madvise(at, vma->size, MADV_DONTDUMP) ? -errno : 0;
 }
 
 /**
- * bench_set_map() - map all VMAs of the program, in the calling process
+ * bench_set_map() - map all VMAs of the program in the calling process
  * @set: the program, placed
  * @root: as for bench_set_make_files()
  *

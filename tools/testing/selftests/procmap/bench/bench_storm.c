@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A process that maps, protects and unmaps memory all the time, and how long
- * each of these calls takes it while others look at its VMAs.
+ * A process that maps, protects and unmaps memory all the time. It measures how
+ * long each call takes while others look at its VMAs.
  */
 #include <sched.h>
 #include <string.h>
@@ -18,7 +18,7 @@ struct bench_storm *bench_storm;
 const char *const bench_storm_names[BENCH_STORM_CALLS] = { "mmap", "mprotect", "munmap" };
 
 /**
- * bench_storm_init() - what this process and those that it forks share
+ * bench_storm_init() - allocate what this process and its children share
  *
  * Return: 0 or -errno
  */
@@ -32,7 +32,7 @@ int bench_storm_init(void)
 		  -1, 0);
 	if (at == MAP_FAILED)
 		return -errno;
-	/* Every page is there before anything is timed. */
+	/* Touch all pages before anything is timed. */
 	memset(at, 0, sizeof(*bench_storm));
 	bench_storm = at;
 	return 0;
@@ -85,8 +85,8 @@ static unsigned long storm_sleeps(void)
 }
 
 /**
- * bench_storm_run() - change the own address space until bench_storm->stop is set
- * @at: BENCH_STORM_SIZE bytes of address space where nothing is
+ * bench_storm_run() - change the address space until bench_storm->stop is set
+ * @at: BENCH_STORM_SIZE bytes of unused address space
  */
 void bench_storm_run(unsigned long at)
 {

@@ -18,12 +18,12 @@ enum bench_storm_call {
 };
 
 /**
- * struct bench_storm - shared with the process that the storm is in
- * @stop: it ends when this is set
- * @cpu: the processor that it stays on
- * @err: it failed with this -errno
+ * struct bench_storm - memory shared with the process of the storm
+ * @stop: the storm ends when this is set
+ * @cpu: the processor of the storm
+ * @err: -errno if it failed
  * @sleeps: how often it had to wait for something
- * @took: latency of each kind of call
+ * @took: latencies of each kind of call
  */
 struct bench_storm {
 	bool stop;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* What procmap_bench changes outside of its processes, and undoes in the end. */
+/* What procmap_bench changes outside of its processes and undoes at the end. */
 #include <fcntl.h>
 #include <ftw.h>
 #include <stdlib.h>
@@ -48,9 +48,9 @@ static int library_copy(int to)
 }
 
 /**
- * bench_library() - an ELF file at a short path, its pages in the page cache
- * @path: where it is, until bench_system_restore()
- * @dir: the directory that it is in, for further files; may be NULL
+ * bench_library() - make an ELF file with a short path, in the page cache
+ * @path: out: its path, valid until bench_system_restore()
+ * @dir: out: its directory, for further files; may be NULL
  *
  * Return: 0 or -errno
  */
@@ -107,10 +107,10 @@ static int map_count_write(unsigned long count)
 }
 
 /**
- * bench_map_count_raise() - let processes have many VMAs, until bench_system_restore()
- * @vmas: how many
+ * bench_map_count_raise() - raise vm.max_map_count until bench_system_restore()
+ * @vmas: the number that processes need
  *
- * Return: 0, or BENCH_UNAVAILABLE where one must not.
+ * Return: 0, or BENCH_UNAVAILABLE if the user may not raise it.
  */
 int bench_map_count_raise(unsigned long vmas)
 {
@@ -131,7 +131,7 @@ static int remove_one(const char *path, const struct stat *st, int type, struct 
 }
 
 /**
- * bench_system_restore() - undo what was changed outside of this process
+ * bench_system_restore() - undo all changes outside of this process
  */
 void bench_system_restore(void)
 {

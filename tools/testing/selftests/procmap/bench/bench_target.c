@@ -12,15 +12,15 @@
 #include "bench_set.h"
 #include "bench_storm.h"
 
-#define TARGET_FILE_EVERY	8	/* of the mixed VMAs, one in so many is of a file */
-#define TARGET_HOLE_EVERY	16	/* and behind one in so many is a hole */
-#define TARGET_SPARE		1000	/* VMAs that vm.max_map_count must leave */
+#define TARGET_FILE_EVERY	8	/* one mixed VMA in so many maps a file */
+#define TARGET_HOLE_EVERY	16	/* one in so many is followed by a hole */
+#define TARGET_SPARE		1000	/* VMAs below vm.max_map_count to keep free */
 #define TARGET_GUARD		0x100000ul
 
 static struct bench_target target, twin;
 static __u64 target_word;
 
-/* One VMA of the area; two neighbours never have the same protection. */
+/* Map one VMA of the area. Neighbours always differ in protection. */
 static int target_map_one(const struct bench_target *t, unsigned long i, int file)
 {
 	int prot = i % 2 ? PROT_READ : PROT_READ | PROT_WRITE;
@@ -39,7 +39,7 @@ static int target_map_one(const struct bench_target *t, unsigned long i, int fil
 	return mmap(at, size, prot, flags, file, 0) == at ? 0 : -errno;
 }
 
-/* Address space that nothing uses; the page faults of making VMAs in it are none of it. */
+/* Find address space that nothing uses, and touch no page of it. */
 static unsigned long target_room(unsigned long size)
 {
 	char *at = mmap(NULL, size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -47,7 +47,10 @@ static unsigned long target_room(unsigned long size)
 	return at == MAP_FAILED || munmap(at, size) ? 0 : (unsigned long)at;
 }
 
-/* The child: t->vmas VMAs, and the library above them, and the place for the storm. */
+/*
+ * In the child: map t->vmas VMAs, the library above them, and room for the
+ * storm.
+ */
 static int target_fill(struct bench_target *t, int file, const struct stat *st)
 {
 	unsigned long page = sysconf(_SC_PAGESIZE);
@@ -79,7 +82,10 @@ static int target_fill(struct bench_target *t, int file, const struct stat *st)
 	return err;
 }
 
-/* The child: the VMAs of the captured program, and data VMAs up to the number that is wanted. */
+/*
+ * In the child: map the VMAs of the captured program. Add data VMAs up to the
+ * wanted number.
+ */
 static int target_replay(struct bench_target *t, const char *root)
 {
 	const unsigned long page = sysconf(_SC_PAGESIZE);
@@ -141,7 +147,7 @@ static void target_child(struct bench_target *t, int order, int report, const ch
 	_exit(0);
 }
 
-/* What the child has found out about itself. */
+/* Receive what the child knows of itself. */
 static int target_receive(struct bench_target *t)
 {
 	struct bench_target told;
@@ -255,11 +261,11 @@ static int target_get(struct bench *b, struct bench_target *t, const struct benc
 }
 
 /**
- * bench_target_get() - the process to be queried; the one there is, if it fits
- * @b: the case, whose target is set
- * @want: layout, vmas and program are looked at
+ * bench_target_get() - get the process to query; reuse the last one if it fits
+ * @b: the case; out: @b->target
+ * @want: layout, vmas and program are used
  *
- * Return: 0, BENCH_UNAVAILABLE or -errno, both with the reason set
+ * Return: 0; or BENCH_UNAVAILABLE or -errno, and the reason is set
  */
 int bench_target_get(struct bench *b, const struct bench_target *want)
 {
@@ -268,8 +274,8 @@ int bench_target_get(struct bench *b, const struct bench_target *want)
 }
 
 /**
- * bench_target_get_twin() - another process just like the one to be queried
- * @b: the case, whose twin is set
+ * bench_target_get_twin() - get a second process just like the one to query
+ * @b: the case; out: @b->twin
  * @want: as for bench_target_get()
  *
  * Return: as for bench_target_get()
@@ -281,7 +287,7 @@ int bench_target_get_twin(struct bench *b, const struct bench_target *want)
 }
 
 /**
- * bench_target_drop() - end the processes to be queried, if there are some
+ * bench_target_drop() - end the processes to query, if there are any
  */
 void bench_target_drop(void)
 {

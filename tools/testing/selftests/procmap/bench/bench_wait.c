@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Scenes of procmap_bench in which somebody keeps process_vm_readv() waiting, and how long it takes
- * to come back. A call that has not come back when the scene is over is killed and counted.
+ * Scenes of procmap_bench in which an adversary keeps process_vm_readv()
+ * waiting. They measure how long the call takes to return. A call that has not
+ * returned at the end of the scene is killed and counted.
  */
 #include <fcntl.h>
 #include <poll.h>
@@ -18,26 +19,26 @@
 #include "fuse_server.h"
 
 #define WAIT_NOWAIT	0x2		/* PROCESS_VM_NOWAIT of <linux/process_vm.h> */
-#define WAIT_PLACES	64		/* in a file, far apart: more than a queue has room for */
+#define WAIT_PLACES	64		/* far apart; more than a queue has room for */
 #define WAIT_APART	0x80000ul
-#define WAIT_SETTLE	100000		/* us until a thread is stuck, when it has begun */
+#define WAIT_SETTLE	100000		/* us for a thread to get stuck after its start */
 #define WAIT_SOON_MS	10000
 #define WAIT_ROUNDS	3
 
 enum wait_adversary {
 	WAIT_RESIDENT,		/* none: the page is there */
-	WAIT_FUSE_PAGE,		/* a page of a file whose server does not answer */
-	WAIT_FUSE_QUEUE,	/* many of them: the queue for readahead becomes full */
-	WAIT_USERFAULT,		/* a page that a userfaultfd, which nobody reads, shall bring */
-	WAIT_LOCKED,		/* mmap_lock is held by a stalled read, a writer is queued for it */
+	WAIT_FUSE_PAGE,		/* the server of a file page does not answer */
+	WAIT_FUSE_QUEUE,	/* many such pages fill the queue for readahead */
+	WAIT_USERFAULT,		/* nobody reads the userfaultfd of the page */
+	WAIT_LOCKED,		/* a stalled read holds mmap_lock, a writer queues */
 };
 
 /**
- * struct wait_shared - shared with the processes of the scene
+ * struct wait_shared - memory shared with the processes of the scene
  * @at: address to read in the victim
- * @places: how many such addresses there are, WAIT_APART from one to the next
- * @err: the victim could not be made, or a call of the caller ended so, and must not
- * @calls: calls that came back
+ * @places: number of such addresses, WAIT_APART from one to the next
+ * @err: -errno of making the victim, or of an illegal result of the caller
+ * @calls: number of calls that returned
  * @took: how long they took
  */
 struct wait_shared {
@@ -54,9 +55,10 @@ static pid_t victim, caller;
 static __u64 wait_word = BENCH_WORD;
 
 /**
- * bench_wait_end() - end what a scene has started
+ * bench_wait_end() - end everything that a scene has started
  *
- * With the server ends whatever waits for it, so that what was killed can go.
+ * The end of the server ends all waits for it. Only then can killed processes
+ * exit.
  */
 void bench_wait_end(void)
 {
@@ -92,8 +94,9 @@ static void *victim_unmaps(void *at)
 }
 
 /*
- * In a while, one thread will be stuck with mmap_lock held for reading, and one wait to have it for
- * writing. Then nothing can be done here that needs a page.
+ * Soon one thread is stuck with mmap_lock held for reading, and another waits
+ * to take it for writing. From then on, this process must not need any new
+ * page.
  */
 static int victim_lock(char *stalled)
 {
@@ -148,7 +151,9 @@ static int victim_prepare(enum wait_adversary adversary, int file)
 	return 0;
 }
 
-/* In a child: while it has the server's socket, the server does not end. */
+/*
+ * Called in a child: the server does not end while the child holds its socket.
+ */
 static void leave_server(void)
 {
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -199,7 +204,7 @@ static long wait_read(unsigned long at, unsigned long flags, __u64 *word)
 	return bench_call6(SYS_process_vm_readv, victim, &local, 1, &remote, 1, flags);
 }
 
-/* May the call end so, when the page cannot be had without waiting? */
+/* Is this result legal if the page is not available without waiting? */
 static bool wait_is_legal(const struct bench_scene *row, long done, __u64 word)
 {
 	if (row->adversary == WAIT_RESIDENT || (row->adversary == WAIT_LOCKED && done >= 0))
@@ -229,7 +234,9 @@ static void caller_main(const struct bench_scene_state *state, const bool *stop)
 	_exit(0);
 }
 
-/* Lets it call for a while. A caller that then does not end by itself hangs. */
+/*
+ * Let the caller run for a while. If it does not end by itself then, it hangs.
+ */
 static int caller_run(struct bench_scene_state *state, struct bench_round *round)
 {
 	bool *stop = &bench_storm->stop;
@@ -250,7 +257,7 @@ static int caller_run(struct bench_scene_state *state, struct bench_round *round
 		round->hangs = 1;
 		return 0;
 	}
-	/* The pipe ends with the caller. */
+	/* The pipe is closed when the caller ends. */
 	return err == -EPIPE ? shared->err : err;
 }
 
@@ -278,7 +285,7 @@ static int wait_stage(const struct bench_scene *row)
 	return err;
 }
 
-/* Which failures to make an adversary mean that this kernel or user cannot have it */
+/* These errors mean that this kernel or user cannot have the adversary. */
 static int wait_lacks(struct bench_scene_state *state, int err)
 {
 	switch (err) {
@@ -349,7 +356,7 @@ struct bench_scene bench_wait_scenes[2 * ARRAY_SIZE(adversaries)];
 unsigned int bench_wait_nr;
 
 /**
- * bench_wait_init_scenes() - fill the table: each adversary, without and with NOWAIT
+ * bench_wait_init_scenes() - fill the table with each adversary and both flags
  */
 void bench_wait_init_scenes(void)
 {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What queries cost, and what the locks behind them cost everybody else.
+ * Measure what queries cost, and what their locks cost other tasks.
  *
- * Run it under QEMU with "-accel tcg,thread=single -icount shift=0,sleep=off":
- * there one tick of the clock is one guest instruction, and two runs give the
- * same figures. On hardware it works, too; the figures are clock ticks then.
+ * Run it under QEMU with "-accel tcg,thread=single -icount shift=0,sleep=off".
+ * There one tick of the clock is one guest instruction, and two runs give the
+ * same figures. It also works on hardware, where the figures are clock ticks.
  */
 #include <sched.h>
 #include <signal.h>
@@ -16,7 +16,7 @@
 #include "bench_report.h"
 #include "bench_scene.h"
 
-/* What can be measured: one operation at a time, and several programs at once. */
+/* Cases measure one operation at a time, scenes several programs at once. */
 static const struct {
 	const struct bench_case *rows;
 	const unsigned int *nr;
@@ -38,7 +38,7 @@ static struct bench_environment environment;
 static cpu_set_t allowed;
 
 /**
- * bench_unavailable() - say why a case cannot run here
+ * bench_unavailable() - record why a case cannot run here
  * @b: the case
  * @reason: what is missing
  *
@@ -51,7 +51,7 @@ int bench_unavailable(struct bench *b, const char *reason)
 }
 
 /**
- * bench_failed() - say how a case failed
+ * bench_failed() - record why a case failed
  * @b: the case
  * @what: what was tried
  * @err: -errno, not 0
@@ -149,7 +149,7 @@ static unsigned int list(void)
 	return nr;
 }
 
-/* The same addresses in every run. Returns only if that is so already. */
+/* Make every run use the same addresses. Returns only if it already does. */
 static void fix_layout(char **argv)
 {
 	int now = personality(0xffffffff);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * procmap_bench itself: that its cases and scenes run and agree, so that it works on the day when
- * somebody wants figures. The figures are not judged here.
+ * Test procmap_bench itself: its cases and scenes run, and their answers agree.
+ * So it works when somebody needs figures. This test does not judge the
+ * figures.
  */
 #include <signal.h>
 #include <stdlib.h>
@@ -14,7 +15,10 @@
 
 #define OUTPUT_ROOM	0x100000
 
-/* What the program says, with its standard error; status is as of waitpid(). */
+/*
+ * The output of the program, with its standard error. The status is that of
+ * waitpid().
+ */
 struct output {
 	char *text;
 	int status;
@@ -41,7 +45,7 @@ static int bench_run(const char *arguments, struct output *output)
 	return len < OUTPUT_ROOM - 1 ? 0 : -E2BIG;
 }
 
-/* Once, and as short as it can be */
+/* Run once, as briefly as possible. */
 static int bench_select(const char *patterns, struct output *output)
 {
 	char arguments[512];
@@ -62,7 +66,7 @@ static unsigned int count(const char *text, const char *what)
 	return nr;
 }
 
-/* All that was selected ran, and nothing was missing or failed. */
+/* Did all selected cases run, without anything missing or failed? */
 static bool all_ran(const struct output *output, unsigned int nr)
 {
 	if (output->status || count(output->text, "\"status\": \"ok\"") != nr ||
@@ -74,7 +78,10 @@ static bool all_ran(const struct output *output, unsigned int nr)
 	return true;
 }
 
-/* Without data: only a fixture can change the limit of 30 seconds, too short on debug kernels. */
+/*
+ * The fixture has no data. It exists because only fixtures can change the limit
+ * of 30 seconds, which is too short on debug kernels.
+ */
 FIXTURE(bench) {
 };
 
@@ -123,7 +130,10 @@ TEST_F_TIMEOUT(bench, bad_arguments_are_refused, 200)
 
 TEST_F_TIMEOUT(bench, single_calls_run, 200)
 {
-	/* Few VMAs: 10,000 of them, as for readv/8, take minutes to make on a debug kernel. */
+	/*
+	 * Use few VMAs: a debug kernel takes minutes to make the 10,000 of
+	 * readv/8.
+	 */
 	const char *patterns = "--select mm/brk --select query/covering/30 --select query/self";
 	struct output output;
 
@@ -132,7 +142,10 @@ TEST_F_TIMEOUT(bench, single_calls_run, 200)
 	free(output.text);
 }
 
-/* By the text and by queries: a case compares its answers. Build IDs by the text need root. */
+/*
+ * A case compares the answers of text and queries. Build IDs need root for the
+ * text.
+ */
 TEST_F_TIMEOUT(bench, passes_agree, 200)
 {
 	struct output output;
@@ -165,7 +178,10 @@ TEST_F_TIMEOUT(bench, scenes_are_played, 200)
 	free(output.text);
 }
 
-/* Without NOWAIT each of the four adversaries makes the call hang; with it, none. */
+/*
+ * Without NOWAIT, each of the four adversaries makes the call hang; with it,
+ * none does.
+ */
 TEST_F_TIMEOUT(bench, waits_are_told_from_hangs, 200)
 {
 	struct output output;
@@ -180,7 +196,10 @@ TEST_F_TIMEOUT(bench, waits_are_told_from_hangs, 200)
 	free(output.text);
 }
 
-/* This very process, at addresses that are in its program, in its stack and nowhere */
+/*
+ * Look at this process, at addresses in its program, in its stack and in no
+ * VMA.
+ */
 TEST_F_TIMEOUT(bench, addresses_of_a_live_process_are_resolved, 200)
 {
 	char path[] = "/tmp/bench.XXXXXX", arguments[128];

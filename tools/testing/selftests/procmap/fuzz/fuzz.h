@@ -2,14 +2,14 @@
 /*
  * What the parts of procmap_fuzz share.
  *
- * A worker is a process that fuzzes one interface against one target. What the
- * kernel may read and write of the worker is the local arena, pages of every
- * protection; fuzz_arena.c knows what each byte of it has to be. The remote arena
- * is the same in the target. From these, fuzz_query.c and fuzz_vm.c predict each
- * result, and what must have been written.
+ * A worker is a process that fuzzes one interface against one target. The
+ * kernel may read and write the worker's local arena, which has pages of every
+ * protection. fuzz_arena.c knows which value each byte of it must have. The
+ * remote arena is the same in the target. From both, fuzz_query.c and fuzz_vm.c
+ * predict each result and each byte that the kernel must write.
  *
- * Everything random follows from the seed, the case and the number of the
- * iteration, so each iteration can be repeated alone.
+ * The seed, the case and the number of the iteration determine everything
+ * random. So each iteration can be repeated alone.
  *
  * Functions return 0 or a descriptor, and -errno on failure.
  */
@@ -25,19 +25,22 @@
 
 #define FUZZ_PAGES	12
 
-/* One bit for success and for each errno; the result may be any of a set. */
+/* Success and each errno have one bit, so a mask can allow several results. */
 #define FUZZ_DONE	1ULL
 #define FUZZ_ERR(err)	(1ULL << (err))
 
-/* Flags of process_vm_readv(), from <linux/process_vm.h>, which not all headers have. */
+/*
+ * Flags of process_vm_readv(), copied because <linux/process_vm.h> may be
+ * missing.
+ */
 #define FUZZ_VM_PIDFD	1UL
 #define FUZZ_VM_NOWAIT	2UL
 
-/* What the kernel can do with a page on behalf of the caller. */
+/* How the kernel can access a page on behalf of the caller. */
 #define FUZZ_R		1
 #define FUZZ_W		2
 
-/* Numbers of 64 bits, on programs of 32 bits, too. */
+/* The state has 64 bits in 32-bit programs, too. */
 struct fuzz_rng {
 	__u64 state;
 };
@@ -58,11 +61,11 @@ struct fuzz_page {
 };
 
 /**
- * struct fuzz_arena - pages of every protection, and what they contain
- * @at: where they are; before and behind nothing can be accessed
+ * struct fuzz_arena - pages of every protection, and their content
+ * @at: their address; nothing before and behind them is accessible
  * @plain: FUZZ_SHARED pages of @at, readable and writable whatever @at says
- * @want: what they contain, or have to
- * @can: FUZZ_R and FUZZ_W for each page
+ * @want: the content that @at must have
+ * @can: FUZZ_R and FUZZ_W bits of each page
  */
 struct fuzz_arena {
 	const struct fuzz_page *layout;
@@ -77,23 +80,23 @@ struct fuzz_arena {
 /**
  * enum fuzz_life - what may happen to a target during a call
  * @FUZZ_ALIVE: nothing
- * @FUZZ_DYING: it dies; until then nothing changes
+ * @FUZZ_DYING: it dies; nothing changes until then
  * @FUZZ_EXECING: it calls execve() all the time
- * @FUZZ_DEAD: it has no address space, and never will have
+ * @FUZZ_DEAD: it has no address space and will never have one
  */
 enum fuzz_life { FUZZ_ALIVE, FUZZ_DYING, FUZZ_EXECING, FUZZ_DEAD };
 
 #define FUZZ_ID_ROOM	20
 
 /**
- * struct fuzz_target - the process that is asked for
+ * struct fuzz_target - the other process of each call
  * @denied: the caller may not access its memory
  * @has_arena: it has the remote arena at the worker's addresses
- * @maps: descriptor of its maps file
- * @mem: descriptor of its mem file; -1: none
- * @text: the text of @maps; none for a target that is FUZZ_DEAD or FUZZ_EXECING
+ * @maps: descriptor of its maps file, which PROCMAP_QUERY uses
+ * @mem: descriptor of its mem file, or -1
+ * @text: the text of @maps; empty if @life is FUZZ_DEAD or FUZZ_EXECING
  * @ids: the build ID of each line of @text; the first byte is its length
- * @left: iterations after which a new process is needed; 0: never
+ * @left: iterations until the target must be renewed; 0: never
  */
 struct fuzz_target {
 	enum fuzz_life life;
@@ -110,17 +113,18 @@ struct fuzz_target {
 };
 
 /**
- * enum fuzz_lie - what a worker does to the result before it checks it
+ * enum fuzz_lie - how a worker falsifies the result before it checks it
  *
- * So it is seen that the checks find something.
+ * A check that misses a lie is broken.
  */
 enum fuzz_lie { FUZZ_NO_LIE, FUZZ_LIE_RESULT, FUZZ_LIE_ANSWER, FUZZ_LIE_OUTSIDE, NR_FUZZ_LIES };
 
 /**
- * struct fuzz_progress - what the parent sees of a worker
- * @iteration: the current one
+ * struct fuzz_progress - the part of a worker's state that its parent sees
+ * @iteration: number of the current iteration
  * @nr: number of calls
- * @results: how often which errno came, 0: success; for process_vm also bytes
+ * @results: how often each errno came; 0: success, for process_vm any number
+ *	of bytes
  */
 struct fuzz_progress {
 	__u64 iteration;
@@ -130,8 +134,8 @@ struct fuzz_progress {
 
 /**
  * struct fuzz - one worker
- * @vm_flags: those that process_vm_readv() knows here
- * @exact: a transfer that meets a fault is counted to the byte
+ * @vm_flags: the flags of process_vm_readv() that this kernel knows
+ * @exact: a transfer that meets a fault returns the exact number of bytes
  * @racing: another thread writes to the arguments during the calls
  */
 struct fuzz {

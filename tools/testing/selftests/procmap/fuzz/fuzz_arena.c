@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Memory for the kernel to read and write, of which every byte is known: see fuzz.h. */
+/*
+ * Memory for the kernel to read and write. The test knows each byte of it: see
+ * fuzz.h.
+ */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,12 +15,16 @@
 #define RW	(PROT_READ | PROT_WRITE)
 
 /*
- * An address that is put together from bytes of several ones in an arena does not
- * leave this much memory before and behind, which is not used for anything else.
+ * Nothing else uses this much memory before and behind an arena. So a racing
+ * call may mix the bytes of several addresses in the arena, and the result
+ * still lies in here.
  */
 #define RESERVED	0x1000000UL
 
-/* Up to page 3 an array of 1,024 iovecs can be read. The last page has no file behind it. */
+/*
+ * Pages 0 to 3 are readable, with room for an array of 1,024 iovecs. The file
+ * ends before the last page.
+ */
 static const struct fuzz_page local_layout[FUZZ_PAGES] = {
 	{ RW, FUZZ_SHARED }, { RW, FUZZ_SHARED }, { PROT_READ, FUZZ_SHARED }, { RW, FUZZ_SHARED },
 	{ 0, FUZZ_HOLE }, { RW, FUZZ_SHARED }, { PROT_NONE, FUZZ_SHARED }, { RW, FUZZ_SHARED },
@@ -32,8 +39,9 @@ static const struct fuzz_page remote_layout[FUZZ_PAGES] = {
 };
 
 /*
- * The kernel reads its caller's memory by the page table, where what can be
- * written can be read. Of another process it reads what mmap() was asked for.
+ * The kernel accesses the caller's memory through the page table, and there a
+ * writable page is readable, too. For the memory of another process, it checks
+ * the protection that mmap() was given.
  */
 static unsigned int can_access(const struct fuzz_page *page, bool remote)
 {
@@ -61,7 +69,10 @@ static int map_page(const struct fuzz_arena *arena, size_t i, int fd)
 	return 0;
 }
 
-/* Something else than zeroes; one anonymous page stays as it is, for the kernel to fill. */
+/*
+ * Fill with other bytes than zero. One anonymous page stays untouched, so that
+ * the kernel populates it.
+ */
 static void fill(struct fuzz_arena *arena)
 {
 	bool spared = false;
@@ -96,7 +107,7 @@ static char *reserve(void)
 
 /**
  * fuzz_arena_map() - map and fill an arena
- * @arena: gets where it is
+ * @arena: out: the arena
  * @remote: the kernel accesses it as the memory of another process
  *
  * Return: 0 or -errno.
@@ -125,15 +136,18 @@ int fuzz_arena_map(struct fuzz_arena *arena, bool remote)
 	if (ret)
 		return ret;
 	fill(arena);
-	/* What is a local address means nothing to the target; this says ENOMEM for the holes. */
+	/*
+	 * A local address must mean nothing to the target. For the holes this
+	 * fails with ENOMEM.
+	 */
 	if (!remote && madvise(arena->at, arena->size, MADV_DONTFORK) && errno != ENOMEM)
 		return -errno;
 	return 0;
 }
 
 /**
- * fuzz_arena_reset() - expect in a new child what a new child has
- * @arena: the remote arena, of which the caller itself has written only shared pages
+ * fuzz_arena_reset() - expect the initial content in a new child
+ * @arena: the remote arena; the caller itself has written only its shared pages
  */
 void fuzz_arena_reset(struct fuzz_arena *arena)
 {
@@ -148,7 +162,7 @@ void fuzz_arena_reset(struct fuzz_arena *arena)
 	}
 }
 
-/* The part of a range that lies in the arena and has a file behind it. */
+/* Return how much of a range lies in the arena and has a file behind it. */
 static size_t clip(const struct fuzz_arena *arena, __u64 addr, __u64 size, size_t *offset)
 {
 	__u64 start = (unsigned long)arena->at, end = start + arena->size - arena->page;
@@ -161,13 +175,13 @@ static size_t clip(const struct fuzz_arena *arena, __u64 addr, __u64 size, size_
 }
 
 /**
- * fuzz_arena_span() - how much of a range can be accessed, from its start
+ * fuzz_arena_span() - how much of a range is accessible, from its start
  * @arena: the arena
- * @addr: start of the range, in the arena or anywhere where nothing is mapped
- * @size: of the range
+ * @addr: start of the range, in the arena or where nothing is mapped
+ * @size: size of the range
  * @can: FUZZ_R, FUZZ_W, or both
  *
- * Return: bytes.
+ * Return: the number of bytes.
  */
 size_t fuzz_arena_span(const struct fuzz_arena *arena, __u64 addr, __u64 size, unsigned int can)
 {
@@ -185,10 +199,10 @@ size_t fuzz_arena_span(const struct fuzz_arena *arena, __u64 addr, __u64 size, u
 }
 
 /**
- * fuzz_arena_poke() - change what an arena contains, whatever its protection
+ * fuzz_arena_poke() - change the content of an arena, whatever its protection
  * @arena: the arena, all of it FUZZ_SHARED
- * @addr: where; what is not in the arena is left out
- * @from: bytes
+ * @addr: where to write; bytes outside the arena are left out
+ * @from: the bytes
  * @size: their number
  */
 void fuzz_arena_poke(struct fuzz_arena *arena, __u64 addr, const void *from, size_t size)
@@ -203,10 +217,10 @@ void fuzz_arena_poke(struct fuzz_arena *arena, __u64 addr, const void *from, siz
 }
 
 /**
- * fuzz_arena_expect() - the kernel must have written this
+ * fuzz_arena_expect() - expect that the kernel has written some bytes
  * @arena: the arena
- * @addr: where; what is not in the arena is left out
- * @from: bytes
+ * @addr: where it must have written; bytes outside the arena are left out
+ * @from: the bytes
  * @size: their number
  */
 void fuzz_arena_expect(struct fuzz_arena *arena, __u64 addr, const void *from, size_t size)
@@ -219,13 +233,13 @@ void fuzz_arena_expect(struct fuzz_arena *arena, __u64 addr, const void *from, s
 }
 
 /**
- * fuzz_arena_peek() - what the kernel reads there
+ * fuzz_arena_peek() - read an arena as the kernel does
  * @arena: the arena
- * @addr: where
- * @to: gets the bytes
+ * @addr: where to read
+ * @to: out: the bytes
  * @size: their number
  *
- * Return: number of bytes, from the start, that can be read.
+ * Return: how many bytes, from the start, are readable.
  */
 size_t fuzz_arena_peek(const struct fuzz_arena *arena, __u64 addr, void *to, size_t size)
 {
@@ -237,10 +251,11 @@ size_t fuzz_arena_peek(const struct fuzz_arena *arena, __u64 addr, void *to, siz
 }
 
 /**
- * fuzz_arena_pass() - the kernel may have written there
+ * fuzz_arena_pass() - accept what the kernel may have written to a range
  * @arena: the arena
- * @addr: where; what is not in the arena, or cannot be written, is left out
- * @size: bytes
+ * @addr: start of the range; bytes outside the arena or not writable are left
+ *	out
+ * @size: size of the range
  */
 void fuzz_arena_pass(struct fuzz_arena *arena, __u64 addr, __u64 size)
 {
@@ -253,11 +268,11 @@ void fuzz_arena_pass(struct fuzz_arena *arena, __u64 addr, __u64 size)
 }
 
 /**
- * fuzz_arena_check() - is everything as it has to be?
+ * fuzz_arena_check() - does the arena have the content that it must have?
  * @arena: the arena, all of it FUZZ_SHARED
- * @name: how to call it in a complaint
+ * @name: its name in the complaint
  *
- * Return: false when not, with the first difference on stderr.
+ * Return: false if not, with the first difference on stderr.
  */
 bool fuzz_arena_check(const struct fuzz_arena *arena, const char *name)
 {
@@ -277,7 +292,7 @@ static bool has_content(const struct fuzz_arena *arena, size_t i)
 	return arena->layout[i].kind != FUZZ_HOLE && arena->layout[i].kind != FUZZ_BEYOND;
 }
 
-/* Of a mem file, which reads what is mapped, whatever its protection. */
+/* A mem file reads every page that is mapped, whatever its protection. */
 static bool read_page(const struct fuzz_arena *arena, size_t i, int mem, char *to)
 {
 	off_t at = (unsigned long)arena->at + i * arena->page;
@@ -293,7 +308,7 @@ static bool read_page(const struct fuzz_arena *arena, size_t i, int mem, char *t
  * @arena: the arena
  * @mem: its mem file
  *
- * Return: false when not all is as it has to be.
+ * Return: false if the content differs, with the first difference on stderr.
  */
 bool fuzz_arena_check_mem(const struct fuzz_arena *arena, int mem)
 {
@@ -319,7 +334,7 @@ bool fuzz_arena_check_mem(const struct fuzz_arena *arena, int mem)
 }
 
 /**
- * fuzz_arena_pass_mem() - what is in the arena of another process may be there
+ * fuzz_arena_pass_mem() - accept the content of the arena of another process
  * @arena: the arena
  * @mem: its mem file
  */
@@ -334,10 +349,10 @@ void fuzz_arena_pass_mem(struct fuzz_arena *arena, int mem)
 }
 
 /**
- * fuzz_arena_counts_exactly() - is a copy that meets a fault counted to the byte?
+ * fuzz_arena_counts_exactly() - does a copy that faults count each byte?
  * @arena: the local arena
  *
- * Return: what read() does.
+ * Return: true if read() returns the exact number of bytes before a fault.
  */
 bool fuzz_arena_counts_exactly(const struct fuzz_arena *arena)
 {

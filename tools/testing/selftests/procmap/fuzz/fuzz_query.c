@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
-/* PROCMAP_QUERY with any arguments, and what has to come of it: see fuzz.h. */
+/*
+ * PROCMAP_QUERY with any arguments, and the result that it must give: see
+ * fuzz.h.
+ */
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
@@ -10,17 +13,20 @@
 #define SIZE_MIN	24
 #define NAME_MAX_LEN	4096
 
-/* What may come of a query, from the error table in <linux/procmap.h>. */
+/*
+ * All results that a query may give, from the error table in <linux/procmap.h>.
+ */
 #define RACING	(FUZZ_DONE | FUZZ_ERR(EFAULT) | FUZZ_ERR(EINVAL) | FUZZ_ERR(E2BIG) |	\
 		 FUZZ_ERR(ENOENT) | FUZZ_ERR(ENAMETOOLONG))
 
 /**
- * struct query - one query, as the kernel has to understand it
+ * struct query - one query, as the kernel must see it
  * @at: the argument of ioctl()
- * @size: what it says of its size
+ * @size: the size that the query claims
  * @q: its first bytes; the others are zero
- * @vma: the line of text that has to be found; NULL: none, or it is not known
- * @name: its name, not escaped
+ * @vma: the line of text that the kernel must find; NULL if there is none or it
+ *	is not known
+ * @name: the name in @vma, without escapes
  */
 struct query {
 	__u64 at;
@@ -80,7 +86,7 @@ static __u64 random_target_address(struct fuzz *fuzz)
 	}
 }
 
-/* A buffer that is good, bad, or half there. */
+/* Choose a buffer that is good, bad, or good in part. */
 static void random_buffer(struct fuzz *fuzz, __u64 *addr, __u32 *size)
 {
 	static const __u64 sizes[] = {
@@ -112,7 +118,10 @@ static void random_query(struct fuzz *fuzz, struct procmap_query *q)
 	random_buffer(fuzz, &q->build_id_addr, &q->build_id_size);
 }
 
-/* Put it where the kernel will look; what is behind it is mostly zero. */
+/*
+ * Put the query where the kernel will look. The bytes behind it are mostly
+ * zero.
+ */
 static void place(struct fuzz *fuzz, __u64 at, const struct procmap_query *q)
 {
 	static const char zeroes[4096];
@@ -135,7 +144,10 @@ static bool any_set(const __u8 *byte, size_t size)
 	return size;
 }
 
-/* Read the argument as the kernel does. Returns what must come of that, 0: go on. */
+/*
+ * Read the argument as the kernel does. Returns the errors that must follow, 0:
+ * go on.
+ */
 static __u64 fetch(const struct fuzz *fuzz, struct query *query)
 {
 	static __u8 arg[65536];
@@ -164,7 +176,7 @@ static bool is_valid(const struct procmap_query *q)
 	       !q->vma_name_size == !q->vma_name_addr && !q->build_id_size == !q->build_id_addr;
 }
 
-/* The text prints a newline as \012 and everything else as it is. */
+/* The text escapes only the newline, as \012. */
 static void unescape(struct query *query)
 {
 	const char *from = query->vma->name;
@@ -180,7 +192,9 @@ static void unescape(struct query *query)
 	query->name_len = *query->name ? to + 1 - query->name : 0;
 }
 
-/* Errors of a buffer of @size that has to take @len bytes. */
+/*
+ * Return the possible errors for a buffer of @size that must take @len bytes.
+ */
 static __u64 buffer_errors(const struct fuzz *fuzz, __u64 addr, __u32 size, size_t len)
 {
 	if (!size)
@@ -195,7 +209,7 @@ static size_t written_size(const struct query *query)
 	return query->size < sizeof(query->q) ? query->size : sizeof(query->q);
 }
 
-/* Errors after something was found. */
+/* Return the possible errors after a VMA was found. */
 static __u64 answer_errors(const struct fuzz *fuzz, struct query *query)
 {
 	const struct procmap_query *q = &query->q;
@@ -248,7 +262,7 @@ static void fill_answer(const struct query *query, struct procmap_query *q)
 	q->build_id_size = q->build_id_size ? query->id[0] : 0;
 }
 
-/* Where buffers overlap the argument, what the kernel was told may come out of them as well. */
+/* Where a buffer overlaps the argument, the inputs may have changed. */
 static void pass_inputs(struct fuzz *fuzz, const struct query *query)
 {
 	fuzz_arena_pass(&fuzz->local, query->at, offsetof(struct procmap_query, vma_start));
@@ -262,7 +276,7 @@ static bool overlaps(__u64 one, __u64 size, __u64 other, __u64 other_size)
 	return one < other + other_size && other < one + size;
 }
 
-/* What has to be in memory after success. */
+/* Expect the memory content that must follow a success. */
 static void expect_answer(struct fuzz *fuzz, const struct query *query)
 {
 	const size_t outputs = offsetof(struct procmap_query, vma_start);
@@ -283,7 +297,7 @@ static void expect_answer(struct fuzz *fuzz, const struct query *query)
 				  (size < inputs ? size : inputs) - outputs);
 }
 
-/* After an error the buffers may have been written to, if it came so far. */
+/* An error may come after the buffers were written, if a VMA was found. */
 static void expect_error(struct fuzz *fuzz, const struct query *query)
 {
 	const struct procmap_query *q = &query->q;
@@ -298,7 +312,10 @@ static void expect_error(struct fuzz *fuzz, const struct query *query)
 		fuzz_arena_pass(&fuzz->local, q->build_id_addr, query->id[0]);
 }
 
-/* An answer about something that nobody can know: it has to fit what was asked. */
+/*
+ * Check an answer about an unknown address space: it must at least fit the
+ * query.
+ */
 static bool is_plausible(struct fuzz *fuzz, const struct query *query)
 {
 	const struct procmap_query *was = &query->q;
@@ -327,7 +344,7 @@ static void pass_up_to(struct fuzz *fuzz, __u64 addr, __u32 size, __u32 max)
 	fuzz_arena_pass(&fuzz->local, addr, size < max ? size : max);
 }
 
-/* A call that failed may have found something; nobody knows how long its name is. */
+/* A failed call may have found a VMA whose name has an unknown length. */
 static void pass_unknown(struct fuzz *fuzz, const struct query *query)
 {
 	const struct procmap_query *q = &query->q;
@@ -370,7 +387,7 @@ static bool check(struct fuzz *fuzz, struct query *query, int ret)
 	return false;
 }
 
-/* Two queries at the same place, each byte of which may be of one or of the other. */
+/* Race two queries at one place. The kernel may see each byte of either. */
 static bool race(struct fuzz *fuzz, __u64 at)
 {
 	struct procmap_query q[2];
@@ -394,10 +411,10 @@ static bool race(struct fuzz *fuzz, __u64 at)
 }
 
 /**
- * fuzz_query() - one query
+ * fuzz_query() - do one query and check the result
  * @fuzz: the worker
  *
- * Return: false when something came that must not, with a complaint on stderr.
+ * Return: false after an illegal result, with a complaint on stderr.
  */
 bool fuzz_query(struct fuzz *fuzz)
 {

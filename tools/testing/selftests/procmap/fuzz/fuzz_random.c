@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Numbers and addresses that can be had again, and somebody who interferes: see fuzz.h. */
+/*
+ * Repeatable random numbers and addresses, and a thread that interferes: see
+ * fuzz.h.
+ */
 #include <pthread.h>
 #include <stdatomic.h>
 #include <string.h>
@@ -17,7 +20,7 @@ static __u64 mix(__u64 x)
 /**
  * fuzz_seed() - start the random numbers of one iteration
  * @fuzz: the worker
- * @number: of the iteration
+ * @number: number of the iteration
  */
 void fuzz_seed(struct fuzz *fuzz, __u64 number)
 {
@@ -49,11 +52,11 @@ __u64 fuzz_below(struct fuzz *fuzz, __u64 limit)
 }
 
 /**
- * fuzz_chance() - true at times
+ * fuzz_chance() - be true at times
  * @fuzz: the worker
  * @percent: how often
  *
- * Return: true in so many of 100 cases.
+ * Return: true in @percent of 100 cases.
  */
 bool fuzz_chance(struct fuzz *fuzz, unsigned int percent)
 {
@@ -64,7 +67,7 @@ bool fuzz_chance(struct fuzz *fuzz, unsigned int percent)
  * fuzz_pick() - one of several numbers
  * @fuzz: the worker
  * @from: the numbers
- * @nr: how many
+ * @nr: their number
  *
  * Return: the number.
  */
@@ -74,12 +77,14 @@ __u64 fuzz_pick(struct fuzz *fuzz, const __u64 *from, size_t nr)
 }
 
 /**
- * fuzz_address() - an address in an arena, mostly near a border of pages, or a bad one
+ * fuzz_address() - choose an address in an arena or a bad one
  * @fuzz: the worker
  * @arena: the arena
  *
- * A program of 32 bits, too, may be given one of 64 bits. Where another thread
- * interferes there are no bad ones: parts of them could make an address of our own.
+ * Most addresses are near a border of pages. A 32-bit program may get an
+ * address of 64 bits, too. There are no bad addresses where another thread
+ * interferes: mixed with other ones, parts of them could form an address of the
+ * worker's own.
  *
  * Return: the address.
  */
@@ -105,7 +110,7 @@ __u64 fuzz_address(struct fuzz *fuzz, const struct fuzz_arena *arena)
 	return at + fuzz_pick(fuzz, deltas, ARRAY_SIZE(deltas));
 }
 
-/* What the thread that interferes does; from STOPPING to IDLE it comes by itself. */
+/* What the interfering thread does. It goes from STOPPING to IDLE by itself. */
 enum { IDLE, RACING, STOPPING };
 
 static struct {
@@ -149,8 +154,8 @@ static void *interfere(void *arg)
 }
 
 /**
- * fuzz_race_start() - get the thread that interferes
- * @fuzz: the worker; a page of its local arena will be writable at times only
+ * fuzz_race_start() - start the thread that interferes, idle at first
+ * @fuzz: the worker; a page of its local arena will be writable only at times
  *
  * Return: 0 or -errno.
  */
@@ -163,10 +168,10 @@ int fuzz_race_start(struct fuzz *fuzz)
 
 /**
  * fuzz_race() - begin to interfere
- * @at: what to change all the time, aligned for a long
- * @one: what it is then, word by word,
- * @other: or what else
- * @size: of all three
+ * @at: the memory to change all the time, aligned for a long
+ * @one: one content, stored word by word
+ * @other: the other content
+ * @size: size of all three
  */
 void fuzz_race(void *at, const void *one, const void *other, size_t size)
 {
@@ -178,7 +183,7 @@ void fuzz_race(void *at, const void *one, const void *other, size_t size)
 }
 
 /**
- * fuzz_race_pause() - interfere no longer
+ * fuzz_race_pause() - stop interfering
  */
 void fuzz_race_pause(void)
 {

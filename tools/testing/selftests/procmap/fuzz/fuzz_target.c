@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Processes in every state, to be asked for: see fuzz.h. */
+/* Target processes in every state: see fuzz.h. */
 #include <fcntl.h>
 #include <sched.h>
 #include <signal.h>
@@ -14,12 +14,15 @@
 #include "fuzz.h"
 
 #define MAX_LINES	1024
-/* Calls for one process that dies, which takes a while, and how many of 100 of them kill it. */
+/*
+ * A new process that can die takes a while to make, so it lasts for many calls.
+ * This many percent of them kill it.
+ */
 #define CALLS_PER_LIFE	200
 #define PERCENT_KILL	3
-/* Calls for one image of a process that calls execve(). */
+/* Calls per image of a process that calls execve(). */
 #define CALLS_PER_IMAGE	16
-/* Calls for one descriptor of a zombie's maps. */
+/* Calls per descriptor of a zombie's maps. */
 #define CALLS_PER_OPEN	200
 
 static __u8 ids[MAX_LINES][1 + FUZZ_ID_ROOM];
@@ -29,7 +32,10 @@ static int waits(struct procmap_child *child, void *arg)
 	return procmap_sync(child) ? 1 : 0;
 }
 
-/* After it has been looked at, nobody else may: for root, who always may, see other_user(). */
+/*
+ * Deny access after the test has read the text. Root may always look: see
+ * other_user().
+ */
 static int hides(struct procmap_child *child, void *arg)
 {
 	if (procmap_sync(child) || prctl(PR_SET_DUMPABLE, geteuid() == 0) ||
@@ -45,7 +51,7 @@ static int execs(struct procmap_child *child, void *arg)
 }
 
 /**
- * fuzz_exec_loop() - become this program again, which then does the same
+ * fuzz_exec_loop() - execute this program again, which calls this again
  */
 void fuzz_exec_loop(void)
 {
@@ -61,7 +67,7 @@ static int vforked(void *arg)
 	_exit(procmap_sync(child) ? 1 : 0);
 }
 
-/* Sleeps in vfork() while its child uses its memory. */
+/* Sleep in vfork() while the child uses this memory. */
 static int vforks(struct procmap_child *child, void *arg)
 {
 	static char stack[32768];
@@ -71,7 +77,10 @@ static int vforks(struct procmap_child *child, void *arg)
 	return pid > 0 && waitpid(pid, &status, 0) == pid ? status : 1;
 }
 
-/* Its child is the first process of a PID namespace, and owned by nobody known there. */
+/*
+ * The child is the first process of a PID namespace. The namespace does not
+ * know its owner.
+ */
 static int unshares(struct procmap_child *child, void *arg)
 {
 	int status;
@@ -118,7 +127,10 @@ static int open_all(struct fuzz_target *target)
 	return target->pidfd < 0 ? -errno : 0;
 }
 
-/* What a plain query says of the build IDs; other tests compare them with those of the files. */
+/*
+ * Read the build IDs by plain queries. Other tests compare these with the
+ * files.
+ */
 static int read_ids(struct fuzz_target *target)
 {
 	struct procmap_call call;
@@ -147,7 +159,7 @@ static int look_at(struct fuzz_target *target)
 	return ret ? ret : read_ids(target);
 }
 
-/* A child of ours that waits, with its text. */
+/* Start a child that waits, and read its text. */
 static int start_waiting(struct fuzz_target *target,
 			 int (*fn)(struct procmap_child *child, void *arg))
 {
@@ -161,7 +173,7 @@ static int start_waiting(struct fuzz_target *target,
 	return ret ? ret : look_at(target);
 }
 
-/* The child says which other process is meant. */
+/* Start a child that names another process, which becomes the target. */
 static int start_other(struct fuzz_target *target,
 		       int (*fn)(struct procmap_child *child, void *arg))
 {
@@ -257,7 +269,7 @@ static int execing(struct fuzz_target *target)
 	return open_all(target);
 }
 
-/* The first one, where there are any in this PID namespace. */
+/* The first kernel thread, if this PID namespace has any. */
 static int kernel_thread(struct fuzz_target *target)
 {
 	target->pid = 2;
@@ -300,8 +312,8 @@ static const struct {
 };
 
 /**
- * fuzz_target_start() - bring a process into a state
- * @fuzz: the worker; @fuzz->target gets the process
+ * fuzz_target_start() - start a target in some state
+ * @fuzz: the worker; out: @fuzz->target
  * @state: name of the state
  *
  * Return: 0 or -errno.
@@ -322,7 +334,10 @@ int fuzz_target_start(struct fuzz *fuzz, const char *state)
 	return -EINVAL;
 }
 
-/* What lived through its calls is replaced; before that, at some time, it is killed. */
+/*
+ * Kill the target at some time. Replace it when its calls are over, even if it
+ * lives.
+ */
 static int next_life(struct fuzz *fuzz)
 {
 	struct fuzz_target *target = &fuzz->target;
@@ -337,7 +352,7 @@ static int next_life(struct fuzz *fuzz)
 	return dying(target);
 }
 
-/* Its first image may be gone before it is looked at. */
+/* The first image may be gone before anything has read its text. */
 static int next_image(struct fuzz_target *target)
 {
 	if (target->left)
@@ -357,7 +372,7 @@ static int open_late(struct fuzz_target *target)
 }
 
 /**
- * fuzz_target_next() - what has to happen to the target before each call
+ * fuzz_target_next() - prepare the target for the next call
  * @fuzz: the worker
  *
  * Return: 0 or -errno.
@@ -389,10 +404,10 @@ void fuzz_target_stop(struct fuzz *fuzz)
 }
 
 /**
- * fuzz_target_is_there() - can this program have a target in this state here?
+ * fuzz_target_is_there() - can this machine have a target in this state?
  * @state: name of the state
  *
- * Return: false when the machine has no such thing.
+ * Return: false if the machine lacks what the state needs.
  */
 bool fuzz_target_is_there(const char *state)
 {

@@ -14,15 +14,15 @@
 #define MAX_IOVECS	1024
 #define NR_RACING	4
 
-/* Calls between two looks at the whole remote arena. */
+/* Check the whole remote arena once in so many calls. */
 #define CALLS_PER_CHECK	16
 
 /**
- * struct vector - one of the two arrays of a call, as the kernel has to understand it
- * @at: where it is
+ * struct vector - one of the two arrays of a call, as the kernel must see it
+ * @at: its address
  * @nr: the number of elements that the call is told
- * @iov: the elements; all of them, if reading them is no error
- * @lengths: their lengths, ored
+ * @iov: the elements; all of them if the kernel can read the array
+ * @lengths: the bitwise OR of their lengths
  */
 struct vector {
 	__u64 at;
@@ -34,7 +34,7 @@ struct vector {
 /**
  * struct call - one call
  * @who: PID or descriptor
- * @who_errors: what must come of @who; 0: it is the target
+ * @who_errors: the errors that @who must give; 0: it is the target
  */
 struct call {
 	bool write;
@@ -61,7 +61,10 @@ static size_t random_length(struct fuzz *fuzz)
 
 	if (fuzz_chance(fuzz, 60))
 		return fuzz_below(fuzz, fuzz_chance(fuzz, 50) ? 300 : 9000);
-	/* The last ones end the call at once. */
+	/*
+	 * The last four exceed what a call may transfer, so the call fails at
+	 * once.
+	 */
 	return fuzz_pick(fuzz, lengths, ARRAY_SIZE(lengths) - (fuzz_chance(fuzz, 20) ? 0 : 4));
 }
 
@@ -74,7 +77,7 @@ static __u64 random_count(struct fuzz *fuzz)
 	return fuzz_pick(fuzz, counts, ARRAY_SIZE(counts));
 }
 
-/* Elements behind the first few are empty. */
+/* Only the first few elements have a length. */
 static void random_vector(struct fuzz *fuzz, struct vector *vector,
 			  const struct fuzz_arena *buffers)
 {
@@ -84,7 +87,7 @@ static void random_vector(struct fuzz *fuzz, struct vector *vector,
 
 	vector->nr = random_count(fuzz);
 	vector->at = (unsigned long)fuzz_address(fuzz, &fuzz->local);
-	/* Only there is room for so many. */
+	/* Only the start of the arena has room for so many elements. */
 	if (vector->nr > 8 && vector->nr <= MAX_IOVECS && fuzz_chance(fuzz, 75))
 		vector->at = (unsigned long)fuzz->local.at;
 	for (i = 0; i < ARRAY_SIZE(iov); i++) {
@@ -99,7 +102,10 @@ static void random_vector(struct fuzz *fuzz, struct vector *vector,
 			vector->nr < ARRAY_SIZE(iov) ? vector->nr * sizeof(iov[0]) : sizeof(iov));
 }
 
-/* What belongs to this process must not be taken for an address of the other one. */
+/*
+ * The two arrays must not share bytes: a local address would be taken for a
+ * remote one.
+ */
 static bool overlap(const struct vector *one, const struct vector *other)
 {
 	const __u64 room = MAX_IOVECS * sizeof(struct iovec);
@@ -116,7 +122,7 @@ static unsigned long random_vm_flags(struct fuzz *fuzz)
 	return fuzz_below(fuzz, 4) | 1UL << fuzz_below(fuzz, 8 * sizeof(long));
 }
 
-/* Whom to ask: mostly the target. */
+/* Choose the other process of a call: mostly the target. */
 static void random_who(struct fuzz *fuzz, struct call *call)
 {
 	const struct fuzz_target *target = &fuzz->target;
@@ -140,7 +146,10 @@ static void random_who(struct fuzz *fuzz, struct call *call)
 	}
 }
 
-/* Where user space ends, and how strictly that is taken, is up to the architecture: ask readv(). */
+/*
+ * The architecture defines where user space ends and how strict the check is,
+ * so ask readv().
+ */
 static bool is_user_range(const struct iovec *iov)
 {
 	static int fd = -1;
@@ -150,7 +159,10 @@ static bool is_user_range(const struct iovec *iov)
 	return !readv(fd, iov, 1);
 }
 
-/* Read a vector as the kernel does. Returns what must come of that, 0: go on. */
+/*
+ * Read a vector as the kernel does. Returns the errors that must follow, 0: go
+ * on.
+ */
 static __u64 fetch(struct fuzz *fuzz, struct vector *vector, bool local)
 {
 	__u64 errors = 0;
@@ -175,7 +187,9 @@ static __u64 fetch(struct fuzz *fuzz, struct vector *vector, bool local)
 	return errors;
 }
 
-/* Up to the end of a page at most; 0 at the end of the vector. */
+/*
+ * Return the bytes up to the end of a page at most; 0 at the end of the vector.
+ */
 static size_t piece(struct cursor *cursor, size_t page, __u64 *addr)
 {
 	while (cursor->i < cursor->vector->nr) {
@@ -192,7 +206,7 @@ static size_t piece(struct cursor *cursor, size_t page, __u64 *addr)
 	return 0;
 }
 
-/* What has been transferred must be where it belongs. */
+/* Expect the transferred bytes at their destination. */
 static void transfer(struct fuzz *fuzz, const struct call *call, __u64 local, __u64 remote,
 		     size_t size)
 {
@@ -205,7 +219,10 @@ static void transfer(struct fuzz *fuzz, const struct call *call, __u64 local, __
 		memcpy(here, there, size);
 }
 
-/* How many bytes have to be transferred; with @limit also does so, up to that many. */
+/*
+ * Return how many bytes the kernel must transfer. With @doit, also transfer up
+ * to @limit bytes in the model.
+ */
 static size_t walk(struct fuzz *fuzz, const struct call *call, size_t limit, bool doit)
 {
 	struct cursor local = { .vector = &call->local }, remote = { .vector = &call->remote };
@@ -232,7 +249,10 @@ static size_t walk(struct fuzz *fuzz, const struct call *call, size_t limit, boo
 	}
 }
 
-/* The errors that may come, or FUZZ_DONE with @bytes that have to be transferred. */
+/*
+ * Return the errors that may come, or FUZZ_DONE and the @bytes that must be
+ * transferred.
+ */
 static __u64 expect(struct fuzz *fuzz, struct call *call, size_t *bytes)
 {
 	const struct fuzz_target *target = &fuzz->target;
@@ -241,7 +261,10 @@ static __u64 expect(struct fuzz *fuzz, struct call *call, size_t *bytes)
 	*bytes = 0;
 	if (call->flags & ~fuzz->vm_flags)
 		return FUZZ_ERR(EINVAL);
-	/* Nothing is promised about what is looked at first, the descriptor or the buffers. */
+	/*
+	 * The ABI does not define whether the kernel checks the descriptor or
+	 * the buffers first.
+	 */
 	errors = fetch(fuzz, &call->local, true);
 	if (errors)
 		return errors | who;
@@ -275,7 +298,7 @@ static long run(const struct call *call)
 	return ret < 0 ? -errno : ret;
 }
 
-/* Everything that the call may have written here. */
+/* Accept all local bytes that the call may have written. */
 static void pass_local(struct fuzz *fuzz, const struct vector *vector)
 {
 	size_t i;
@@ -285,7 +308,7 @@ static void pass_local(struct fuzz *fuzz, const struct vector *vector)
 				vector->iov[i].iov_len);
 }
 
-/* Whether the bytes of whole pages of the remote vector, up to its end or not, are @bytes. */
+/* Do @bytes end at a page border of the remote vector, or at its end? */
 static bool is_page_border(const struct fuzz *fuzz, const struct call *call, size_t bytes)
 {
 	struct cursor remote = { .vector = &call->remote };
@@ -302,7 +325,10 @@ static bool is_page_border(const struct fuzz *fuzz, const struct call *call, siz
 	return total == bytes;
 }
 
-/* NOWAIT does not keep the target's memory: it may end between two of its pages. */
+/*
+ * NOWAIT does not keep the target's memory. So the memory may vanish between
+ * two of the target's pages.
+ */
 static bool may_end_between(const struct fuzz *fuzz, const struct call *call, size_t got)
 {
 	return fuzz->target.life == FUZZ_DYING && call->flags & FUZZ_VM_NOWAIT && got &&
@@ -310,8 +336,8 @@ static bool may_end_between(const struct fuzz *fuzz, const struct call *call, si
 }
 
 /*
- * Not all architectures count the last bytes before a fault, although they are
- * written.
+ * Not all architectures count the last bytes before a fault, although they
+ * write them.
  */
 static bool is_right_count(const struct fuzz *fuzz, const struct call *call, size_t bytes,
 			   size_t got)
@@ -375,7 +401,10 @@ static bool check(struct fuzz *fuzz, const struct call *call, size_t bytes, long
 	return complain(call, bytes, ret);
 }
 
-/* For an array that the kernel cannot overwrite, and what it reads then is one of ours. */
+/*
+ * Make an array that the kernel cannot overwrite. Whatever mix of two arrays it
+ * reads, the addresses belong to an arena.
+ */
 static void safe_vector(struct fuzz *fuzz, struct vector *vector, const struct fuzz_arena *buffers,
 			size_t offset, struct iovec *iov)
 {
@@ -390,7 +419,10 @@ static void safe_vector(struct fuzz *fuzz, struct vector *vector, const struct f
 	fuzz_arena_poke(&fuzz->local, vector->at, iov, NR_RACING * sizeof(iov[0]));
 }
 
-/* Two arrays of iovecs at the same place, each byte of which may be of one or of the other. */
+/*
+ * Race two arrays of iovecs at one place. The kernel may see each byte of
+ * either.
+ */
 static bool race(struct fuzz *fuzz, struct call *call)
 {
 	struct iovec iov[2 * NR_RACING];
@@ -413,10 +445,10 @@ static bool race(struct fuzz *fuzz, struct call *call)
 }
 
 /**
- * fuzz_vm() - one call of process_vm_readv() or process_vm_writev()
+ * fuzz_vm() - do one call of process_vm_readv() or process_vm_writev()
  * @fuzz: the worker
  *
- * Return: false when something came that must not, with a complaint on stderr.
+ * Return: false after an illegal result, with a complaint on stderr.
  */
 bool fuzz_vm(struct fuzz *fuzz)
 {
@@ -425,7 +457,9 @@ bool fuzz_vm(struct fuzz *fuzz)
 	size_t bytes;
 	long ret;
 
-	/* What it would overwrite of a new image is not known. */
+	/*
+	 * Do not write to a new image: nobody knows what that would overwrite.
+	 */
 	call.write = fuzz->target.life != FUZZ_EXECING && fuzz_chance(fuzz, 50);
 	call.flags = random_vm_flags(fuzz);
 	random_who(fuzz, &call);

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Random arguments, biased to what is at a border, for PROCMAP_QUERY and for
- * process_vm_readv() and process_vm_writev() with their flags, against processes
- * in every state. Each result has to be one that the documentation promises for
- * these arguments, and each byte of memory what follows from it; see fuzz.h.
+ * Random arguments, mostly near limits, for PROCMAP_QUERY, process_vm_readv()
+ * and process_vm_writev() with all flags, against processes in every state.
+ * Each result must be one that the documentation promises for the arguments.
+ * Each byte of memory must have the value that follows from the result; see
+ * fuzz.h.
  *
- * First it shows that false results are noticed.
+ * The test first shows that it notices false results.
  */
 #include <getopt.h>
 #include <signal.h>
@@ -24,14 +25,16 @@
 #include "procmap_zoo.h"
 
 #define DEFAULT_SECONDS	20
-/* Until a worker that makes no progress is taken for hung. */
+/* A worker that makes no progress for this long hangs. */
 #define STUCK_SECONDS	60
-/* Within so many calls a lie is noticed; usually it takes a few. */
+/*
+ * The checks must notice a lie within so many calls. They usually need a few.
+ */
 #define LIE_CALLS	2000
 
 /**
  * struct fuzz_case - one line of the report
- * @racing: another thread changes the arguments meanwhile
+ * @racing: another thread changes the arguments during the calls
  */
 struct fuzz_case {
 	const char *name;
@@ -83,8 +86,8 @@ static const struct fuzz_case cases[] = {
 
 /**
  * struct options - what the command line asks for
- * @only: name of the one case to run
- * @iteration: number of the one iteration to run, if @replay
+ * @only: name of the only case to run
+ * @iteration: with @replay, number of the only iteration to run
  */
 struct options {
 	unsigned long long seed;
@@ -110,13 +113,13 @@ static double now(void)
 }
 
 /**
- * fuzz_result() - count a result, and see whether it may be
+ * fuzz_result() - count a result and check that it is allowed
  * @fuzz: the worker
  * @allowed: set of FUZZ_DONE and FUZZ_ERR()
  * @ret: the result, or -errno
  * @what: the call
  *
- * Return: false when not, with a complaint on stderr.
+ * Return: false if it is not allowed, with a complaint on stderr.
  */
 bool fuzz_result(struct fuzz *fuzz, __u64 allowed, long ret, const char *what)
 {
@@ -135,7 +138,7 @@ bool fuzz_result(struct fuzz *fuzz, __u64 allowed, long ret, const char *what)
 	return false;
 }
 
-/* The flags that this kernel knows; a kernel without them refuses them. */
+/* Return the flags that this kernel knows: it refuses all others. */
 static unsigned long probe_vm_flags(void)
 {
 	static const unsigned long flags[] = { FUZZ_VM_PIDFD, FUZZ_VM_NOWAIT };
@@ -190,7 +193,7 @@ static int iterate(struct fuzz *fuzz, const struct fuzz_case *this, const struct
 	}
 }
 
-/* Runs in a process of its own. Returns its exit status. */
+/* Run a case in a process of its own. Returns the exit status. */
 static int work(const struct fuzz_case *this, const struct options *options,
 		struct fuzz_progress *progress, double end)
 {
@@ -210,7 +213,10 @@ static int work(const struct fuzz_case *this, const struct options *options,
 	return ret;
 }
 
-/* Returns the wait status; of a worker that hangs, that of one that was killed. */
+/*
+ * Return the wait status. A worker that hangs is killed, and so gets the status
+ * of a killed process.
+ */
 static int wait_for(pid_t pid, const struct fuzz_progress *progress)
 {
 	double since = now();
@@ -339,7 +345,7 @@ static void parse(int argc, char **argv, struct options *options)
 	check_case(options);
 }
 
-/* The same seed has to lead to the same addresses. */
+/* The same seed must lead to the same addresses. */
 static void keep_addresses(char **argv)
 {
 	int old = personality(0xffffffff);

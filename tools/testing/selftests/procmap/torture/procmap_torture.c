@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Torture test of PROCMAP_QUERY: an address space that changes in every way and
- * as fast as it can, queried by its own threads and by other processes. An oracle
- * knows which states each query may have met, and fails the test at the first
- * answer that belongs to none of them; see torture.h.
+ * Torture test of PROCMAP_QUERY. Writers change one address space in every way
+ * and as fast as they can. Its own threads and other processes query it
+ * meanwhile. An oracle knows which states each query may have met. It fails the
+ * test at the first answer that belongs to none of them; see torture.h.
  *
- * First it shows that lies of the readers are noticed, and in the end that it has
- * raced: regions changed during queries, and the kernel's counters tell that
- * looks were spoilt by writers.
+ * The test first shows that the oracle notices readers that lie. At its end it
+ * shows that queries and changes have raced: regions changed during queries,
+ * and the kernel's counters show lookups that writers disturbed.
  */
 #include <getopt.h>
 #include <signal.h>
@@ -28,9 +28,12 @@
 #endif
 
 #define NR_PROCESSES	(TORTURE_READERS + 2)
-/* A lie must be noticed within this time, usually it takes a fraction of a second. */
+/*
+ * The oracle must notice a lie within this time. It usually takes a fraction of
+ * a second.
+ */
 #define LIE_SECONDS	60
-/* An actor that has done nothing for so long is stuck. */
+/* An actor that makes no progress for this long is stuck. */
 #define STUCK_SECONDS	60
 #define TICK_MS		50
 
@@ -126,7 +129,10 @@ static int run_child_reader(struct torture *t, unsigned int actor, int maps)
 static int torture_processes(struct torture *t, pid_t *pids)
 {
 	unsigned int nr = 0, i, waited;
-	/* Threads of the target come first; more than enough numbers for them. */
+	/*
+	 * The threads of the target have the first numbers; skip more than
+	 * enough.
+	 */
 	unsigned int actor = TORTURE_WRITERS + TORTURE_READERS + 2;
 	int maps;
 
@@ -143,7 +149,7 @@ static int torture_processes(struct torture *t, pid_t *pids)
 	return nr;
 }
 
-/* Ends the run when somebody is stuck. */
+/* End the run when an actor is stuck. */
 static void watch(struct torture *t, unsigned int seconds)
 {
 	unsigned long beat[TORTURE_ACTORS] = { 0 };
@@ -167,7 +173,7 @@ static void watch(struct torture *t, unsigned int seconds)
 	__atomic_store_n(&t->stop, 1, __ATOMIC_SEQ_CST);
 }
 
-/* All must end by themselves, and well. */
+/* Every process must end by itself and report success. */
 static void collect(struct torture *t, pid_t *pids, unsigned int nr)
 {
 	unsigned int i, waited = 0;
@@ -200,7 +206,9 @@ static bool names_work(void)
 	return !ret;
 }
 
-/* One run in processes of its own; what came of it stays in the returned memory. */
+/*
+ * Do one run in processes of its own. Its results stay in the returned memory.
+ */
 static struct torture *run(const struct options *options, enum torture_lie lie,
 			   unsigned int seconds)
 {
@@ -248,7 +256,7 @@ static void self_test(const struct options *options)
 		t = run(options, lie, LIE_SECONDS);
 		if (options->verbose)
 			print_reports(t);
-		/* Not any failure: one that a lie can have caused. */
+		/* Only count a failure that a lie can have caused. */
 		ksft_test_result(t->failed && t->lies && strstr(t->report[0], "returned"),
 				 "a reader lies about %s: noticed after %.1f s\n", lie_names[lie],
 				 seconds_since(&begin));

@@ -3,10 +3,11 @@
  * Torture of PROCMAP_QUERY: writers that change one address space, readers that
  * query it, and what both share.
  *
- * Each writer owns a region. Before it changes the region it publishes the state
- * that will be: a reader who notes the number of the last state that was reached
- * before its query, and of the last one that was announced after it, knows all
- * states that an answer may belong to. Sentinels are regions that never change.
+ * Each writer owns a region. Before it changes the region, it announces the
+ * next state of the region. A reader notes which state had been reached before
+ * its query, and which one had been announced after it. The answer must belong
+ * to one of the states from the first to the second. Sentinels are regions that
+ * never change.
  */
 #ifndef SELFTEST_TORTURE_H
 #define SELFTEST_TORTURE_H
@@ -23,12 +24,17 @@
 #define TORTURE_WRITERS		16
 #define TORTURE_READERS		16
 #define TORTURE_ACTORS		(TORTURE_WRITERS + 2 * TORTURE_READERS + 4)
-/* When an operation fails, a reader may have noticed first. */
+/*
+ * More than one: when an operation fails, a reader may report the effect first.
+ */
 #define TORTURE_REPORTS		4
 #define TORTURE_NAME_ROOM	128
 #define TORTURE_ARENA		0x2000000000ULL
 
-/* What a unit of a region is. The first four bits are those of PROCMAP_QUERY. */
+/*
+ * The properties of a unit of a region. The first four bits are those of
+ * PROCMAP_QUERY.
+ */
 #define UNIT_READ		PROCMAP_QUERY_VMA_READABLE
 #define UNIT_WRITE		PROCMAP_QUERY_VMA_WRITABLE
 #define UNIT_EXEC		PROCMAP_QUERY_VMA_EXECUTABLE
@@ -36,7 +42,10 @@
 #define UNIT_VISIBLE		0x000f
 #define UNIT_MAPPED		0x0010
 #define UNIT_FILE		0x0020
-/* Flags of the VMA that no query shows; but they keep VMAs apart. */
+/*
+ * No query shows these flags of a VMA, but VMAs that differ in them do not
+ * merge.
+ */
 #define UNIT_DONTDUMP		0x0100
 #define UNIT_DONTFORK		0x0200
 #define UNIT_SEQUENTIAL		0x0400
@@ -46,13 +55,13 @@
 #define UNIT_NAME		0x6000
 #define UNIT_HEAP		0x8000
 #define UNIT_VMA		0xffff
-/* Where in the file, in units of the region. */
+/* The offset in the file, in units of the region. */
 #define UNIT_OFFSET_SHIFT	16
 
 /**
- * struct torture_state - a region at one time
- * @op: how it came to be, enum torture_op
- * @unit: what each unit of it is, UNIT_*
+ * struct torture_state - the state of a region at one time
+ * @op: the operation that led to it, enum torture_op
+ * @unit: the properties of each unit, UNIT_*
  */
 struct torture_state {
 	__u32 op;
@@ -63,11 +72,11 @@ enum torture_kind { REGION_SENTINEL, REGION_MIXED, REGION_BIG, REGION_STACK, REG
 
 /**
  * struct torture_region - a part of the address space
- * @kind: who changes it, and how
+ * @kind: which writer changes it, and how
  * @base: first address
- * @unit: bytes of a unit
- * @units: how many there are
- * @file: the file that its VMAs with UNIT_FILE belong to
+ * @unit: size of a unit in bytes
+ * @units: number of units
+ * @file: the file that its UNIT_FILE units map, an index into torture.file
  * @announced: number of the last state that was published in @state
  * @reached: number of the last state that is in force
  * @state: the states, each at its number modulo TORTURE_STATES
@@ -95,7 +104,7 @@ enum torture_ask {
 	ASK_OWN_STATE, ASK_CHILD, NR_ASKS
 };
 
-/* How a reader lies, to show that it is noticed. */
+/* The lies of a reader, which must be noticed. */
 enum torture_lie {
 	LIE_NONE, LIE_END, LIE_FLAGS, LIE_OFFSET, LIE_NAME, LIE_HOLE, LIE_SKIP, LIE_OLD, NR_LIES
 };
@@ -105,10 +114,10 @@ enum torture_lie {
 /**
  * struct torture_file - a file that is mapped
  * @fd: its descriptor
- * @inode: as a query shows it
- * @dev_major: the same
- * @dev_minor: the same
- * @name: the same
+ * @inode: its inode number, as a query shows it
+ * @dev_major: its major device number, as a query shows it
+ * @dev_minor: its minor device number, as a query shows it
+ * @name: its name, as a query shows it
  */
 struct torture_file {
 	int fd;
@@ -120,10 +129,10 @@ struct torture_file {
 
 /**
  * struct torture - what all processes of one run share
- * @stop: everybody is to end
- * @failed: number of reports; only the first ones are in @report
- * @ready: threads of the target that were started
- * @child: PID of a child of the target that execs, for readers to look at
+ * @stop: set when all processes and threads shall end
+ * @failed: number of reports; @report has only the first ones
+ * @ready: set when all threads of the target have started
+ * @child: PID of a child of the target that execs, for readers to query
  */
 struct torture {
 	unsigned int seed;
@@ -152,10 +161,10 @@ struct torture {
  * struct torture_query - a query, the states it may have met, and the answer
  * @q: the query and its answer
  * @name: buffer for the name
- * @name_size: size of the buffer for the name that was given; 0: none
+ * @name_size: the size of @name that the query passes; 0: no buffer
  * @ret: what was returned
- * @low: for each region the last state reached before the query
- * @high: for each region the last state announced after it
+ * @low: the last state that each region had reached before the query
+ * @high: the last state that was announced for each region after the query
  */
 struct torture_query {
 	struct procmap_query q;
@@ -166,7 +175,7 @@ struct torture_query {
 	__u64 high[TORTURE_REGIONS];
 };
 
-/* torture_oracle.c: knows what is legal */
+/* torture_oracle.c: decides which answers are legal */
 void torture_before(const struct torture *t, struct torture_query *query);
 void torture_after(const struct torture *t, struct torture_query *query);
 bool torture_lapped(const struct torture *t, const struct torture_query *query);
@@ -203,13 +212,13 @@ static inline void torture_count(unsigned long *counter)
 	__atomic_fetch_add(counter, 1, __ATOMIC_RELAXED);
 }
 
-/* Never 0, which would stay 0. */
+/* The generator stays at 0 for ever, so the seed is never 0. */
 static inline unsigned int torture_seed(const struct torture *t, unsigned int actor)
 {
 	return (t->seed * 2654435761U + 2 * actor) | 1;
 }
 
-/* A small generator: each actor has its own, and a run can be repeated from its seed. */
+/* Each actor has a generator of its own, so the seed repeats a run. */
 static inline unsigned int torture_random(unsigned int *random, unsigned int limit)
 {
 	*random ^= *random << 13;

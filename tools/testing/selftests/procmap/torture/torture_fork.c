@@ -7,13 +7,13 @@
 
 #include "torture.h"
 
-/* A child that gets lost ends by itself. */
+/* A child that is left behind ends by itself. */
 #define CHILD_SECONDS	60
 #define CHILD_STEPS	16
-/* A fork holds mmap_lock of the parent for long. */
+/* A fork holds mmap_lock of the parent for a long time. */
 #define FORK_PAUSE_US	5000
 
-/* The sentinels must be in the child as they are in its parent. */
+/* The child must see the sentinels as its parent does. */
 static int look_at_self(struct torture *t)
 {
 	int maps = maps_open(0);
@@ -44,9 +44,9 @@ static int become_program(struct torture *t)
 }
 
 /**
- * torture_exec_child() - what the program does when a child has become it
+ * torture_exec_child() - the program as a child of the target executes it
  *
- * Return: exit status.
+ * Return: the exit status.
  */
 int torture_exec_child(void)
 {
@@ -68,10 +68,10 @@ int torture_exec_child(void)
 /**
  * torture_fork() - fork once, or fork and exec, and wait for the child
  * @t: the run
- * @actor: who the caller is
- * @random: its generator
+ * @actor: number of the caller
+ * @random: the caller's generator
  *
- * Return: 0, or 1 when the child failed, which was reported.
+ * Return: 0, or 1 when the child failed. The failure is reported already.
  */
 int torture_fork(struct torture *t, unsigned int actor, unsigned int *random)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Knows which answers are legal: see torture.h. */
+/* The oracle decides which answers are legal: see torture.h. */
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -10,7 +10,7 @@
 #define TORTURE_REPORT	"%s: address %llx flags %llx name size %u returned %d, %llx-%llx " \
 			"flags %llx offset %llx inode %llu '%.80s'%s"
 
-/* A VMA as a state of a region has it. */
+/* The units that form one VMA in a state of a region. */
 struct run {
 	unsigned int first;
 	unsigned int end;
@@ -31,8 +31,10 @@ static __u64 unit_addr(const struct torture_region *region, unsigned int unit)
  * @first: a unit
  * @second: the unit right behind it
  *
- * Return: true if they do. The kernel always merges what can be merged, as long
- * as no page was touched.
+ * The kernel merges all VMAs that can be merged, as long as no page was
+ * touched.
+ *
+ * Return: true if they do.
  */
 bool torture_same_vma(__u32 first, __u32 second)
 {
@@ -42,7 +44,7 @@ bool torture_same_vma(__u32 first, __u32 second)
 	       (first >> UNIT_OFFSET_SHIFT) + 1 == second >> UNIT_OFFSET_SHIFT;
 }
 
-/* The VMA of a unit; of a unit that is not mapped only itself. */
+/* Return the VMA of a unit. A unit that is not mapped stands alone. */
 static struct run run_of(const struct torture_region *region, const struct torture_state *state,
 			 unsigned int unit)
 {
@@ -69,10 +71,10 @@ static bool passes(__u32 unit, __u64 flags)
 }
 
 /**
- * torture_anon_name() - names that writers give to anonymous memory
- * @number: 1 to 3; 0: none
+ * torture_anon_name() - a name that writers give to anonymous memory
+ * @number: 1 to 3; 0: no name
  *
- * Return: the name, or NULL.
+ * Return: the name; NULL for @number 0.
  */
 const char *torture_anon_name(unsigned int number)
 {
@@ -84,11 +86,11 @@ const char *torture_anon_name(unsigned int number)
 /**
  * torture_name() - the name of a VMA
  * @t: the run
- * @region: where it is
- * @unit: what it is
+ * @region: the region of the VMA
+ * @unit: the properties of its units
  *
- * Return: the name as a query shows it, "" for none. Valid until the next call
- * of the same thread.
+ * Return: the name as a query shows it, "" for no name. It stays valid until
+ * the same thread calls again.
  */
 const char *torture_name(const struct torture *t, const struct torture_region *region,
 			 __u32 unit)
@@ -132,7 +134,10 @@ static bool file_fits(const struct torture *t, const struct torture_query *query
 	       q->dev_minor == file->dev_minor;
 }
 
-/* Is the answer what this state has at the answer's start, and was it asked for? */
+/*
+ * Does this state have the VMA of the answer, and does the VMA pass the filters
+ * of the query?
+ */
 static bool fits(const struct torture *t, const struct torture_query *query,
 		 const struct torture_region *region, const struct torture_state *state)
 {
@@ -177,7 +182,7 @@ static bool was_there(const struct torture *t, const struct torture_query *query
 	return false;
 }
 
-/* Did the unit match in all states that the query may have met? */
+/* Did the unit pass the filters in all states that the query may have met? */
 static bool matched_throughout(const struct torture_query *query,
 			       const struct torture_region *region, unsigned int i,
 			       unsigned int unit)
@@ -190,7 +195,7 @@ static bool matched_throughout(const struct torture_query *query,
 	return true;
 }
 
-/* Is there something from the address asked for up to @end that must have been found? */
+/* Did the query have to find anything from its address up to @end? */
 static bool was_missed(const struct torture *t, const struct torture_query *query, __u64 end)
 {
 	__u64 addr = query->q.query_addr;
@@ -209,7 +214,7 @@ static bool was_missed(const struct torture *t, const struct torture_query *quer
 	return false;
 }
 
-/* Was there a VMA at the address whose name needs more than the buffer? */
+/* Was there a VMA at the address with a name that does not fit the buffer? */
 static bool name_was_longer(const struct torture *t, const struct torture_query *query)
 {
 	const struct procmap_query *q = &query->q;
@@ -250,8 +255,10 @@ static const char *wrong_answer(const struct torture *t, const struct torture_qu
  * @t: the run
  * @query: the query, its answer, and the states that it may have met
  *
- * Return: NULL if the answer is legal; else why it is not, unless states were
- * overwritten meanwhile: see torture_lapped(), to be called afterwards.
+ * Call torture_lapped() afterwards: if writers overwrote states meanwhile, the
+ * verdict does not count.
+ *
+ * Return: NULL if the answer is legal, else the reason why it is not.
  */
 const char *torture_wrong(const struct torture *t, const struct torture_query *query)
 {
@@ -275,7 +282,7 @@ const char *torture_wrong(const struct torture *t, const struct torture_query *q
 }
 
 /**
- * torture_before() - to be called right before a query
+ * torture_before() - note the states right before a query
  * @t: the run
  * @query: the query
  */
@@ -288,7 +295,7 @@ void torture_before(const struct torture *t, struct torture_query *query)
 }
 
 /**
- * torture_after() - to be called right after a query
+ * torture_after() - note the states right after a query
  * @t: the run
  * @query: the query
  */
@@ -301,11 +308,11 @@ void torture_after(const struct torture *t, struct torture_query *query)
 }
 
 /**
- * torture_lapped() - were states overwritten before the oracle was done?
+ * torture_lapped() - did writers overwrite states before the oracle was done?
  * @t: the run
  * @query: the query
  *
- * Return: true if the oracle's verdict does not count.
+ * Return: true if the verdict of the oracle does not count.
  */
 bool torture_lapped(const struct torture *t, const struct torture_query *query)
 {
@@ -320,11 +327,11 @@ bool torture_lapped(const struct torture *t, const struct torture_query *query)
 }
 
 /**
- * torture_moved() - did a region change during a query that asked for it?
+ * torture_moved() - may a region have changed during a query for it?
  * @t: the run
  * @query: the query
  *
- * Return: true if it may have.
+ * Return: true if so.
  */
 bool torture_moved(const struct torture *t, const struct torture_query *query)
 {
@@ -337,9 +344,11 @@ bool torture_moved(const struct torture *t, const struct torture_query *query)
 }
 
 /**
- * torture_fail() - end the run with a report; only the first ones are kept
+ * torture_fail() - report a failure and end the run
  * @t: the run
- * @format: as for printf(), the report
+ * @format: the report, as for printf()
+ *
+ * Only the first TORTURE_REPORTS reports are kept.
  */
 void torture_fail(struct torture *t, const char *format, ...)
 {
@@ -388,7 +397,7 @@ void torture_fail_query(struct torture *t, const struct torture_query *query, co
 	size_t used = 0;
 	__u64 number;
 
-	/* With the one before: what led to the first. */
+	/* Start with the state that led to the first one. */
 	number = query->low[i] ? query->low[i] - 1 : 0;
 	for (; region && number <= query->high[i]; number++)
 		used += describe_state(states + used, sizeof(states) - used, region, number);

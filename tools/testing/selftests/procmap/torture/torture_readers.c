@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Queries of all kinds, each judged by the oracle: see torture.h. */
+/* Queries of all kinds. The oracle judges each answer: see torture.h. */
 #include <fcntl.h>
 #include <sched.h>
 #include <stdio.h>
@@ -8,9 +8,9 @@
 
 #include "torture.h"
 
-/* One lie in so many queries. */
+/* One in so many queries lies. */
 #define LIE_EVERY	64
-/* How long an old answer is kept, at most. */
+/* How often to yield, at most, while an answer grows old. */
 #define LIE_YIELDS	1000
 
 static void prepare(struct torture_query *query, __u64 addr, __u64 flags, __u32 name_size)
@@ -34,7 +34,7 @@ static void query_once(const struct torture *t, struct torture_query *query, int
 		query->ret = PROCMAP_OVERRUN;
 }
 
-/* As if the kernel had passed over what it found. */
+/* Lie as if the kernel had passed over the VMA that it found. */
 static void lie_skip(const struct torture *t, struct torture_query *query, int maps)
 {
 	__u64 addr = query->q.query_addr;
@@ -53,7 +53,7 @@ static void lie_skip(const struct torture *t, struct torture_query *query, int m
 	memcpy(query->low, low, sizeof(low));
 }
 
-/* As if the kernel had answered from a state that is over. */
+/* Lie as if the kernel had answered from a state that has ended. */
 static void lie_old(const struct torture *t, struct torture_query *query)
 {
 	__u64 high[TORTURE_REGIONS];
@@ -102,15 +102,16 @@ static void lie(const struct torture *t, struct torture_query *query, int maps)
 }
 
 /**
- * torture_ask() - one query, and the oracle's verdict
+ * torture_ask() - do one query, and let the oracle judge it
  * @t: the run
- * @query: gets the query and its answer
+ * @query: out: the query and its answer
  * @maps: descriptor of the target's maps file
  * @addr: address to ask for
  * @flags: PROCMAP_QUERY_* bits
- * @name_size: size of the buffer for the name; 0: none
+ * @name_size: size of the buffer for the name; 0: no buffer
  *
- * Return: false if the run is over, because of the answer or otherwise.
+ * Return: false if the run is over, because of this answer or for another
+ * reason.
  */
 bool torture_ask(struct torture *t, struct torture_query *query, int maps, __u64 addr,
 		 __u64 flags, __u32 name_size)
@@ -120,7 +121,7 @@ bool torture_ask(struct torture *t, struct torture_query *query, int maps, __u64
 
 	prepare(query, addr, flags, name_size);
 	query_once(t, query, maps);
-	/* The target ends when it is told to, and not before. */
+	/* The target ends only when it is told to. */
 	if (query->ret == -ESRCH && torture_stopped(t))
 		return false;
 	if (t->lie && !query->ret && !(++asked % LIE_EVERY)) {
@@ -141,7 +142,10 @@ bool torture_ask(struct torture *t, struct torture_query *query, int maps, __u64
 	return !torture_stopped(t);
 }
 
-/* In a region or near it; what is near the heap or behind the arena nobody knows. */
+/*
+ * Return an address in a region or near it. Not near the heap and not behind
+ * the arena, as the oracle does not know what is there.
+ */
 static __u64 random_addr(const struct torture *t, const struct torture_region *region,
 			 unsigned int *random)
 {
@@ -152,7 +156,7 @@ static __u64 random_addr(const struct torture *t, const struct torture_region *r
 	return addr < t->arena_end ? addr : t->arena_end - 1;
 }
 
-/* Often a few filters, so that much matches; sometimes any. */
+/* Mostly use few filters, so that much matches; sometimes use any set. */
 static __u64 random_filters(unsigned int *random)
 {
 	__u64 some = 1ULL << torture_random(random, 6);
@@ -162,7 +166,7 @@ static __u64 random_filters(unsigned int *random)
 	return torture_random(random, 64) & PROCMAP_FILTERS;
 }
 
-/* A buffer that some name just fits, or just does not; or any small one. */
+/* Return the size of some name with or without its NUL, or any small size. */
 static __u32 random_name_size(const struct torture *t, const struct torture_region *region,
 			      unsigned int *random)
 {
@@ -174,7 +178,7 @@ static __u32 random_name_size(const struct torture *t, const struct torture_regi
 	return strlen(torture_name(t, region, unit)) + torture_random(random, 2);
 }
 
-/* One that is just being changed, if a few tries find one. */
+/* Prefer a region that is changing: look for one in a few tries. */
 static const struct torture_region *random_region(const struct torture *t, unsigned int *random)
 {
 	const struct torture_region *region;
@@ -218,7 +222,10 @@ static bool ask_something(struct torture *t, struct torture_query *query, int ma
 	return torture_ask(t, query, maps, random_addr(t, region, random), flags, name_size);
 }
 
-/* All VMAs of the arena that match, from answer to answer; the last sentinel always does. */
+/*
+ * Walk over all VMAs of the arena that match. The walk ends because the last
+ * sentinel passes every filter.
+ */
 static bool walk(struct torture *t, struct torture_query *query, int maps, unsigned int *random)
 {
 	__u64 flags = PROCMAP_QUERY_COVERING_OR_NEXT_VMA;
@@ -240,7 +247,7 @@ static bool walk(struct torture *t, struct torture_query *query, int maps, unsig
 /**
  * torture_read() - query the target until the run is over
  * @t: the run
- * @actor: who the caller is
+ * @actor: number of the caller
  * @maps: descriptor of the target's maps file
  *
  * Return: 0.
@@ -261,7 +268,10 @@ int torture_read(struct torture *t, unsigned int actor, int maps)
 	return 0;
 }
 
-/* A walk through an address space that nothing is known of, and that may go at any time. */
+/*
+ * Walk through an address space that may vanish at any time. The oracle does
+ * not know what it holds.
+ */
 static void walk_child(struct torture *t, int maps)
 {
 	struct torture_query query;
@@ -287,7 +297,7 @@ static void walk_child(struct torture *t, int maps)
 /**
  * torture_read_children() - query children of the target while they exec
  * @t: the run
- * @actor: who the caller is
+ * @actor: number of the caller
  *
  * Return: 0.
  */

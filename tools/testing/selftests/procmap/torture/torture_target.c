@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The address space that is tortured, and its threads: see torture.h. */
+/* The process that is tortured, and its threads: see torture.h. */
 #include <fcntl.h>
 #include <linux/userfaultfd.h>
 #include <pthread.h>
@@ -13,16 +13,19 @@
 
 #include "torture_writers.h"
 
-/* The files, in pages: beyond what the regions map of them. */
+/* Pages of each file: more than the regions map of it. */
 #define FILE_PAGES	(256 * TORTURE_UNITS)
 /* Pages of a unit of the region that takes long to unmap. */
 #define BIG_PAGES	64
-/* Pages of a unit of the heap, which is in use already. */
+/* Pages of a unit of the heap. The program uses a part of the heap already. */
 #define HEAP_PAGES	8
-/* More than the gap that a stack keeps below it. */
+/* Pages; more than the gap that the kernel keeps below a stack. */
 #define STACK_GAP	1024
 
-/* Which file: that of the regions, or that of the sentinels, which must not merge with them. */
+/*
+ * The sentinels have a file of their own, so they cannot merge with the
+ * regions.
+ */
 enum { FILE_REGIONS, FILE_SENTINELS };
 
 struct reader {
@@ -65,7 +68,7 @@ static void add_hole(struct torture *t, unsigned int pages)
 	t->arena_end += (__u64)pages * getpagesize();
 }
 
-/* @unit without its offset: each sentinel maps another part of the file. */
+/* @unit has no offset: each sentinel maps another part of the file. */
 static void add_sentinel(struct torture *t, unsigned int units, __u32 unit)
 {
 	unsigned int number = t->nr_regions * 4, i;
@@ -76,7 +79,10 @@ static void add_sentinel(struct torture *t, unsigned int units, __u32 unit)
 			(unit & UNIT_FILE ? (number + i) << UNIT_OFFSET_SHIFT : 0);
 }
 
-/* One of each kind, of the next protection; the first, which could merge, in holes. */
+/*
+ * Add one sentinel of each kind, each with another protection. The first one
+ * could merge with its neighbours, so it gets holes on both sides.
+ */
 static void add_sentinels(struct torture *t, unsigned int prot)
 {
 	add_hole(t, 1);
@@ -87,7 +93,7 @@ static void add_sentinels(struct torture *t, unsigned int prot)
 }
 
 /**
- * torture_lay_out() - decide what will be where
+ * torture_lay_out() - lay out the address space of the target
  * @t: the run
  *
  * Return: 0 or -errno.
@@ -111,7 +117,7 @@ int torture_lay_out(struct torture *t)
 	add_region(t, REGION_STACK, TORTURE_UNITS, 1);
 	while (i < 8)
 		add_sentinels(t, i++);
-	/* The last one matches every filter. */
+	/* The last sentinel passes every filter. */
 	add_sentinel(t, 1, UNIT_FILE | UNIT_SHARED | UNIT_READ | UNIT_WRITE | UNIT_EXEC);
 	return ret;
 }
@@ -131,9 +137,9 @@ static bool map_sentinel(const struct torture *t, const struct torture_region *r
 }
 
 /*
- * The end of the heap, rounded up to whole units. It is a VMA of its own when the
- * rest of the heap was touched before the target was forked. Return: units that
- * are in use, 0 on failure.
+ * Make a region of the end of the heap, rounded up to whole units. It is a VMA
+ * of its own if the rest of the heap was touched before the target was forked.
+ * Returns the number of units that are in use, 0 on failure.
  */
 static unsigned int find_heap(struct torture *t, int maps)
 {
@@ -169,7 +175,10 @@ static int open_uffd(void)
 	return -1;
 }
 
-/* Nobody begins before all threads are there: to start one may need the heap. */
+/*
+ * Starting a thread may need the heap, so change nothing before all threads
+ * run.
+ */
 static void wait_for_all(struct torture *t)
 {
 	while (!__atomic_load_n(&t->ready, __ATOMIC_ACQUIRE) && !torture_stopped(t))
@@ -271,7 +280,7 @@ static bool start_all(struct torture *t, struct threads *threads, unsigned int h
  * torture_target() - the process that is tortured
  * @t: the run
  *
- * Return: exit status.
+ * Return: the exit status.
  */
 int torture_target(struct torture *t)
 {

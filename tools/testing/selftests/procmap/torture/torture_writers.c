@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Writers: each changes its region, and says before what it will be. See torture.h. */
+/*
+ * Writers: each announces the next state of its region, then changes it. See
+ * torture.h.
+ */
 #include <fcntl.h>
 #include <linux/userfaultfd.h>
 #include <string.h>
@@ -18,7 +21,7 @@
 
 #define BIG_PAUSE_US	5000
 
-/* The bits of a unit that mmap() is told by the flags of the same name. */
+/* The bits of a unit that correspond to the PROT_* arguments of mmap(). */
 #define UNIT_PROT	(UNIT_READ | UNIT_WRITE | UNIT_EXEC)
 
 static const struct torture_state *now(const struct torture_owner *o)
@@ -36,7 +39,7 @@ static size_t bytes(const struct torture_owner *o, unsigned int units)
 	return units * o->region->unit;
 }
 
-/* The state that will be: to be changed, then announced. */
+/* Return a copy of the present state, for the caller to change and announce. */
 static struct torture_state *next_state(struct torture_owner *o)
 {
 	struct torture_state *next = &o->region->state[(o->region->reached + 1) % TORTURE_STATES];
@@ -70,7 +73,7 @@ static unsigned int any(struct torture_owner *o, unsigned int limit)
 	return torture_random(&o->random, limit);
 }
 
-/* A few units, whatever they are. */
+/* Pick a few units, whatever their properties. */
 static void pick(struct torture_owner *o, unsigned int *first, unsigned int *units)
 {
 	*first = any(o, o->region->units);
@@ -79,7 +82,10 @@ static void pick(struct torture_owner *o, unsigned int *first, unsigned int *uni
 		*units = o->region->units - *first;
 }
 
-/* A few units that all have these bits so; false if chance found none. */
+/*
+ * Pick a few units that have @bits under @mask; return false if chance finds
+ * none.
+ */
 static bool pick_like(struct torture_owner *o, __u32 mask, __u32 bits, unsigned int *first,
 		      unsigned int *units)
 {
@@ -93,7 +99,7 @@ static bool pick_like(struct torture_owner *o, __u32 mask, __u32 bits, unsigned 
 	return i;
 }
 
-/* A few units of one VMA. */
+/* Pick a few units of one VMA, not registered with userfaultfd. */
 static bool pick_in_vma(struct torture_owner *o, unsigned int *first, unsigned int *units)
 {
 	const __u32 *unit = now(o)->unit;
@@ -114,7 +120,10 @@ static int prot_of(__u32 unit)
 	       (unit & UNIT_EXEC ? PROT_EXEC : 0);
 }
 
-/* Not accounted: whether memory ever was depends on more than what is shown. */
+/*
+ * MAP_NORESERVE: accounted memory would get a flag that decides about merging.
+ * No query shows whether a VMA ever had it.
+ */
 static bool map(struct torture_owner *o, unsigned int first, unsigned int units, __u32 unit,
 		int flags)
 {
@@ -131,7 +140,7 @@ static __u32 random_unit(struct torture_owner *o, unsigned int first)
 {
 	__u32 unit = UNIT_MAPPED | any(o, UNIT_PROT + 1);
 
-	/* Mostly at the offset that lets neighbours merge. */
+	/* Mostly use the offset at which neighbours can merge. */
 	if (any(o, 2))
 		unit |= UNIT_FILE | (any(o, 2) ? UNIT_SHARED : 0) |
 			(first + (any(o, 4) ? 0 : TORTURE_UNITS)) << UNIT_OFFSET_SHIFT;
@@ -202,7 +211,7 @@ static bool do_mremap_move(struct torture_owner *o)
 			      MREMAP_MAYMOVE | MREMAP_FIXED, addr_of(o, to)) == addr_of(o, to));
 }
 
-/* Grows into what must be a hole right behind it. */
+/* Grow a VMA into the hole right behind it. */
 static bool do_mremap_grow(struct torture_owner *o)
 {
 	unsigned int first, units, more = 0, i;
@@ -286,8 +295,9 @@ static bool do_anon_name(struct torture_owner *o)
 }
 
 /*
- * Part of a VMA, or all of it, when it will not merge with what is beside it:
- * userfaultfd does not always merge what could be merged.
+ * Toggle userfaultfd for a VMA or a part of it. Do so only where the result
+ * cannot merge with its neighbours: userfaultfd does not always merge what
+ * could merge.
  */
 static bool set_uffd(struct torture_owner *o, enum torture_op op, __u32 was,
 		     struct uffdio_range *range)
@@ -364,7 +374,10 @@ static bool do_mixed(struct torture_owner *o)
 	return ops[i](o);
 }
 
-/* Much memory that is there: to remove it takes longer than a reader tries. */
+/*
+ * Map much memory that is populated. Removing it takes longer than a reader
+ * retries before it waits.
+ */
 static bool do_big_over(struct torture_owner *o)
 {
 	unsigned int first = any(o, o->region->units), units = o->region->units - first, i;
@@ -427,7 +440,7 @@ static bool do_heap(struct torture_owner *o)
 	return reached(o, (unsigned long)syscall(__NR_brk, end) == end);
 }
 
-/* A writer knows what its region is: only that is legal now. */
+/* Only one state of the writer's own region is legal: the present one. */
 static bool look(struct torture_owner *o)
 {
 	__u64 addr = o->region->base + any(o, o->region->units) * o->region->unit;
@@ -439,7 +452,7 @@ static bool look(struct torture_owner *o)
 
 /**
  * torture_write() - change a region until the run is over
- * @o: who the caller is
+ * @o: the caller
  *
  * Return: 0.
  */
@@ -454,7 +467,10 @@ int torture_write(struct torture_owner *o)
 
 	while (!torture_stopped(o->t)) {
 		torture_count(&o->t->beat[o->actor]);
-		/* Who holds mmap_lock for long lets the others work in between. */
+		/*
+		 * This writer holds mmap_lock for long, so let others work in
+		 * between.
+		 */
 		if (o->region->kind == REGION_BIG)
 			usleep(BIG_PAUSE_US);
 		if (!change[o->region->kind](o))

@@ -7,12 +7,12 @@
 /**
  * struct torture_owner - a writer
  * @t: the run
- * @region: what it owns
- * @actor: who it is
+ * @region: the region that it owns
+ * @actor: its number
  * @random: its generator
- * @uffd: its userfaultfd, or -1
+ * @uffd: its userfaultfd descriptor, or -1
  * @maps: descriptor of its own maps file
- * @heap_least: units of the heap that are in use
+ * @heap_least: units of the heap that were in use at the start
  */
 struct torture_owner {
 	struct torture *t;
