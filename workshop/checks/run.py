@@ -23,6 +23,8 @@ import time
 import tap
 from places import LOGS, ROOT
 
+from common import Progress  # pylint: disable=wrong-import-order
+
 
 def allowed_skips():
     """(check, case) patterns that may be skipped."""
@@ -59,18 +61,23 @@ class Lane:
     """Checks that run one after the other; failures and output of lanes do not mix."""
 
     printing = threading.Lock()
+    progress = Progress()
 
     def __init__(self, names, allowed):
         self.names, self.allowed = names, allowed
         self.counts = [0, 0, 0]
+        self.done, self.now = 0, None
         self.starting = threading.Lock()
         self.make = None
         self.stopped = False
 
     def run(self):
         for name in self.names:
+            self.now = (name, time.monotonic())
             for number, count in enumerate(self.check(name)):
                 self.counts[number] += count
+            self.done += 1
+        self.now = None
 
     def run_make(self, name, log):
         """Returns the status; make has a process group of its own, so that Ctrl-C comes here alone."""
@@ -105,6 +112,7 @@ class Lane:
         skipped = [case for case in cases if case.skipped and case not in bad]
         took = f"{time.monotonic() - start:.0f} s"
         with self.printing:
+            self.progress.end()
             if bad:
                 show_failure(name, bad, log, text)
             elif len(cases) > 1:
@@ -126,6 +134,28 @@ def parse():
             for beside in (False, True)]
 
 
+def show_progress(lanes):
+    """How many checks are done, and what runs since when."""
+    now = time.monotonic()
+    running = [f"{name} ({int(now - start) // 60} min)"
+               for name, start in (lane.now for lane in lanes if lane.now)]
+    with Lane.printing:
+        Lane.progress.tell(f"{sum(lane.done for lane in lanes)} of "
+                           f"{sum(len(lane.names) for lane in lanes)} done, now "
+                           f"{' and '.join(running)}")
+
+
+def wait_for_all(runs, lanes):
+    left = runs
+    while left:
+        done, left = concurrent.futures.wait(left, Lane.progress.pause,
+                                             concurrent.futures.FIRST_COMPLETED)
+        for run in done:
+            run.result()
+        if not done:
+            show_progress(lanes)
+
+
 def interrupt(_number, _frame):
     raise KeyboardInterrupt
 
@@ -138,8 +168,7 @@ def main():
     with concurrent.futures.ThreadPoolExecutor(len(lanes)) as pool:
         runs = [pool.submit(lane.run) for lane in lanes]
         try:
-            for run in concurrent.futures.as_completed(runs):
-                run.result()
+            wait_for_all(runs, lanes)
         except BaseException as reason:
             for lane in lanes:
                 lane.stop()
@@ -147,6 +176,7 @@ def main():
                 raise
             print("interrupted")
             sys.exit(130)
+    Lane.progress.end()
     total = [sum(counts) for counts in zip(*(lane.counts for lane in lanes))]
     print(f"{total[0]} passed, {total[1]} failed, {total[2]} skipped")
     sys.exit(1 if total[1] else 0)

@@ -7,6 +7,7 @@ import os
 import shutil
 import subprocess
 import sys
+import time
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 TOP = os.path.join(ROOT, "build")
@@ -99,6 +100,45 @@ def lock(name):
         yield
 
 
+class Progress:
+    """What goes on meanwhile: each second on a terminal, on one line; else a line a minute."""
+
+    def __init__(self):
+        self.terminal = sys.stdout.isatty()
+        self.pause = 1 if self.terminal else 60
+        self.start = time.monotonic()
+
+    def tell(self, text):
+        took = int(time.monotonic() - self.start)
+        if self.terminal:
+            width = shutil.get_terminal_size().columns - 20
+            print(f"\r          {took // 60}:{took % 60:02} {text[:width]}\033[K", end="",
+                  flush=True)
+        else:
+            print(f"          {took // 60} min: {text}", flush=True)
+
+    def end(self):
+        """Leave no trace of the line on a terminal."""
+        if self.terminal:
+            print("\r\033[K", end="", flush=True)
+
+
+def wait_for(child, path):
+    """Wait for a process that writes to a log, and show the last line of that meanwhile."""
+    progress = Progress()
+    try:
+        while True:
+            try:
+                return child.wait(progress.pause)
+            except subprocess.TimeoutExpired:
+                progress.tell(tail(path, 1).strip())
+    except BaseException:
+        child.kill()
+        raise
+    finally:
+        progress.end()
+
+
 def logged(log, command, **kwargs):
     """Run a command with its output in <log>.log of LOGS; a failure shows the end of it."""
     os.makedirs(LOGS, exist_ok=True)
@@ -106,12 +146,12 @@ def logged(log, command, **kwargs):
     with open(path, "w", encoding="utf-8") as out:
         out.write("$ " + " ".join(command) + "\n")
         out.flush()
-        result = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=out,
-                                stderr=subprocess.STDOUT, check=False, **kwargs)
-    if result.returncode:
+        with subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=out,
+                              stderr=subprocess.STDOUT, **kwargs) as child:
+            status = wait_for(child, path)
+    if status:
         sys.stderr.write(tail(path, 15))
-        raise Failure(f"{command[0]} failed with status {result.returncode}; "
-                      f"the full log is {rel(path)}")
+        raise Failure(f"{command[0]} failed with status {status}; the full log is {rel(path)}")
     return path
 
 
