@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What the tests of PROCMAP_QUERY share: queries that watch over every byte
- * the kernel may write, the text of /proc/<pid>/maps as the oracle, children.
- * Functions return 0 or a descriptor, and -errno on failure.
+ * Helpers for all tests of PROCMAP_QUERY: queries that check every byte the
+ * kernel may write, the text of /proc/<pid>/maps as the oracle, and child
+ * processes. Functions return 0 or a descriptor on success, and -errno on
+ * failure.
  */
 #ifndef SELFTEST_PROCMAP_UTIL_H
 #define SELFTEST_PROCMAP_UTIL_H
@@ -33,7 +34,8 @@
 
 /**
  * struct procmap_call - a query, its buffers, and guard bytes around them
- * @q: the argument; procmap_call_init() asks for the name and the build ID
+ * @q: the argument; procmap_call_init() sets it to ask for the name and the
+ *	build ID
  * @name: buffer that @q.vma_name_addr points to
  * @build_id: buffer that @q.build_id_addr points to
  */
@@ -49,7 +51,7 @@ struct procmap_call {
 
 /**
  * struct maps_vma - one line of the text
- * @name: as printed, that is with a newline as \012; "" where there is none
+ * @name: the name as printed, with a newline as \012; "" if there is none
  */
 struct maps_vma {
 	__u64 start;
@@ -67,7 +69,8 @@ struct maps_vma {
  * struct maps_text - a whole /proc/<pid>/maps
  * @vma: the VMAs, in order of address
  * @nr: their number
- * @gate: the line of [vsyscall], which is no VMA of the process; end 0: none
+ * @gate: the line of [vsyscall], which is not a VMA of the process; its end is
+ *	0 if there is no such line
  */
 struct maps_text {
 	struct maps_vma *vma;
@@ -126,7 +129,10 @@ int procmap_become_root(void);
 
 bool procmap_holds(bool cond, const char *text, const char *file, int line);
 
-/* For the function of a child, whose failures the harness does not see: names a false @cond. */
+/*
+ * Prints a false @cond. For functions that run in a child, because the harness
+ * does not see failures there.
+ */
 #define HOLDS(cond) procmap_holds(cond, #cond, __FILE__, __LINE__)
 
 #endif /* SELFTEST_PROCMAP_UTIL_H */
