@@ -131,9 +131,9 @@ __u64 stall_now_ns(void)
  * stall_scaled() - reduce an amount of work on a slow kernel
  * @nr: the amount for a kernel without detectors
  *
- * VM_TIMEOUT_SCALE is the factor by which this kernel is slower. The time limits
- * are longer by this factor only, and the waits are longer, too. So the function
- * divides @nr by the square of the factor.
+ * VM_TIMEOUT_SCALE is the factor by which this kernel is slower. The time
+ * limits are longer by this factor only, and the waits are longer, too. So the
+ * function divides @nr by the square of the factor.
  *
  * Return: @nr, or less on a slow kernel.
  */
