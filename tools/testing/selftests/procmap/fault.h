@@ -17,6 +17,7 @@
 /**
  * struct fault - the kernel settings, and the values from before
  * @dir: mount point of debugfs, in a mount namespace of the caller's own
+ * @saved: values of the settings from before
  * @nth: descriptor of the caller's fail-nth file
  */
 struct fault {
@@ -27,6 +28,7 @@ struct fault {
 
 /**
  * struct fault_counts - objects that the kernel has, by kind
+ * @objects: number of objects of each cache
  */
 struct fault_counts {
 	long objects[FAULT_CACHES];

@@ -48,6 +48,9 @@ struct fuse_server_held {
  * struct fuse_server - a running server
  * @pid: its process
  * @mount: descriptor of its root directory
+ * @sock: socket for commands and notes
+ * @nr_notes: number of @notes
+ * @notes: held requests that no caller has waited for yet
  */
 struct fuse_server {
 	pid_t pid;

@@ -34,10 +34,14 @@
 
 /**
  * struct procmap_call - a query, its buffers, and guard bytes around them
+ * @guard_front: guard bytes before @q
  * @q: the argument; procmap_call_init() sets it to ask for the name and the
  *	build ID
+ * @guard_query: guard bytes behind @q
  * @name: buffer that @q.vma_name_addr points to
+ * @guard_name: guard bytes behind @name
  * @build_id: buffer that @q.build_id_addr points to
+ * @guard_id: guard bytes behind @build_id
  */
 struct procmap_call {
 	__u8 guard_front[PROCMAP_GUARD_SIZE];
@@ -51,6 +55,14 @@ struct procmap_call {
 
 /**
  * struct maps_vma - one line of the text
+ * @start: first address
+ * @end: address behind the last byte
+ * @flags: PROCMAP_QUERY_VMA_* bits
+ * @page_size: size of its pages, which the text does not show
+ * @offset: offset of @start in the file
+ * @inode: inode of the file; 0 if there is none
+ * @dev_major: device of the file
+ * @dev_minor: device of the file
  * @name: the name as printed, with a newline as \012; "" if there is none
  */
 struct maps_vma {
@@ -71,6 +83,9 @@ struct maps_vma {
  * @nr: their number
  * @gate: the line of [vsyscall], which is not a VMA of the process; its end is
  *	0 if there is no such line
+ * @buf: memory with the text
+ * @buf_size: size of @buf in bytes
+ * @vma_size: size of @vma in bytes
  */
 struct maps_text {
 	struct maps_vma *vma;
