@@ -210,7 +210,7 @@ TEST_F(fd, opened_before_exit)
 	ASSERT_LE(0, self->fd);
 	ASSERT_EQ(0, procmap_ask(self->fd, marker, 0, &self->call));
 	ASSERT_EQ(0, procmap_send(&self->child, 0));
-	/* A zombie has no address space any more. */
+	/* A zombie has no address space. */
 	ASSERT_EQ(0, waitid(P_PID, self->child.pid, &info, WEXITED | WNOWAIT));
 	EXPECT_EQ(-ESRCH, procmap_ask(self->fd, marker, 0, &self->call));
 	EXPECT_EQ(0, procmap_child_wait(&self->child));

@@ -139,8 +139,8 @@ bool writers_seen(struct procmap_child *child, unsigned int nr)
 }
 
 /**
- * writers_bytes() - size of pages
- * @pages: how many
+ * writers_bytes() - size of some pages
+ * @pages: how many pages
  *
  * Return: their size in bytes.
  */
@@ -251,9 +251,9 @@ bool writers_advise(unsigned int page, unsigned int pages, int advice)
 /**
  * writers_move() - mremap() of pages to a certain place
  * @from: first page
- * @old: how many
- * @to: where the first page must be afterwards
- * @new: how many there must be afterwards
+ * @old: how many pages
+ * @to: page number of the first page afterwards
+ * @new: how many pages there must be afterwards
  * @flags: MREMAP_*
  *
  * Return: true if the pages are there.

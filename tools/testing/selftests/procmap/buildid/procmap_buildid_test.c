@@ -316,7 +316,6 @@ TEST_F(file, build_id)
 	EXPECT_TRUE(has_id_of(self->map, &self->image));
 }
 
-/* Overwrite the file of the fixture. */
 static bool rewrite(int fd, const void *data, size_t size)
 {
 	return !ftruncate(fd, 0) && pwrite(fd, data, size, 0) == (ssize_t)size;

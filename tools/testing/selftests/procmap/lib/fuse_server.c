@@ -27,7 +27,10 @@
 #define SERVER_MAX_WRITE	(64 * 1024)
 #define SERVER_BUFFER		(SERVER_MAX_WRITE + 4096)
 #define SERVER_OPCODES		64
-/* Seconds for which an answer is valid: the kernel asks for nothing twice. */
+/*
+ * Seconds for which an answer is valid, so that the kernel asks for nothing
+ * twice.
+ */
 #define SERVER_VALID		1000000
 /* Node ID of the first file; the root directory has 1. */
 #define SERVER_FIRST_NODE	2

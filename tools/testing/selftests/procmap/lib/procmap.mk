@@ -7,7 +7,7 @@
 #		build 32-bit programs, each is built twice, the second time as
 #		<name>_32.
 # TESTS_ONCE	tests that do not depend on the size of long, built only once
-# TOOLS		programs that tests use or that are run by hand, built twice, too
+# TOOLS		programs that tests use or a person runs, built twice, too
 # TOOLS_ONCE	the same, but built only once
 # COMMON	sources of all programs
 # <name>-srcs	more sources of one of them

@@ -74,7 +74,7 @@ bool procmap_supported(void)
 }
 
 /**
- * procmap_call_init() - a query for everything, on poisoned buffers
+ * procmap_call_init() - set up a query for everything, with poisoned buffers
  * @call: what to set up; @call->q may be changed afterwards
  * @addr: address to ask for
  * @flags: PROCMAP_QUERY_* bits

@@ -117,7 +117,7 @@ int procmap_check(int fd, const struct maps_text *text, __u64 addr, __u64 flags)
 /**
  * struct procmap_child - one process that a test talks to
  * @pid: its PID; 0 in the child itself
- * @sock: a datagram socket to the other side
+ * @sock: a SOCK_SEQPACKET socket to the other side
  */
 struct procmap_child {
 	pid_t pid;
