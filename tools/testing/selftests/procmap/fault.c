@@ -14,10 +14,13 @@
 #include "../kselftest.h"
 #include "fault.h"
 
-/* How long an object may take to be freed, by RCU and by kernel threads. */
+/* How long RCU and kernel threads may take to free an object. */
 #define BACK_SECONDS	60
 
-/* Settings of the kernel, and what they are while the test runs: fail anywhere, say nothing. */
+/*
+ * Kernel settings, and their values while the test runs: anything may fail, and
+ * nothing is printed.
+ */
 static const char *const settings[FAULT_SETTINGS][2] = {
 	{ "failslab/ignore-gfp-wait", "N" },
 	{ "failslab/cache-filter", "N" },
@@ -30,15 +33,15 @@ static const char *const settings[FAULT_SETTINGS][2] = {
 	{ "fail_usercopy/probability", "0" },
 };
 
-/* What a reference that is never dropped would keep. */
+/* A reference that is never dropped would keep objects of these caches. */
 static const char *const caches[FAULT_CACHES] = {
 	"task_struct", "mm_struct", "vm_area_struct", "filp", "pid",
 };
 
 /**
- * fault_missing() - what a kernel lacks that cannot fail on purpose
+ * fault_missing() - say what this kernel lacks to fail on purpose
  *
- * Return: its configuration symbols, or NULL when nothing is missing.
+ * Return: a configuration symbol, or NULL if nothing is missing.
  */
 const char *fault_missing(void)
 {
@@ -49,7 +52,7 @@ const char *fault_missing(void)
 	return NULL;
 }
 
-/* One read() or write() of a file that knows no other offset than the start. */
+/* Do one read() or write() of a file that supports no offset but the start. */
 static int transfer(const char *dir, const char *name, char *read_to, const char *write_from)
 {
 	char path[PATH_MAX];
@@ -74,7 +77,7 @@ static int transfer(const char *dir, const char *name, char *read_to, const char
 /**
  * fault_start() - get ready to let calls of this thread fail
  * @fault: what to set up
- * @dir: a directory of the caller, who is root
+ * @dir: a directory of the caller, which must be root
  *
  * Return: 0 or -errno.
  */
@@ -117,9 +120,9 @@ int fault_stop(struct fault *fault)
 }
 
 /**
- * fault_arm() - from now on, let this thread's n-th allocation or user copy fail
+ * fault_arm() - let the @nth allocation or user copy of this thread fail
  * @fault: from fault_start()
- * @nth: from 1
+ * @nth: counts from now on, from 1
  *
  * Return: 0 or -errno.
  */
@@ -132,7 +135,7 @@ int fault_arm(struct fault *fault, int nth)
 }
 
 /**
- * fault_disarm() - no more of it
+ * fault_disarm() - let nothing fail any more
  * @fault: armed by fault_arm()
  * @failed: gets whether something has failed since
  *
@@ -143,7 +146,10 @@ int fault_disarm(struct fault *fault, bool *failed)
 	char left[16] = "";
 	ssize_t len = pread(fault->nth, left, sizeof(left) - 1, 0);
 
-	/* The next in turn was to hand out this number. */
+	/*
+	 * The copy of this number was the one to fail, so nothing failed
+	 * before.
+	 */
 	if (len < 0 && errno == EFAULT)
 		left[0] = '1';
 	else if (len < 0)
@@ -151,7 +157,7 @@ int fault_disarm(struct fault *fault, bool *failed)
 	*failed = atoi(left) == 0;
 	if (pwrite(fault->nth, "0", 1, 0) == 1)
 		return 0;
-	/* This one was it; nothing is armed any more. */
+	/* This copy was the one to fail. Now nothing is armed any more. */
 	return errno == EFAULT && pwrite(fault->nth, "0", 1, 0) == 1 ? 0 : -errno;
 }
 
@@ -169,7 +175,9 @@ int fault_count(struct fault_counts *counts)
 
 	for (i = 0; i < FAULT_CACHES && !ret; i++) {
 		snprintf(dir, sizeof(dir), "/sys/kernel/slab/%s", caches[i]);
-		/* What is only kept for later, free already, is not to be counted. */
+		/*
+		 * Do not count free objects that a cache only keeps for later.
+		 */
 		ret = transfer(dir, "shrink", NULL, "1");
 		if (!ret)
 			ret = transfer(dir, "objects", number, NULL);
@@ -180,10 +188,10 @@ int fault_count(struct fault_counts *counts)
 
 /**
  * fault_wait_back() - wait until there are as many objects as before
- * @before: numbers of before
- * @spare: what others may have got meanwhile
+ * @before: the numbers from before
+ * @spare: how many objects others may have got in the meantime
  *
- * Return: 0; -ETIMEDOUT with a complaint on stderr; or another -errno.
+ * Return: 0, -ETIMEDOUT with a message on stderr, or another -errno.
  */
 int fault_wait_back(const struct fault_counts *before, long spare)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * Let the kernel fail on purpose (Documentation/fault-injection/), one thing at
- * a time, and count its objects, so that one that is left behind is seen.
+ * a time. Count its objects, to find those that are left behind.
  *
- * Functions return 0, and -errno on failure.
+ * Functions return 0, or -errno on failure, unless their comment says more.
  */
 #ifndef SELFTEST_PROCMAP_FAULT_H
 #define SELFTEST_PROCMAP_FAULT_H
@@ -15,8 +15,9 @@
 #define FAULT_CACHES	5
 
 /**
- * struct fault - what the kernel is told, and what it was told before
+ * struct fault - the kernel settings, and the values from before
  * @dir: mount point of debugfs, in a mount namespace of the caller's own
+ * @saved: values of the settings from before
  * @nth: descriptor of the caller's fail-nth file
  */
 struct fault {
@@ -27,6 +28,7 @@ struct fault {
 
 /**
  * struct fault_counts - objects that the kernel has, by kind
+ * @objects: number of objects of each cache
  */
 struct fault_counts {
 	long objects[FAULT_CACHES];

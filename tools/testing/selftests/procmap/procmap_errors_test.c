@@ -9,7 +9,10 @@
 
 #include "procmap_harness.h"
 
-/* Three pages: one of a file, one that can only be read, and a hole. Queries ask for the first. */
+/*
+ * Three pages: one of a file, one that can only be read, and a hole. Queries
+ * ask for the first.
+ */
 #define AREA_NAME	"/memfd:errors (deleted)"
 
 FIXTURE(errors) {
@@ -47,7 +50,10 @@ FIXTURE_TEARDOWN(errors)
 	close(self->fd);
 }
 
-/* Without an error the queries of this file succeed: no case passes for a wrong reason. */
+/*
+ * Without an error the queries of this file succeed. So no case passes for a
+ * wrong reason.
+ */
 TEST_F(errors, none)
 {
 	ASSERT_EQ(0, procmap_call(self->fd, &self->call));
@@ -57,7 +63,7 @@ TEST_F(errors, none)
 	EXPECT_EQ((unsigned long)self->ro, self->call.q.vma_end);
 }
 
-/* The code of this program: a VMA that has a build ID. */
+/* Ask for the code of this program, a VMA that has a build ID. */
 static void ask_for_code(struct procmap_call *call)
 {
 	procmap_call_init(call, (unsigned long)procmap_call, 0);
@@ -88,7 +94,10 @@ TEST_F(errors, efault_argument_read_only)
 	EXPECT_EQ(0, memcmp(arg, &self->call.q, sizeof(self->call.q)));
 }
 
-/* Every length of the argument that still fits before the hole. */
+/*
+ * Only the first bytes of the argument are before the hole. Try every number of
+ * them.
+ */
 TEST_F(errors, efault_argument_straddles)
 {
 	size_t fits;
@@ -106,7 +115,10 @@ TEST_F(errors, efault_argument_straddles)
 	EXPECT_EQ(0, procmap_ioctl(self->fd, self->hole - fits));
 }
 
-/* All of it can be read, but only the first bytes can be written: then none of them is. */
+/*
+ * The kernel can read all of the argument, but can write only its first bytes.
+ * Then it must write none of them.
+ */
 TEST_F(errors, efault_argument_straddles_into_read_only)
 {
 	size_t fits;
@@ -158,7 +170,10 @@ TEST_F(errors, efault_name_buffer_straddles)
 	EXPECT_EQ(0, self->ro[0]);
 }
 
-/* What the name does not need of the buffer is not touched, so it may be missing. */
+/*
+ * The kernel must not touch the part of the buffer that the name does not need.
+ * So that part need not be writable.
+ */
 TEST_F(errors, none_name_fits_before_a_hole)
 {
 	char *name = self->ro - sizeof(AREA_NAME);
@@ -172,7 +187,10 @@ TEST_F(errors, none_name_fits_before_a_hole)
 	EXPECT_EQ(0, self->ro[0]);
 }
 
-/* A VMA without a name writes no name, so the buffer does not matter. */
+/*
+ * The kernel writes no name for a VMA without one, so the buffer does not
+ * matter.
+ */
 TEST_F(errors, none_no_name_for_a_bad_buffer)
 {
 	self->call.q.query_addr = (unsigned long)self->ro;
@@ -267,7 +285,7 @@ TEST_F(errors, einval_build_id_address_without_size)
 	EXPECT_EQ(-EINVAL, procmap_call(self->fd, &self->call));
 }
 
-/* An address of which only the upper half is set is an address. */
+/* An address is not 0 if only a bit of its upper half is set. */
 TEST_F(errors, einval_address_without_size_upper_half)
 {
 	self->call.q.vma_name_size = 0;
@@ -280,7 +298,7 @@ TEST_F(errors, einval_address_without_size_upper_half)
 	EXPECT_EQ(-EINVAL, procmap_call(self->fd, &self->call));
 }
 
-/* Bad arguments are found before the address space is looked at. */
+/* The kernel finds bad arguments before it looks at the address space. */
 TEST_F(errors, einval_before_enoent)
 {
 	self->call.q.query_addr = (unsigned long)self->hole;
@@ -427,7 +445,9 @@ TEST_F(errors, none_after_errors)
 	EXPECT_EQ(0, procmap_call(self->fd, &self->call));
 }
 
-/* What programs were built with, whatever kernel they were built for. */
+/*
+ * Programs were built with these numbers, whatever kernel they were built for.
+ */
 TEST(published_numbers)
 {
 	EXPECT_EQ(0xC0686611UL, (unsigned long)PROCMAP_QUERY);

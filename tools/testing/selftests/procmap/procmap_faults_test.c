@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Each allocation and each copy of PROCMAP_QUERY and of process_vm_readv() and
- * process_vm_writev() fails in turn: the error is the right one, nothing else is
- * written, and nothing is left behind. Needs a kernel that can fail on purpose,
- * and root to tell it so.
+ * process_vm_writev() fails in turn. The call must return the right error,
+ * write nothing else, and leave nothing behind. The test needs root, and a
+ * kernel that can fail on purpose.
  *
- * Each call has a process of its own to ask for, which ends afterwards. It maps a
- * file of a file system of its own: as long as anybody holds a reference to the
- * process's address space or to the file, the file system cannot be unmounted.
+ * Each call asks about a process of its own, which ends afterwards. The process
+ * maps a file on a file system of its own. This file system cannot be unmounted
+ * as long as something holds a reference to the file or to the address space of
+ * the process.
  */
 #include <fcntl.h>
 #include <pthread.h>
@@ -33,12 +34,15 @@ static void __attribute__((constructor)) faults_require(void)
 		ksft_exit_skip("making calls fail needs root\n");
 }
 
-/* Each failure this many times: what is left behind each time is told from chance. */
+/*
+ * Repeat each failure this many times, to tell what it leaves behind each time
+ * from chance.
+ */
 #define ROUNDS		10
-/* More failures than any call has. */
+/* No call has that many things that can fail. */
 #define MAX_NTH		300
 
-/* More than the kernel would have room for without an allocation. */
+/* A path for which the kernel has no room without an allocation. */
 #define DEPTH		6
 #define PART		200
 
@@ -50,7 +54,7 @@ static void __attribute__((constructor)) faults_require(void)
 #define VM_PIDFD	1UL
 #define VM_NOWAIT	2UL
 
-/* One bit for each errno; bit 0 for success although something failed. */
+/* One bit for each errno. Bit 0 is for success although something failed. */
 #define OK		1ULL
 #define ERR(err)	(1ULL << (err))
 
@@ -75,8 +79,9 @@ FIXTURE(faults) {
 };
 
 /*
- * @call: 0, a number of bytes, or -errno. @must: errors that have to come at some
- * time. @fuse: the file is of a FUSE server, and not in the page cache.
+ * @call: returns 0, a number of bytes, or -errno. @may: results that are right.
+ * @must: results that have to come at some time. @fuse: the file is on a FUSE
+ * server, and not in the page cache.
  */
 FIXTURE_VARIANT(faults) {
 	int (*call)(struct _test_data_faults *self);
@@ -122,7 +127,10 @@ static int query_all(struct _test_data_faults *self)
 	return ret ? ret : check_file_name(self);
 }
 
-/* Without the last field, and so by way of copies of a length that is not known before. */
+/*
+ * Query without the last field. Then the kernel copies a length that is not
+ * known at build time.
+ */
 static int query_short(struct _test_data_faults *self)
 {
 	int ret;
@@ -133,7 +141,10 @@ static int query_short(struct _test_data_faults *self)
 	return ret ? ret : check_file_name(self);
 }
 
-/* The bytes that came are right, and behind them is what was there before. */
+/*
+ * Are the bytes that came right, and are the bytes behind them unchanged?
+ * Returns 0 if all came.
+ */
 static ssize_t check_bytes(const char *buf, ssize_t got, size_t size, char what, char was)
 {
 	size_t i;
@@ -146,9 +157,9 @@ static ssize_t check_bytes(const char *buf, ssize_t got, size_t size, char what,
 }
 
 /*
- * Of memory that the target has not touched yet, into this process's own: both
- * arrays are longer than what the kernel has on its stack, and so is the list of
- * pages. 0: all came.
+ * Transfer memory that the target has not touched yet, from or to this process.
+ * Both arrays and the list of pages are longer than what the kernel has on its
+ * stack. Returns 0 if all bytes were transferred.
  */
 static int transfer_vm(struct _test_data_faults *self, long nr, unsigned long flags)
 {
@@ -262,7 +273,7 @@ static int open_fuse_file(struct _test_data_faults *self)
 	return dup(self->fuse_fd);
 }
 
-/* What the target has: the file, and memory that nobody has touched. */
+/* Map what the target gets: the file, and memory that nobody has touched. */
 static int map_target(struct _test_data_faults *self, bool fuse)
 {
 	int fd = fuse ? open_fuse_file(self) : make_deep_file(self);
@@ -279,7 +290,10 @@ static int map_target(struct _test_data_faults *self, bool fuse)
 	       -ENOMEM : 0;
 }
 
-/* A stack that cannot grow, because that failed, ends the process. */
+/*
+ * Grow the stack before something can fail. If the growth failed, the process
+ * would end.
+ */
 static void grow_stack(void)
 {
 	char room[128 * 1024];
@@ -309,9 +323,10 @@ FIXTURE_TEARDOWN(faults)
 }
 
 /*
- * Of the C library's data of this thread, which the kernel writes to when the
- * thread has been scheduled (rseq). A copy of it that fails then, after fork(),
- * ends the process, and is none of the failures that are meant.
+ * Get a private copy of the C library's data of this thread. The kernel writes
+ * to that data after it has scheduled the thread (rseq). After fork() it would
+ * have to copy the page first. If that copy failed, the process would end, but
+ * the test does not mean that failure.
  */
 static int unshare_thread(void)
 {
@@ -347,7 +362,9 @@ static int stop_target(struct _test_data_faults *self)
 	return procmap_child_finish(&self->child);
 }
 
-/* One call of which the @nth thing that can fail does. Returns its result. */
+/*
+ * Do one call in which the @nth thing that can fail does. Returns its result.
+ */
 static int call_failing(struct __test_metadata *_metadata, struct _test_data_faults *self,
 			int (*call)(struct _test_data_faults *self), int nth, bool *failed)
 {
@@ -366,7 +383,10 @@ static bool may_be(__u64 set, int ret)
 	return ret > -64 && set & ERR(ret < 0 ? -ret : 0);
 }
 
-/* What failed last is behind the call itself: that one must be as if nothing were. */
+/*
+ * Nothing fails in the last call, because @nth is beyond its end. Its result
+ * must be as if nothing were armed.
+ */
 static void fail_each(struct __test_metadata *_metadata, struct _test_data_faults *self,
 		      const struct _fixture_variant_faults *variant)
 {
@@ -386,7 +406,10 @@ static void fail_each(struct __test_metadata *_metadata, struct _test_data_fault
 		TH_LOG("without a failure: returned %d", ret);
 }
 
-/* Not even the file itself keeps it: it is mapped by nobody any more. */
+/*
+ * Unmap the file first, so that the test itself does not keep the file system
+ * busy.
+ */
 static int unmount(struct _test_data_faults *self)
 {
 	int i;
@@ -406,7 +429,10 @@ TEST_F_TIMEOUT(faults, right_error_and_nothing_left_behind, 600)
 {
 	int round;
 
-	/* The first time something is allocated for good. */
+	/*
+	 * The first round allocates some objects for good. So count them only
+	 * after it.
+	 */
 	fail_each(_metadata, self, variant);
 	ASSERT_EQ(0, fault_count(&self->before));
 	for (round = 0; round < ROUNDS; round++)

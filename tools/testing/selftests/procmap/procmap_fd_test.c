@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What a descriptor of a maps file stands for: the address space it was opened
- * on, for whoever holds it, until that address space is gone.
+ * A descriptor of a maps file stands for the address space that it was opened
+ * on. This holds for every process that has the descriptor, until that address
+ * space is gone.
  */
 #include <fcntl.h>
 #include <pthread.h>
@@ -33,7 +34,10 @@ FIXTURE_TEARDOWN(fd)
 		close(self->fd);
 }
 
-/* Every line and every hole of @self->text, by queries on @self->fd: how many differ. */
+/*
+ * Query every line and every hole of @self->text on @self->fd. Returns how many
+ * answers differ.
+ */
 static size_t differences(const struct _test_data_fd *self)
 {
 	const __u64 next = PROCMAP_QUERY_COVERING_OR_NEXT_VMA;
@@ -47,7 +51,7 @@ static size_t differences(const struct _test_data_fd *self)
 	return wrong;
 }
 
-/* An address that only the child has mapped. */
+/* Map an address that only the child has mapped. */
 static char *map_marker(void)
 {
 	return mmap(NULL, sysconf(_SC_PAGESIZE), PROT_EXEC, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
@@ -158,7 +162,10 @@ TEST_F(fd, passed_to_somebody_who_may_not_open_it)
 	EXPECT_EQ(0, procmap_child_finish(&self->child));
 }
 
-/* The one who opened it changes its user; from then on it could not open it again. */
+/*
+ * Opens the maps file and then changes its user. After that it could not open
+ * the file again.
+ */
 static int asks_after_setuid(struct procmap_child *child, void *arg)
 {
 	const struct procmap_child *target = arg;
@@ -203,7 +210,7 @@ TEST_F(fd, opened_before_exit)
 	ASSERT_LE(0, self->fd);
 	ASSERT_EQ(0, procmap_ask(self->fd, marker, 0, &self->call));
 	ASSERT_EQ(0, procmap_send(&self->child, 0));
-	/* A zombie has no address space any more. */
+	/* A zombie has no address space. */
 	ASSERT_EQ(0, waitid(P_PID, self->child.pid, &info, WEXITED | WNOWAIT));
 	EXPECT_EQ(-ESRCH, procmap_ask(self->fd, marker, 0, &self->call));
 	EXPECT_EQ(0, procmap_child_wait(&self->child));
@@ -236,7 +243,9 @@ static int sends_its_maps_and_execs(struct procmap_child *child, void *arg)
 	return HOLDS(false) ? 0 : 1;
 }
 
-/* The old address space is gone, and the descriptor does not slip over to the new one. */
+/*
+ * The old address space is gone. The descriptor must not switch to the new one.
+ */
 TEST_F(fd, opened_before_exec)
 {
 	const __u64 next = PROCMAP_QUERY_COVERING_OR_NEXT_VMA;
@@ -262,7 +271,10 @@ static int lives_on(void *arg)
 	return procmap_sync(arg) ? 1 : 0;
 }
 
-/* Leaves a process behind that shares its memory, and whose parent becomes the test. */
+/*
+ * Leaves a process behind that shares its memory. The test becomes the parent
+ * of that process.
+ */
 static int leaves_its_memory(struct procmap_child *child, void *arg)
 {
 	static max_align_t stack[1024];
@@ -279,7 +291,7 @@ static int leaves_its_memory(struct procmap_child *child, void *arg)
 	return HOLDS(!procmap_send(child, (unsigned long)marker)) ? 0 : 1;
 }
 
-/* What counts is the address space, not the process that it was opened by. */
+/* Only the address space counts, not the process whose maps file was opened. */
 TEST_F(fd, process_gone_but_not_its_address_space)
 {
 	__u64 pid, marker;
@@ -299,7 +311,9 @@ TEST_F(fd, process_gone_but_not_its_address_space)
 	EXPECT_EQ(-ESRCH, procmap_ask(self->fd, marker, 0, &self->call));
 }
 
-/* Each side closes its end of a pipe to be waited for no longer. */
+/*
+ * Each side closes its end of a pipe when the other need no longer wait for it.
+ */
 struct thread {
 	pthread_t thread;
 	int started[2];
@@ -405,7 +419,10 @@ TEST_F(fd, duplicate)
 	EXPECT_EQ(0, differences(self));
 }
 
-/* Reading rights are not needed for a query, but nobody except root can open without them. */
+/*
+ * A query does not need a descriptor that is open for reading. But only root
+ * can open the file in another way.
+ */
 TEST_F(fd, opened_for_writing)
 {
 	const int mode[] = { O_RDWR, O_WRONLY };
@@ -433,7 +450,10 @@ TEST_F(fd, opened_as_a_path)
 	EXPECT_EQ(-EBADF, procmap_ask(self->fd, (unsigned long)self, 0, &self->call));
 }
 
-/* The text in pieces of @step bytes, with queries of all kinds between them. */
+/*
+ * Read the text in pieces of @step bytes, with queries of all kinds between
+ * them. Returns its length, or -errno.
+ */
 static ssize_t read_between_queries(const struct _test_data_fd *self, char *buf, size_t size,
 				    size_t step)
 {
@@ -461,7 +481,10 @@ static ssize_t read_between_queries(const struct _test_data_fd *self, char *buf,
 	return got < 0 ? -errno : (ssize_t)used;
 }
 
-/* A child is read, since the text of the test itself changes when it maps memory. */
+/*
+ * Read the text of a child, because the text of the test itself changes when it
+ * maps memory.
+ */
 TEST_F(fd, text_and_queries_do_not_disturb_each_other)
 {
 	const size_t step[] = { 1, 7, 100, 4096, 65536 };
@@ -489,7 +512,10 @@ TEST_F(fd, text_and_queries_do_not_disturb_each_other)
 	EXPECT_EQ(0, procmap_child_finish(&self->child));
 }
 
-/* From the middle of the text, with and without a query between lseek() and read(). */
+/*
+ * Read from the middle of the text, with and without a query between lseek()
+ * and read().
+ */
 TEST_F(fd, queries_between_lseek_and_read)
 {
 	char plain[512], mixed[512];

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The numbers that PROCMAP_QUERY reports, each against what the program knows by itself. */
+/*
+ * Compare each number that PROCMAP_QUERY reports with what the program itself
+ * knows.
+ */
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -12,7 +15,7 @@
 #define MAP_HUGE_SHIFT	26
 #endif
 
-/* A memfd, which has a size of its own and an inode that stat() shows. */
+/* A memfd has a size of its own, and an inode that stat() shows. */
 FIXTURE(fields) {
 	int fd;
 	int memfd;
@@ -38,7 +41,7 @@ FIXTURE_TEARDOWN(fields)
 	close(self->fd);
 }
 
-/* Ask for an address; the answer must also be what the text has there. */
+/* Ask for an address. The answer must also agree with the text. */
 static int ask(struct _test_data_fields *self, const void *addr)
 {
 	struct maps_text text;
@@ -98,7 +101,10 @@ TEST_F(fields, inodes_of_two_files_differ)
 	close(other);
 }
 
-/* Only without a file: no inode, no device, and no offset, whatever the kernel keeps there. */
+/*
+ * Without a file there is no inode, no device and no offset, whatever offset
+ * the kernel keeps in the VMA.
+ */
 TEST_F(fields, anonymous_has_no_file)
 {
 	char *map = mmap(NULL, 4 * self->page, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -127,7 +133,10 @@ TEST_F(fields, offset_of_the_mapping)
 	}
 }
 
-/* The offset is that of the start of the VMA, not of the address, and moves with the start. */
+/*
+ * The offset belongs to the start of the VMA, not to the address. It moves with
+ * the start.
+ */
 TEST_F(fields, offset_follows_the_start)
 {
 	char *map = map_memfd(self, 8, 2 * self->page);
@@ -161,7 +170,9 @@ TEST_F(fields, moved_mapping)
 	EXPECT_EQ(self->st.st_ino, self->call.q.inode);
 }
 
-/* Every protection, in both kinds of sharing: nothing else is ever in vma_flags. */
+/*
+ * Try every protection, private and shared. No other bit may be in vma_flags.
+ */
 TEST_F(fields, flags)
 {
 	int prot;
@@ -209,14 +220,17 @@ TEST_F(fields, page_size_of_ordinary_memory)
 	EXPECT_EQ(self->page, self->call.q.vma_page_size);
 }
 
-/* Reserves nothing, so that no huge page has to be there. */
+/* Reserve nothing, so that no huge page has to be free. */
 static char *map_huge(int shift)
 {
 	return mmap(NULL, 1UL << shift, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS |
 		    MAP_HUGETLB | MAP_NORESERVE | shift << MAP_HUGE_SHIFT, -1, 0);
 }
 
-/* All sizes that the processor may have; those that this kernel has not are EINVAL. */
+/*
+ * Try all sizes that a processor may have. The kernel refuses sizes that it
+ * does not have with EINVAL or ENOENT.
+ */
 TEST_F(fields, page_size_of_huge_pages)
 {
 	int shift, found = 0;
@@ -225,7 +239,9 @@ TEST_F(fields, page_size_of_huge_pages)
 		char *map = map_huge(shift);
 
 		if (map == MAP_FAILED) {
-			/* An address space of 32 bits may have no hole for one. */
+			/*
+			 * A 32-bit address space may have no hole that large.
+			 */
 			EXPECT_TRUE(errno == EINVAL || errno == ENOENT ||
 				    (errno == ENOMEM && sizeof(long) == 4))
 				TH_LOG("huge page of 2^%d bytes: errno %d", shift, errno);
@@ -263,7 +279,7 @@ TEST_F(fields, file_of_huge_pages)
 	close(fd);
 }
 
-/* The code of this program comes from a file on a file system that was mounted. */
+/* The code of this program comes from a file on a mounted file system. */
 TEST_F(fields, own_program)
 {
 	struct stat st;
@@ -275,7 +291,7 @@ TEST_F(fields, own_program)
 		  self->call.q.vma_flags);
 }
 
-/* The note with the build ID, as the linker wrote it: --build-id=sha1 is 20 bytes. */
+/* The linker wrote a note with the build ID. --build-id=sha1 makes 20 bytes. */
 extern const char __ehdr_start[];
 
 static const unsigned char *own_build_id(void)

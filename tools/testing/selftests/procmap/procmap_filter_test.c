@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The flags of PROCMAP_QUERY, each for itself and all combinations, on VMAs of every kind. */
+/*
+ * The flags of PROCMAP_QUERY, alone and in all combinations, on VMAs of every
+ * kind.
+ */
 #include <fcntl.h>
 #include <sys/mman.h>
 
@@ -27,7 +30,7 @@ FIXTURE_TEARDOWN(filter)
 	close(self->fd);
 }
 
-/* Lines of the zoo that have, of the properties in @mask, those in @want and no others. */
+/* Count the lines of the zoo whose properties in @mask are exactly @want. */
 static size_t count(const struct maps_text *text, const struct procmap_zoo *zoo, __u64 mask,
 		    __u64 want)
 {
@@ -44,7 +47,10 @@ static size_t count(const struct maps_text *text, const struct procmap_zoo *zoo,
 	return nr;
 }
 
-/* The oracle cannot be right by accident: there are VMAs of every kind to be told apart. */
+/*
+ * The oracle must not be right by accident, so there must be VMAs of every
+ * kind.
+ */
 TEST_F(filter, the_text_shows_every_kind)
 {
 	__u64 want;
@@ -62,7 +68,7 @@ TEST_F(filter, the_text_shows_every_kind)
 	}
 }
 
-/* At every page of the zoo, VMA or hole: at its first byte and at its last. */
+/* Query the first and the last byte of every page of the zoo, VMA or hole. */
 TEST_F(filter, all_combinations_equal_the_oracle)
 {
 	size_t page = sysconf(_SC_PAGESIZE), at;
@@ -79,8 +85,8 @@ TEST_F(filter, all_combinations_equal_the_oracle)
 }
 
 /*
- * A walk from address to address sees exactly the VMAs that match, in order.
- * Returns their number, or -errno of the query that went wrong.
+ * Walk from address to address. The walk must see exactly the VMAs that match,
+ * in order. Returns their number, or -errno of the query that went wrong.
  */
 static ssize_t walk(int fd, const struct maps_text *text, __u64 filter)
 {
@@ -123,7 +129,7 @@ TEST_F(filter, walk_sees_what_matches_and_nothing_else)
 	}
 }
 
-/* One page of each kind in a row, to name what a single flag must do. */
+/* Two pages, a hole and another page, to show what a single flag must do. */
 FIXTURE(single) {
 	int fd;
 	size_t page;
@@ -151,7 +157,7 @@ static int ask(struct _test_data_single *self, size_t at, __u64 flags)
 	return procmap_ask(self->fd, (unsigned long)self->area + at, flags, &self->call);
 }
 
-/* Where in the area the VMA starts that was found. */
+/* Returns the offset in the area of the VMA that the query found. */
 static size_t start(const struct _test_data_single *self)
 {
 	return self->call.q.vma_start - (unsigned long)self->area;
@@ -178,7 +184,7 @@ TEST_F(single, covering_or_next)
 	EXPECT_EQ(3 * self->page, start(self));
 }
 
-/* Pages 0 and 1 become two VMAs, of which only the second has @flag. */
+/* Pages 0 and 1 become two VMAs. Only the second has @flag. */
 static void check_filter(struct __test_metadata *_metadata, struct _test_data_single *self,
 			 int prot, __u64 flag)
 {
@@ -221,7 +227,10 @@ TEST_F(single, shared_and_file_backed)
 	EXPECT_EQ(PROCMAP_QUERY_VMA_READABLE | PROCMAP_QUERY_VMA_SHARED, self->call.q.vma_flags);
 }
 
-/* A file that is open for reading only: the text shows its shared mapping as shared. */
+/*
+ * The file is open for reading only. The text shows its shared mapping as
+ * shared.
+ */
 TEST_F(single, shared_mapping_of_a_read_only_file)
 {
 	char *shared = self->area + self->page;
@@ -233,7 +242,7 @@ TEST_F(single, shared_mapping_of_a_read_only_file)
 	check_filter(_metadata, self, PROT_READ, PROCMAP_QUERY_VMA_SHARED);
 }
 
-/* Asking for two properties needs both in one VMA. */
+/* A query for two properties must find both in one VMA. */
 TEST_F(single, two_flags_need_both)
 {
 	const __u64 both = PROCMAP_QUERY_VMA_READABLE | PROCMAP_QUERY_VMA_EXECUTABLE;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The names that PROCMAP_QUERY reports: those of the text, without its escapes. */
+/* PROCMAP_QUERY reports the names of the text, but without its escapes. */
 #include <fcntl.h>
 #include <limits.h>
 #include <sched.h>
@@ -16,7 +16,7 @@
 #define NO_CHROOT	"%s: chroot() needs root, or user namespaces (CONFIG_USER_NS)"
 #define NO_ANON_NAMES	"%s: no names of anonymous memory (CONFIG_ANON_VMA_NAME)"
 
-/* A file of two pages in a directory of its own, whose first page is mapped. */
+/* A file of two pages, in a directory of its own. Its first page is mapped. */
 FIXTURE(file) {
 	char dir[PATH_MAX / 2];
 	char path[PATH_MAX];
@@ -58,7 +58,7 @@ FIXTURE_TEARDOWN(file)
 	rmdir(self->dir);
 }
 
-/* @addr has the name @want, and the line of the text says the same. */
+/* Does @addr have the name @want, and does the line of the text agree? */
 static bool has_name(const void *addr, const char *want)
 {
 	struct maps_text text;
@@ -115,7 +115,7 @@ TEST_F(file, deleted_and_replaced)
 	EXPECT_TRUE(has_name(self->map, want));
 }
 
-/* Linked under another name: the one that was opened counts. */
+/* The file gets another name by link(). The name that was opened counts. */
 TEST_F(file, hard_link)
 {
 	char path[PATH_MAX];
@@ -146,7 +146,7 @@ TEST_F(file, name_of_every_size_of_buffer)
 	close(fd);
 }
 
-/* Without a buffer for it, the name is not written, and not missed. */
+/* Without a buffer the kernel does not write the name, which is no error. */
 TEST_F(file, no_buffer)
 {
 	int fd = maps_open(0);
@@ -168,7 +168,9 @@ struct rooted {
 	const void *outside;
 };
 
-/* Root may call chroot(), anybody else becomes root of a user namespace for it. */
+/*
+ * Root may call chroot(). Other users become root of a user namespace for it.
+ */
 static int enter_root(const char *root)
 {
 	if (geteuid() && unshare(CLONE_NEWUSER))
@@ -178,7 +180,10 @@ static int enter_root(const char *root)
 
 #define ROOT_REFUSED	2
 
-/* The name is made when it is asked for, and for the one who asks; the text does the same. */
+/*
+ * The kernel makes the name when it is asked for, as seen from the root of the
+ * caller. The text does the same.
+ */
 static int reads_from_root(struct procmap_child *child, void *arg)
 {
 	const struct rooted *rooted = arg;
@@ -214,7 +219,10 @@ TEST_F(file, path_from_the_root_of_the_reader)
 	EXPECT_EQ(0, ret);
 }
 
-/* The same descriptor, asked by a process with another root, gives the other path. */
+/*
+ * A process with another root sends its descriptor. The test asks by the same
+ * descriptor and gets the path from its own root.
+ */
 static int sends_its_maps(struct procmap_child *child, void *arg)
 {
 	const struct rooted *rooted = arg;
@@ -247,7 +255,7 @@ TEST_F(file, root_of_the_target_does_not_matter)
 	close(fd);
 }
 
-/* Memory that has a name of its own kind, or none. */
+/* Memory that has a name of its own kind, or no name. */
 FIXTURE(memory) {
 	size_t page;
 	char *map;
@@ -259,7 +267,7 @@ FIXTURE_SETUP(memory)
 	self->map = mmap(NULL, 3 * self->page, PROT_READ | PROT_WRITE,
 			 MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	ASSERT_NE((long)MAP_FAILED, (long)self->map);
-	/* A hole in front, so that nothing before it becomes one VMA with it. */
+	/* Leave a hole in front, so that no VMA before it merges with it. */
 	ASSERT_EQ(0, munmap(self->map, self->page));
 	self->map += self->page;
 	ASSERT_EQ(0, mprotect(self->map + self->page, self->page, PROT_NONE));
@@ -357,7 +365,10 @@ TEST_F(memory, huge_pages)
 	EXPECT_TRUE(has_name(map, "/anon_hugepage (deleted)"));
 }
 
-/* Fails with EINVAL for good arguments only where the kernel cannot name memory. */
+/*
+ * With good arguments this fails with EINVAL only if the kernel cannot name
+ * memory.
+ */
 static int name_map(const struct _test_data_memory *self, const char *name)
 {
 	return prctl(PR_SET_VMA, PR_SET_VMA_ANON_NAME, self->map, self->page, name);
@@ -374,7 +385,7 @@ TEST_F(memory, anonymous_name)
 	EXPECT_TRUE(has_name(self->map, ""));
 }
 
-/* The name belongs to the pages that were named, which makes VMAs of their own. */
+/* The name belongs to the named pages, which become a VMA of their own. */
 TEST_F(memory, anonymous_name_of_a_part)
 {
 	char *map = mmap(NULL, 3 * self->page, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -451,7 +462,10 @@ TEST_F(memory, special_name_of_every_size_of_buffer)
 	close(fd);
 }
 
-/* Directories inside each other, made one by one, since no system call takes such a path. */
+/*
+ * Nested directories. They are made one by one, because no system call takes
+ * such a long path.
+ */
 #define DEPTH		25
 #define PART		240
 
@@ -514,7 +528,7 @@ TEST_F(deep, the_text_shows_the_whole_path)
 	maps_text_free(&text);
 }
 
-/* Whatever the buffer, and with nothing written. */
+/* The name must be too long for every buffer, and nothing may be written. */
 static void expect_too_long(struct __test_metadata *_metadata, const char *map)
 {
 	static const size_t sizes[] = { 1, 256, PATH_MAX, PROCMAP_NAME_ROOM };
@@ -541,7 +555,10 @@ TEST_F(deep, a_deleted_path_longer_than_path_max_is_too_long_for_every_buffer)
 	expect_too_long(_metadata, self->map);
 }
 
-/* Another file in these directories, so that its path has @len bytes without the NUL. */
+/*
+ * Map another file in these directories, whose path has @len bytes without the
+ * NUL. Then delete the file.
+ */
 static char *map_path_of(FIXTURE_DATA(deep) * self, size_t len, char *path)
 {
 	size_t above = strlen(self->dir);
@@ -565,7 +582,7 @@ static char *map_path_of(FIXTURE_DATA(deep) * self, size_t len, char *path)
 	return map;
 }
 
-/* A file that is deleted, but for which the longest path still fits, and one byte more. */
+/* A deleted file whose path is just short enough, and one with a byte more. */
 TEST_F(deep, the_longest_path_fits_exactly_and_in_no_buffer_one_short)
 {
 	const size_t longest = PATH_MAX - 1 - strlen(" (deleted)");

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Whole address spaces: every line of the text is what a query finds there,
- * and every hole is a hole, with all combinations of flags.
+ * Whole address spaces. With all combinations of flags, queries must agree with
+ * every line of the text and with every hole.
  */
 #include <sys/mman.h>
 #include <sys/resource.h>
@@ -12,7 +12,10 @@
 #define MIN_MANY	2000
 #define MAX_MANY	5000
 
-/* Which address space: that of the test itself, of a forked child, or of a program. */
+/*
+ * The variants look at the address space of the test itself, of a forked child,
+ * or of a program.
+ */
 FIXTURE(oracle) {
 	struct procmap_child child;
 	int fd;
@@ -79,7 +82,10 @@ FIXTURE_TEARDOWN(oracle)
 		EXPECT_EQ(0, procmap_child_finish(&self->child));
 }
 
-/* First, middle and last byte of a range of addresses, with all flags in turn. */
+/*
+ * Query the first, middle and last byte of a range, with all flags in turn.
+ * Returns how many answers are wrong.
+ */
 static size_t check_range(const struct _test_data_oracle *self, __u64 from, __u64 last,
 			  __u64 max_flags)
 {
@@ -101,7 +107,10 @@ static size_t check_vma(const struct _test_data_oracle *self, size_t i, __u64 ma
 	return check_range(self, vma->start, vma->end - 1, max_flags);
 }
 
-/* The hole below VMA @i; @i may be the number of VMAs: what is above the last. */
+/*
+ * Check the hole below VMA @i. If @i is the number of VMAs, check what is above
+ * the last one.
+ */
 static size_t check_hole(const struct _test_data_oracle *self, size_t i, __u64 max_flags)
 {
 	__u64 from = i ? self->text.vma[i - 1].end : 0;
@@ -128,7 +137,10 @@ TEST_F(oracle, every_hole_is_a_hole)
 		ASSERT_EQ(0, check_hole(self, i, PROCMAP_FLAGS));
 }
 
-/* The text shows it for programs that have it, but it belongs to the kernel. */
+/*
+ * The text shows [vsyscall] for programs that have it, but it belongs to the
+ * kernel.
+ */
 TEST_F(oracle, vsyscall_is_not_found)
 {
 	const __u64 next = PROCMAP_QUERY_COVERING_OR_NEXT_VMA;
@@ -142,7 +154,7 @@ TEST_F(oracle, vsyscall_is_not_found)
 				       &call));
 }
 
-/* Addresses that no VMA can have, around the limits that processors and kernels set. */
+/* Addresses around the limits that processors and kernels set. */
 TEST_F(oracle, addresses_out_of_range)
 {
 	const __u64 addr[] = {
@@ -157,7 +169,10 @@ TEST_F(oracle, addresses_out_of_range)
 		EXPECT_EQ(0, check_range(self, addr[i], addr[i], PROCMAP_FLAGS));
 }
 
-/* Some thousand VMAs: each by its address, and some with all flags, which is a long walk. */
+/*
+ * Some thousand VMAs. Query each by its address, and some with all flags, which
+ * makes long walks.
+ */
 FIXTURE(many) {
 	struct _test_data_oracle oracle;
 	struct procmap_zoo zoo;

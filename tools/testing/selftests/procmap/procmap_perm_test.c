@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Who may open a maps file: permission is checked there (PTRACE_MODE_READ), and
- * nowhere else. The text and the queries of a descriptor stand or fall together.
+ * Which process may open a maps file. The kernel checks the permission
+ * (PTRACE_MODE_READ) there and nowhere else. A descriptor allows both the text
+ * and queries, or neither.
  */
 #include <fcntl.h>
 #include <signal.h>
@@ -28,7 +29,10 @@ FIXTURE_TEARDOWN(perm)
 		close(self->fd);
 }
 
-/* Does as it is told: sets its dumpable flag to each number that it gets, until one is above 1. */
+/*
+ * Sets its dumpable flag to each number that it receives. A number above 1 ends
+ * it.
+ */
 static int changes_dumpable(struct procmap_child *child, void *arg)
 {
 	__u64 dumpable = 1;
@@ -49,7 +53,10 @@ static int set_dumpable(struct procmap_child *target, __u64 dumpable)
 	return procmap_send(target, dumpable) ?: procmap_sync(target);
 }
 
-/* Returns what opening the maps of a process gives as the same, ordinary user. */
+/*
+ * Opens the maps file of a process as the ordinary user that the process runs
+ * as. Returns 0, the errno of open(), or 1 if anything else fails.
+ */
 static int opens(struct procmap_child *child, void *arg)
 {
 	const struct procmap_child *target = arg;
@@ -108,7 +115,10 @@ TEST_F(perm, root_may_open_what_is_not_dumpable)
 	EXPECT_EQ(0, procmap_child_wait(&self->target));
 }
 
-/* Opened while it was allowed: both the text and queries go on when it no longer is. */
+/*
+ * Opens the file while this is allowed. The text and queries must still work
+ * when it is no longer allowed.
+ */
 static int keeps_its_descriptor(struct procmap_child *child, void *arg)
 {
 	const struct procmap_child *target = arg;
@@ -144,7 +154,9 @@ TEST_F(perm, checked_when_opened_and_not_per_query)
 	EXPECT_EQ(0, procmap_child_wait(&self->target));
 }
 
-/* Root's own process, or the first one of the system, as seen by an ordinary user. */
+/*
+ * An ordinary user looks at a process of root: the test itself, or process 1.
+ */
 TEST_F(perm, other_user_is_eacces)
 {
 	struct procmap_child other = { .pid = geteuid() ? 1 : getpid() };
@@ -167,7 +179,10 @@ TEST_F(perm, own_process_not_dumpable)
 	EXPECT_STREQ("[stack]", self->call.name);
 }
 
-/* Has no address space and never will: the text is empty, and a query says why. */
+/*
+ * The process has no address space and never will. So the text is empty, and a
+ * query says why.
+ */
 static void check_no_memory(struct __test_metadata *_metadata, struct _test_data_perm *self,
 			    pid_t pid)
 {

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The extensible struct of PROCMAP_QUERY: callers that know less, and callers that know more. */
+/*
+ * The extensible struct of PROCMAP_QUERY: callers that know a shorter one, and
+ * callers that know a longer one.
+ */
 #include <sys/mman.h>
 
 #include "procmap_harness.h"
@@ -7,8 +10,8 @@
 #define FULL	(sizeof(struct procmap_query))
 
 /*
- * Two pages for the struct with a hole behind, and the answer to the same
- * query in the size that the kernel knows.
+ * Two pages for the struct with a hole behind, and the answer to the same query
+ * in the size that the kernel knows.
  */
 FIXTURE(sizes) {
 	int fd;
@@ -46,7 +49,10 @@ FIXTURE_TEARDOWN(sizes)
 	close(self->fd);
 }
 
-/* Inputs of a query, @size bytes at @arg: those of @full, and poison in every output. */
+/*
+ * Write a query of @size bytes to @arg: the inputs of @full, and poison in
+ * every output.
+ */
 static void prepare(void *arg, size_t size, const struct procmap_query *full)
 {
 	struct procmap_query q;
@@ -73,7 +79,10 @@ static bool all(const char *from, const char *to, int byte)
 	return true;
 }
 
-/* Behind a shorter struct stands poison: read as a name size, it would be EINVAL. */
+/*
+ * Poison follows the shorter struct. If the kernel read it as the size of a
+ * name, the query would fail with EINVAL.
+ */
 TEST_F(sizes, shorter_gets_only_what_it_has)
 {
 	struct procmap_query full = self->full;
@@ -121,7 +130,7 @@ TEST_F(sizes, too_short_is_einval_and_unchanged)
 	}
 }
 
-/* The size alone must be readable to find out that it is too small. */
+/* The kernel must read only the size to find out that it is too small. */
 TEST_F(sizes, too_short_is_not_read_behind_the_size)
 {
 	__u64 size = sizeof(size);
@@ -131,7 +140,7 @@ TEST_F(sizes, too_short_is_not_read_behind_the_size)
 	EXPECT_EQ(-EINVAL, procmap_ioctl(self->fd, arg));
 }
 
-/* With all but the address of the ID buffer, a name can be asked for. */
+/* A struct that lacks only the address of the ID buffer can ask for a name. */
 TEST_F(sizes, shorter_can_have_a_name)
 {
 	size_t size = offsetof(struct procmap_query, build_id_addr);
@@ -147,7 +156,10 @@ TEST_F(sizes, shorter_can_have_a_name)
 	EXPECT_STREQ(full.name, self->room);
 }
 
-/* A size of a buffer whose address is behind the end of the struct has no address. */
+/*
+ * If the struct ends before the address of a buffer, the size of that buffer
+ * has no address.
+ */
 TEST_F(sizes, shorter_without_the_address_is_einval)
 {
 	struct procmap_query *q = (void *)self->room;
@@ -166,7 +178,7 @@ TEST_F(sizes, shorter_without_the_address_is_einval)
 	EXPECT_EQ(-EINVAL, procmap_ioctl(self->fd, q));
 }
 
-/* Errors of the look-up are the same for the shortest struct. */
+/* The shortest struct gets the same errors from the look-up. */
 TEST_F(sizes, shortest_gets_enoent_and_einval)
 {
 	size_t size = PROCMAP_QUERY_SIZE_MIN;
@@ -196,7 +208,7 @@ TEST_F(sizes, longer_with_zero_tail)
 	EXPECT_EQ(self->page + 1, size);
 }
 
-/* One bit that is not zero, anywhere in the tail. */
+/* Set one bit, in any byte of the tail. */
 TEST_F(sizes, longer_with_other_tail_is_e2big_and_unchanged)
 {
 	const size_t size[] = { FULL + 1, FULL + 7, FULL + 8, FULL + 100, self->page };

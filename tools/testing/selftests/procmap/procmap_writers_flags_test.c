@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * One case for every writer that changes flags or the name of VMAs, and for fork
- * and exec: see procmap_writers_test.c, which also says which mark is reached by
- * which case.
+ * One case for every writer that changes flags or the name of VMAs, and for
+ * fork and exec. See procmap_writers_test.c, which also shows which case
+ * reaches which mark.
  */
 #include <fcntl.h>
 #include <linux/userfaultfd.h>
@@ -65,7 +65,10 @@ TEST(mlockall_and_munlockall)
 	ASSERT_EQ(0, writers_run(mlock_all_case));
 }
 
-/* Advice that changes flags, what takes it back, VMAs afterwards when it was given to a part. */
+/*
+ * @set: advice that changes flags. @clear: advice that takes it back. @left:
+ * number of VMAs afterwards, if both were given to a part.
+ */
 static const struct {
 	const char *name;
 	int set;
@@ -109,7 +112,7 @@ TEST(madvise_whole_and_part)
 	ASSERT_EQ(0, writers_run(madvise_flags_case));
 }
 
-/* The second half is a hole: the first half is changed, the call fails. */
+/* The second half is a hole. The call changes the first half and fails. */
 static bool madvise_fails_case(struct procmap_child *t)
 {
 	return HOLDS(writers_map(8, 4, WRITERS_RW)) && writers_seen(t, 1) &&
@@ -198,7 +201,7 @@ TEST(userfaultfd_registers_unregisters_and_closes)
 	ASSERT_EQ(0, writers_run(uffd_case));
 }
 
-/* A file whose pages have a letter each, from 'a'. */
+/* Open a file that has one letter in each page, from 'a'. */
 static int open_lettered(unsigned int pages)
 {
 	int fd = memfd_create("letters", MFD_CLOEXEC);
@@ -214,8 +217,9 @@ static int open_lettered(unsigned int pages)
 }
 
 /*
- * Behind two pages of the file comes the second of them again. Only were the end
- * of the first VMA taken for its start, it would fit what is behind.
+ * Behind two pages of the file, the second of them is mapped again. The two
+ * VMAs would only fit together if the kernel took the end of the first one for
+ * its start.
  */
 static bool uffd_offset_case(struct procmap_child *t)
 {
@@ -238,7 +242,10 @@ TEST(userfaultfd_of_the_end_of_a_mapping_keeps_its_offset)
 	ASSERT_EQ(0, writers_run(uffd_offset_case));
 }
 
-/* Without UFFD_FEATURE_EVENT_REMAP the moved area is not registered any more. */
+/*
+ * Without UFFD_FEATURE_EVENT_REMAP, mremap() ends the registration of the area
+ * that it moves.
+ */
 static bool uffd_mremap_case(struct procmap_child *t)
 {
 	int fd = open_uffd();
@@ -294,7 +301,7 @@ TEST(clear_refs_soft_dirty)
 	ASSERT_EQ(0, writers_run(clear_refs_case));
 }
 
-/* A child of the child, which does nothing. */
+/* Fork a child of the child that does nothing. */
 static pid_t fork_idle(void)
 {
 	pid_t parent = getpid();
@@ -362,7 +369,7 @@ TEST(exec_every_vma_of_the_new_image)
 	ASSERT_EQ(0, writers_run(exec_program_case));
 }
 
-/* The vdso only moves as a whole, and what its size is nobody says. */
+/* The vdso moves only as a whole. Nothing tells its size, so try all sizes. */
 static bool move_vdso(char *from, char *to)
 {
 	unsigned int pages;
@@ -378,7 +385,7 @@ static bool vdso_case(struct procmap_child *t)
 {
 	char *from = (char *)getauxval(AT_SYSINFO_EHDR);
 
-	/* Programs of 32 bit call the kernel through it. */
+	/* 32-bit programs call the kernel through the vdso. */
 	if (sizeof(long) == 4)
 		return true;
 	return HOLDS(from) && writers_seen(t, 0) && HOLDS(move_vdso(from, writers_page(8))) &&

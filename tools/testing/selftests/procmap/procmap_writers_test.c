@@ -1,36 +1,40 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * One case for every writer that moves the bounds of VMAs, makes or removes
- * some. All VMAs are looked at before and after each step, and each step is
- * also done in the other direction; a DEBUG_VM kernel then tells on a writer
- * without a mark. procmap_writers_flags_test.c has those that change flags and
- * names, and fork and exec.
+ * One case for every writer that moves the bounds of VMAs, or makes or removes
+ * VMAs. The test looks at all VMAs before and after each step, and does each
+ * step in the other direction, too. A DEBUG_VM kernel then reports a writer
+ * without a mark. procmap_writers_flags_test.c has the writers that change
+ * flags and names, and fork and exec.
  *
- * Which mark of the patched tree is reached by which case (F: in the other file):
+ * This table shows which case reaches which mark of the patched tree (F: a case
+ * of the other file):
  *
- * fs/exec.c	setup_arg_pages		F exec; seen only by a reader in between
- * fs/proc/task_mmu.c clear_refs_write	F clear_refs
- * fs/userfaultfd.c userfaultfd_set_vm_flags F userfaultfd, mremap_userfaultfd
- * kernel/fork.c dup_mmap		F fork, fork_userfaultfd
+ * fs/exec.c	setup_arg_pages		F exec_*; only a reader in between sees
+ *					it
+ * fs/proc/task_mmu.c clear_refs_write	F clear_refs_soft_dirty
+ * fs/userfaultfd.c userfaultfd_set_vm_flags
+ *					F userfaultfd_*, mremap_of_userfaultfd
+ * kernel/fork.c dup_mmap		F fork_*
  * mm/madvise.c madvise_update_vma	F madvise_*, anon_name_*
- * mm/memory.c vm_insert_page(s)	none: here only called from ->mmap(), before
- *					the VMA is visible
- * mm/mlock.c mlock_fixup		F mlock_*, mlockall
- * mm/mmap.c vma_mas_store		mmap, split_*, all cases that split or merge
+ * mm/memory.c vm_insert_page(s)	none: here only called from ->mmap(),
+ *					before the VMA is visible
+ * mm/mlock.c mlock_fixup		F mlock_*, mlockall_*
+ * mm/mmap.c vma_mas_store		mmap_*, all cases that split or merge
  *	vma_expand: vma			mmap_merges_with_prev, _with_next
  *	vma_expand: next		mmap_merges_with_both
- *	__vma_adjust: vma		split_and_merge, merge_case_*
- *	__vma_adjust: next		merge_case_4, _5 (moved), _6, _7 (removed)
+ *	__vma_adjust: vma		mprotect_splits_and_merges, merge_case_*
+ *	__vma_adjust: next		merge_case_4, _5 (moved), _6, _7
+ *					(removed)
  *	__vma_adjust: next_next		merge_case_6
  *	expand_upwards			none: not on this architecture
- *	expand_downwards		stack_grows, main_stack_grows
- *	do_mas_align_munmap: split	munmap_head, munmap_middle
- *	do_mas_align_munmap: next	munmap_whole, munmap_many
+ *	expand_downwards		stack_grows_*, main_stack_grows
+ *	do_mas_align_munmap: split	munmap_head_tail_and_middle
+ *	do_mas_align_munmap: next	mmap_and_munmap_whole, munmap_many
  *	do_mas_align_munmap: cancel	munmap_fails_half_way
- *	do_brk_flags: expand		brk_grows
- *	do_brk_flags: new		brk_first
+ *	do_brk_flags: expand, new	brk_first_grows_and_shrinks
  * mm/mprotect.c mprotect_fixup		mprotect_whole
- * mm/mremap.c move_vma			mremap_moves, _moves_middle, F mremap_dontunmap
+ * mm/mremap.c move_vma			mremap_moves, mremap_moves_parts_*,
+ *					F mremap_dontunmap
  */
 #include <alloca.h>
 #include <fcntl.h>
@@ -143,7 +147,7 @@ TEST(mmap_of_a_file)
 	ASSERT_EQ(0, writers_run(mmap_file_case));
 }
 
-/* The old mapping is removed before the file refuses. */
+/* The kernel removes the old mapping before the file refuses the new one. */
 static bool mmap_fails_case(struct procmap_child *t)
 {
 	int fd = memfd_create("writers", MFD_CLOEXEC | MFD_ALLOW_SEALING);
@@ -177,7 +181,7 @@ TEST(munmap_head_tail_and_middle)
 	ASSERT_EQ(0, writers_run(munmap_parts_case));
 }
 
-/* VMAs of one to three pages that do not merge, every other one behind a hole. */
+/* Map VMAs of three pages that do not merge. Every other one follows a hole. */
 static bool map_many(void)
 {
 	unsigned int i;
@@ -225,7 +229,10 @@ static bool map_huge(unsigned int page, size_t bytes)
 		    MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0) == at;
 }
 
-/* A huge page cannot be split: what was gathered before it must stay. */
+/*
+ * A huge page cannot be split. The VMAs that munmap() gathered before it must
+ * stay.
+ */
 static bool munmap_fails_case(struct procmap_child *t)
 {
 	size_t size = huge_size();
@@ -247,7 +254,7 @@ TEST(munmap_fails_half_way)
 	ASSERT_EQ(0, writers_run(munmap_fails_case));
 }
 
-/* Areas of huge pages are split, but never merged. */
+/* The kernel splits areas of huge pages, but never merges them. */
 static bool hugetlb_case(struct procmap_child *t)
 {
 	size_t size = huge_size();
@@ -265,14 +272,16 @@ TEST(hugetlb_splits)
 	ASSERT_EQ(0, writers_run(hugetlb_case));
 }
 
-/* struct prctl_mm_map as the kernel has it, which is not the one of a 32-bit program. */
+/*
+ * struct prctl_mm_map as the kernel has it. A 32-bit program has another one.
+ */
 struct mm_map {
 	__u64 start_code, end_code, start_data, end_data, start_brk, brk, start_stack;
 	__u64 arg_start, arg_end, env_start, env_end, auxv;
 	__u32 auxv_size, exe_fd;
 };
 
-/* A heap that begins in the area, and is empty. */
+/* Make an empty heap that begins in the area. */
 static bool heap_in_area(unsigned int page)
 {
 	unsigned long code = (unsigned long)heap_in_area;
@@ -287,7 +296,7 @@ static bool heap_in_area(unsigned int page)
 	return !prctl(PR_SET_MM, PR_SET_MM_MAP, &map, sizeof(map), 0);
 }
 
-/* brk() of libc would not know. */
+/* brk() of libc does not know about this heap. */
 static bool set_brk(unsigned int page)
 {
 	unsigned long brk = (unsigned long)writers_page(page);
@@ -341,7 +350,7 @@ TEST(mprotect_splits_and_merges)
 	ASSERT_EQ(0, writers_run(mprotect_parts_case));
 }
 
-/* The second half is a hole: the first half is changed, the call fails. */
+/* The second half is a hole. The call changes the first half and fails. */
 static bool mprotect_fails_case(struct procmap_child *t)
 {
 	return HOLDS(writers_map(8, 4, WRITERS_RW)) && writers_seen(t, 1) &&
@@ -356,9 +365,10 @@ TEST(mprotect_fails_half_way)
 }
 
 /*
- * The cases of vma_merge(), as it numbers them. 1 to 3 are reached by mremap(),
- * see below; for the others three areas lie side by side: before, changed, behind.
- * All were writable, and so are accounted: what was never would not merge with them.
+ * The cases of vma_merge(), with its numbers. mremap() reaches 1 to 3, see
+ * below. For the others three areas lie side by side: before, changed, behind.
+ * All three were writable once, so they are accounted. An area that was never
+ * writable would not merge with them.
  */
 static bool three(int before, int changed, int behind)
 {
@@ -462,7 +472,9 @@ TEST(mremap_moves)
 	ASSERT_EQ(0, writers_run(mremap_moves_case));
 }
 
-/* Private and writable is accounted: the rest of a split area must stay so. */
+/*
+ * Private writable memory is accounted. The rest of a split area must stay so.
+ */
 static bool mremap_moves_part_case(struct procmap_child *t)
 {
 	return HOLDS(writers_map(8, 12, WRITERS_RW)) && writers_seen(t, 1) &&
@@ -479,7 +491,7 @@ TEST(mremap_moves_parts_of_accounted_memory)
 	ASSERT_EQ(0, writers_run(mremap_moves_part_case));
 }
 
-/* vma_merge() as it numbers them: 1 both, 2 prev, 3 next. */
+/* The cases by the numbers of vma_merge(): 1 both, 2 prev, 3 next. */
 static bool merge_1_to_3_case(struct procmap_child *t)
 {
 	return HOLDS(writers_map(8, 4, WRITERS_RW)) && HOLDS(writers_map(16, 4, WRITERS_RW)) &&
@@ -497,7 +509,7 @@ TEST(merge_cases_1_to_3_by_mremap)
 	ASSERT_EQ(0, writers_run(merge_1_to_3_case));
 }
 
-/* A second look at shared memory: the old size is 0. */
+/* With an old size of 0, mremap() maps shared memory a second time. */
 static bool mremap_duplicates_case(struct procmap_child *t)
 {
 	int fd = memfd_create("writers", MFD_CLOEXEC);
@@ -607,7 +619,7 @@ TEST(remap_file_pages_splits_and_merges)
 	ASSERT_EQ(0, writers_run(remaps_file_pages_case));
 }
 
-/* The ring of asynchronous IO is mapped by the kernel, and moved by the program. */
+/* The kernel itself maps and unmaps the ring of asynchronous IO. */
 static bool aio_ring_case(struct procmap_child *t)
 {
 	unsigned long context = 0;

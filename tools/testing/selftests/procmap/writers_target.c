@@ -1,12 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0
-/* A child that changes its address space, and who looks at it: see writers_target.h. */
+/*
+ * A child that changes its address space, and the test that looks at it: see
+ * writers_target.h.
+ */
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "writers_target.h"
 
-/* What the child gets back when the look failed; else the number of VMAs in its area. */
+/*
+ * The answer to the child if the look failed. Otherwise the answer is the
+ * number of VMAs in its area.
+ */
 #define LOOK_FAILED	(~0ULL)
 
 static bool in_area(const struct maps_vma *vma)
@@ -24,7 +30,9 @@ static bool same_answer(const struct maps_vma *vma, const struct procmap_call *c
 	return !wrong;
 }
 
-/* Every VMA by a walk and by its last byte, every hole by its first. */
+/*
+ * Query every VMA in a walk and by its last byte, and every hole by its first.
+ */
 static bool all_equal(int fd, const struct maps_text *text)
 {
 	struct procmap_call call;
@@ -46,7 +54,7 @@ static bool all_equal(int fd, const struct maps_text *text)
 	return procmap_ask(fd, addr, PROCMAP_QUERY_COVERING_OR_NEXT_VMA, &call) == -ENOENT;
 }
 
-/* The number of VMAs in the area, or LOOK_FAILED. */
+/* Returns the number of VMAs in the area, or LOOK_FAILED. */
 static __u64 look(pid_t pid)
 {
 	int fd = maps_open(pid);
@@ -77,7 +85,7 @@ static int runs_case(struct procmap_child *child, void *arg)
 }
 
 /**
- * writers_run() - run one case in a child and look at it whenever it asks
+ * writers_run() - run one case in a child, and look at it whenever it asks
  * @fn: the case
  *
  * Return: 0; 1 when the case failed; 256 plus the signal that killed the child;
@@ -105,7 +113,7 @@ int writers_run(writers_fn *fn)
  * @pid: the process; 0: the child itself
  * @nr: how many VMAs there must be in its area
  *
- * Return: true if all that was seen agrees with the text, and the number is right.
+ * Return: true if all answers agree with the text and the number is right.
  */
 bool writers_seen_pid(struct procmap_child *child, pid_t pid, unsigned int nr)
 {
@@ -131,8 +139,8 @@ bool writers_seen(struct procmap_child *child, unsigned int nr)
 }
 
 /**
- * writers_bytes() - size of pages
- * @pages: how many
+ * writers_bytes() - size of some pages
+ * @pages: how many pages
  *
  * Return: their size in bytes.
  */
@@ -161,7 +169,7 @@ static bool map_at(unsigned int page, unsigned int pages, int prot, int flags, i
 }
 
 /**
- * writers_map() - map private anonymous memory where nothing is
+ * writers_map() - map private anonymous memory where nothing is mapped
  * @page: first page
  * @pages: how many
  * @prot: PROT_*
@@ -174,7 +182,7 @@ bool writers_map(unsigned int page, unsigned int pages, int prot)
 }
 
 /**
- * writers_map_over() - map private anonymous memory over what is there
+ * writers_map_over() - map private anonymous memory over existing mappings
  * @page: first page
  * @pages: how many
  * @prot: PROT_*
@@ -187,7 +195,7 @@ bool writers_map_over(unsigned int page, unsigned int pages, int prot)
 }
 
 /**
- * writers_map_file() - map a file, shared, over what is there
+ * writers_map_file() - map a file, shared, over existing mappings
  * @page: first page
  * @pages: how many
  * @prot: PROT_*
@@ -243,9 +251,9 @@ bool writers_advise(unsigned int page, unsigned int pages, int advice)
 /**
  * writers_move() - mremap() of pages to a certain place
  * @from: first page
- * @old: how many
- * @to: where the first page must be afterwards
- * @new: how many there must be afterwards
+ * @old: how many pages
+ * @to: page number of the first page afterwards
+ * @new: how many pages there must be afterwards
  * @flags: MREMAP_*
  *
  * Return: true if the pages are there.

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * A child that changes its own address space, and is looked at before and after
- * each change: the test compares every query with the text, and on a kernel with
- * CONFIG_DEBUG_VM each look makes the kernel note what unmarked VMAs look like,
- * so that a writer who changes one without a mark is told on at the next look.
+ * A child changes its own address space. The test looks at it before and after
+ * each change, and compares every query with the text. On a kernel with
+ * CONFIG_DEBUG_VM each look makes the kernel record what unmarked VMAs look
+ * like. If a writer changes a VMA without a mark, the kernel reports it at the
+ * next look.
  */
 #ifndef SELFTEST_WRITERS_TARGET_H
 #define SELFTEST_WRITERS_TARGET_H
@@ -15,7 +16,10 @@
 
 #include "procmap_util.h"
 
-/* Where the child works: free in every static program, aligned for huge pages. */
+/*
+ * The child works here. The area is free in every static program, and aligned
+ * for huge pages.
+ */
 #define WRITERS_AREA	0x60000000UL
 #define WRITERS_SIZE	0x04000000UL
 
@@ -25,7 +29,7 @@
  * typedef writers_fn - what one case does in the child
  * @child: for writers_seen()
  *
- * Return: false if something was not as it should be, which was printed.
+ * Return: false if something was wrong; the case has printed what.
  */
 typedef bool writers_fn(struct procmap_child *child);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Who pays for the pages of a file whose build ID is asked for: not who asks, and
- * nobody with his life.
+ * Which cgroup is charged for the pages of a file when somebody asks for its
+ * build ID. The asker must not be charged, and no process may be killed for it.
  */
 #include <fcntl.h>
 #include <signal.h>
@@ -28,14 +28,20 @@
 #define SHA1_SIZE	20
 #define NR_FILES	FUSE_SERVER_FILES
 #define NR_SPARSE	6
-/* One page of it has been written. */
+/* Size of a sparse file. Only one page of it has been written. */
 #define SPARSE_PAGES	16384
-/* What an asker may use: less than the holes of two such files, if they were filled. */
+/*
+ * The memory limit of an asker. The holes of two such files, if they were
+ * filled, would need more.
+ */
 #define ASKER_MAX	"16777216"
-/* The figures of a cgroup come at intervals of seconds. */
+/* The numbers of a cgroup are updated at intervals of seconds. */
 #define FIGURES_MS	8000
 
-/* A process with mappings; it says when they are there, and how many pages are in memory. */
+/*
+ * A process with mappings. It reports when they exist, and how many of their
+ * pages are in memory.
+ */
 struct target {
 	struct procmap_child child;
 	struct fuse_server *server;
@@ -74,7 +80,7 @@ static int resident_pages(const struct target *target)
 	return nr;
 }
 
-/* Tells the number of pages whenever it is asked; ends with its parent. */
+/* Report the number of pages at each request, until the parent ends. */
 static int serve_target(struct procmap_child *child, const struct target *target)
 {
 	int ret = procmap_send(child, 0);
@@ -91,7 +97,10 @@ static long ask_resident(struct target *target)
 	return procmap_send(&target->child, 0) || procmap_recv(&target->child, &nr) ? -1 : nr;
 }
 
-/* Program headers as many as can be, all of them in holes. */
+/*
+ * Write an ELF header with as many program headers as possible, all of them in
+ * holes.
+ */
 static bool write_sparse(int fd)
 {
 	struct {
@@ -128,7 +137,7 @@ static bool map_sparse(const struct target *target, unsigned int nr)
 			  0) != MAP_FAILED) && HOLDS(!close(fd));
 }
 
-/* A ramfs in namespaces of its own, as any user can have it. */
+/* Mounts a ramfs in namespaces of its own, as any user can. */
 static int maps_sparse_files(struct procmap_child *child, void *arg)
 {
 	const struct target *target = arg;
@@ -190,7 +199,10 @@ TEST_F(sparse, files_in_ramfs_are_not_filled)
 	TH_LOG("%ld pages after %d queries", ask_resident(&self->target), NR_SPARSE);
 }
 
-/* Waits until told to, then asks about each of @nr pieces of @step bytes. */
+/*
+ * Waits until it is told to go on. Then it asks about each of @nr pieces of
+ * @step bytes.
+ */
 struct profiler {
 	const struct target *target;
 	unsigned int nr;
@@ -290,7 +302,10 @@ FIXTURE_TEARDOWN(cold)
 	EXPECT_EQ(0, cgroup_remove(&self->cgroup));
 }
 
-/* Bytes of files that the cgroup pays for; waits some time for @wanted. */
+/*
+ * Returns the bytes of files that the cgroup is charged for. Waits some time
+ * until they are @wanted.
+ */
 static long charged_files(const struct cgroup *cgroup, long wanted)
 {
 	long bytes = cgroup_count(cgroup, "memory.stat", "file");
@@ -340,7 +355,10 @@ TEST_F_TIMEOUT(cold, files_are_not_charged_to_who_asks, 120)
 	EXPECT_EQ(256 + SIGKILL, procmap_child_kill(&child));
 }
 
-/* No more memory for it: then there is none for its build IDs, but it lives. */
+/*
+ * The target may use no more memory. Then queries for its build IDs may fail
+ * with ENOMEM, but the target must live on.
+ */
 TEST_F_TIMEOUT(cold, files_of_a_target_at_its_limit_do_not_kill_it, 120)
 {
 	int i, ret, found = 0, no_memory = 0;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Build IDs of files whose pages are not in the page cache, or cannot be had:
- * they are on a FUSE server that counts what is asked for, and may not answer.
+ * Build IDs of files whose pages are not in the page cache, or cannot be read.
+ * The files are on a FUSE server that counts requests, and may not answer.
  */
 #include <fcntl.h>
 #include <poll.h>
@@ -16,10 +16,13 @@
 #include "procmap_harness.h"
 #include "stall.h"
 
-/* What must come, comes within this; what must not is waited for that long. */
+/* How long to wait for what must happen, and for what must not happen. */
 #define SOON_MS		15000
 #define NEVER_MS	1000
-/* The end of a killed process on a slow machine; the server would never answer. */
+/*
+ * How long a killed process may take to end on a slow machine. The server would
+ * never answer.
+ */
 #define PROMPTLY_MS	5000
 
 #define PAGES		4
@@ -39,8 +42,8 @@ static void __attribute__((constructor)) fuse_require(void)
 /**
  * struct fuse_file - a file of the server
  * @image: what its first page contains
- * @fd: kept open: opening again would wait for an abandoned read
- * @map: all of it; never touched
+ * @fd: kept open, because another open() would wait for an abandoned read
+ * @map: mapping of the whole file; the test never touches it
  */
 struct fuse_file {
 	struct elf_image image;
@@ -78,13 +81,16 @@ FIXTURE_SETUP(fuse)
 	ASSERT_LE(0, self->maps);
 }
 
-/* With the server ends whatever still waits for it. */
+/* When the server ends, everything that still waits for it ends, too. */
 FIXTURE_TEARDOWN(fuse)
 {
 	fuse_server_stop(&self->server);
 }
 
-/* The length of the build ID of a file's mapping, if it is the right one; else -errno. */
+/*
+ * Returns the length of the build ID of a file's mapping, or -errno. -EUCLEAN:
+ * the build ID is wrong.
+ */
 static int id_size(int maps, const struct fuse_file *file)
 {
 	struct procmap_call call;
@@ -97,7 +103,7 @@ static int id_size(int maps, const struct fuse_file *file)
 	return call.q.build_id_size;
 }
 
-/* How many pages of the file are in the page cache; -errno. */
+/* Returns how many pages of the file are in the page cache, or -errno. */
 static int cached(const struct fuse_file *file)
 {
 	unsigned char page[PAGES];
@@ -120,7 +126,7 @@ TEST_F(fuse, a_file_that_is_not_cached_takes_one_read)
 		EXPECT_EQ(SHA1_SIZE, id_size(self->maps, file));
 		EXPECT_EQ(i, fuse_server_count(&self->server, FILE_HEALTHY, FUSE_READ));
 		EXPECT_EQ(1, cached(file));
-		/* Now it is there. */
+		/* Now the page is in the page cache. */
 		EXPECT_EQ(SHA1_SIZE, id_size(self->maps, file));
 		EXPECT_EQ(i, fuse_server_count(&self->server, FILE_HEALTHY, FUSE_READ));
 		ASSERT_EQ(0, posix_fadvise(file->fd, 0, 0, POSIX_FADV_DONTNEED));
@@ -137,7 +143,10 @@ TEST_F(fuse, a_file_that_is_closed_is_read)
 	EXPECT_EQ(1, fuse_server_count(&self->server, FILE_HEALTHY, FUSE_READ));
 }
 
-/* What cannot be read has no build ID, until it can be read. No error of a server is a signal. */
+/*
+ * A file that cannot be read has no build ID until it can be read. The kernel
+ * must not take an error of the server for a signal.
+ */
 TEST_F(fuse, a_read_that_fails)
 {
 	const int errors[] = { EIO, EINTR, ENOMEM, EAGAIN };
@@ -159,7 +168,10 @@ TEST_F(fuse, a_read_that_fails)
 
 #define WRONG	255
 
-/* A process that asks for the build ID of a file, and holds none of @nr_held itself. */
+/*
+ * A process that asks for the build ID of a file. It closes and unmaps the
+ * @nr_held files in @held, which it has inherited.
+ */
 struct asker {
 	struct procmap_child child;
 	int maps;
@@ -182,7 +194,10 @@ static int asks(struct procmap_child *child, void *arg)
 
 	if (!HOLDS(!sigaction(SIGUSR1, &action, NULL)))
 		return WRONG;
-	/* Closing tells the server, which need not be there any more. */
+	/*
+	 * close() sends a request to the server, which may be gone later. So do
+	 * it now.
+	 */
 	for (i = 0; i < asker->nr_held; i++) {
 		close(asker->held[i].fd);
 		munmap(asker->held[i].map, PAGE);
@@ -198,7 +213,7 @@ static int start_asker(struct asker *asker, int maps, const struct fuse_file *fi
 	return procmap_child_start(&asker->child, asks, asker);
 }
 
-/* Has the process ended within this time? */
+/* Does the process end within this time? */
 static bool ends(const struct asker *asker, int timeout_ms)
 {
 	struct pollfd fd = { .fd = asker->child.sock, .events = POLLIN };
@@ -206,7 +221,10 @@ static bool ends(const struct asker *asker, int timeout_ms)
 	return poll(&fd, 1, timeout_ms) == 1;
 }
 
-/* Its exit status, as procmap_child_wait(); -ETIMEDOUT: SIGKILL did not end it. */
+/*
+ * Returns the exit status as procmap_child_wait(). -ETIMEDOUT: SIGKILL did not
+ * end the process.
+ */
 static int kill_asker(struct asker *asker)
 {
 	if (kill(asker->child.pid, SIGKILL))
@@ -226,7 +244,10 @@ TEST_F_TIMEOUT(fuse, a_stalled_server_holds_up_nobody_who_is_killed, 120)
 	EXPECT_FALSE(ends(&first, NEVER_MS));
 	EXPECT_EQ(256 + SIGKILL, kill_asker(&first));
 
-	/* The page stays locked by the read that was left behind: that is nobody else's fault. */
+	/*
+	 * The read that was left behind keeps the page locked. Other files must
+	 * not suffer from that.
+	 */
 	ASSERT_EQ(0, start_asker(&second, self->maps, file));
 	EXPECT_FALSE(ends(&second, NEVER_MS));
 	ASSERT_EQ(0, start_asker(&healthy, self->maps, &self->file[FILE_HEALTHY]));
@@ -234,7 +255,7 @@ TEST_F_TIMEOUT(fuse, a_stalled_server_holds_up_nobody_who_is_killed, 120)
 	EXPECT_EQ(SHA1_SIZE, procmap_child_wait(&healthy.child));
 	EXPECT_EQ(256 + SIGKILL, kill_asker(&second));
 
-	/* What it brings in the end is of use. */
+	/* The data that this read brings in the end is still used. */
 	ASSERT_EQ(0, fuse_server_release(&self->server, FILE_STALLED, FUSE_READ));
 	EXPECT_EQ(SHA1_SIZE, id_size(self->maps, file));
 	EXPECT_EQ(1, fuse_server_count(&self->server, FILE_STALLED, FUSE_READ));
@@ -267,7 +288,7 @@ TEST_F_TIMEOUT(fuse, a_signal_that_does_not_kill_is_not_an_answer, 120)
 	EXPECT_EQ(SHA1_SIZE, procmap_child_wait(&asker.child));
 }
 
-/* Only who asks for the build ID waits for the file. */
+/* Only a query for the build ID waits for the file. */
 TEST_F_TIMEOUT(fuse, a_query_without_build_id_reads_nothing, 120)
 {
 	struct procmap_call call;
@@ -296,10 +317,15 @@ TEST_F_TIMEOUT(fuse, a_server_that_dies_ends_the_wait, 120)
 	EXPECT_EQ(0, id_size(self->maps, file));
 }
 
-/* Reads of one file system that are in workers at a time; see lib/buildid_queue.c. */
+/*
+ * How many reads of one file system may run at a time; see lib/buildid_queue.c.
+ */
 #define SHARE		4
 #define NR_CROWD	(SHARE + 4)
-/* When that many have not been answered for so long, others do not wait any more. */
+/*
+ * When one of these reads has had no answer for this long, other callers do not
+ * wait any more.
+ */
 #define PATIENCE_MS	5000
 
 FIXTURE(crowd) {
@@ -367,7 +393,10 @@ static bool wait_for_reads(struct fuse_server *server, unsigned int nr)
 	return all_reads(server) == nr;
 }
 
-/* Kills who waits for his turn, or who is read. */
+/*
+ * Kill the askers whose file is being read, or those that wait for their turn.
+ * Returns how many SIGKILL has ended.
+ */
 static unsigned int kill_askers(struct asker *askers, struct fuse_server *server, bool read)
 {
 	unsigned int i, killed = 0;
@@ -388,12 +417,15 @@ TEST_F_TIMEOUT(crowd, of_one_file_system_a_share_is_read_and_the_rest_waits_kill
 	for (i = 0; i < NR_CROWD; i++)
 		EXPECT_FALSE(ends(&self->asker[i], 0));
 	EXPECT_EQ(NR_CROWD - SHARE, kill_askers(self->asker, &self->server, false));
-	/* Nor does one of those that are read keep whoever asked from being killed. */
+	/* An asker can also be killed while its file is being read. */
 	EXPECT_EQ(SHARE, kill_askers(self->asker, &self->server, true));
 	EXPECT_EQ(SHARE, all_reads(&self->server));
 }
 
-/* It does not answer: who waits for his turn need not wait any longer. */
+/*
+ * The server does not answer, so a caller that waits for its turn need not wait
+ * any longer.
+ */
 TEST_F_TIMEOUT(crowd, who_waits_in_vain_is_told, 120)
 {
 	unsigned int i;
@@ -408,7 +440,7 @@ TEST_F_TIMEOUT(crowd, who_waits_in_vain_is_told, 120)
 		ASSERT_TRUE(ends(&self->asker[i], SOON_MS));
 		EXPECT_EQ(0, procmap_child_wait(&self->asker[i].child));
 	}
-	/* Nor does anybody else, until it does answer. */
+	/* Other callers need not wait either, until the server answers. */
 	EXPECT_EQ(0, id_size(self->maps, &self->file[0]));
 	EXPECT_EQ(SHARE, all_reads(&self->server));
 	for (i = 0; i < NR_CROWD; i++)
@@ -420,7 +452,10 @@ TEST_F_TIMEOUT(crowd, who_waits_in_vain_is_told, 120)
 		EXPECT_EQ(SHA1_SIZE, id_size(self->maps, &self->file[i]));
 }
 
-/* The last reference to a file: a worker closes it in its turn, its asker need not live on. */
+/*
+ * The read has the last reference to the file. A worker closes the file when
+ * its turn comes, even if the asker is dead.
+ */
 TEST_F_TIMEOUT(crowd, a_file_whose_asker_was_killed_is_closed_in_the_end, 120)
 {
 	unsigned int i, last = NR_CROWD;
@@ -436,7 +471,10 @@ TEST_F_TIMEOUT(crowd, a_file_whose_asker_was_killed_is_closed_in_the_end, 120)
 	EXPECT_EQ(NR_CROWD - SHARE, kill_askers(self->asker, &self->server, false));
 	EXPECT_EQ(SHARE, kill_askers(self->asker, &self->server, true));
 	closed = fuse_server_count(&self->server, last, FUSE_RELEASE);
-	/* Later than that nobody waits for his turn any more, and this machine may be slow. */
+	/*
+	 * After this time no read waits for its turn any more, and this machine
+	 * may be slow.
+	 */
 	if (stall_now_ns() - self->since < PATIENCE_MS * 1000000ULL)
 		EXPECT_EQ(0, closed);
 	for (i = 0; i < NR_CROWD; i++)
@@ -486,7 +524,7 @@ TEST_F_TIMEOUT(crowd, other_file_systems_do_not_notice, 120)
 	EXPECT_EQ(SHARE, all_reads(&self->server));
 }
 
-/* The limits of a cgroup hold the reads of its processes back, and nobody else's. */
+/* The limits of a cgroup may hold back the reads of its own processes only. */
 TEST_F_TIMEOUT(crowd, callers_of_another_cgroup_have_a_share_of_their_own, 120)
 {
 	const char *lacking = cgroup_lacking("io");

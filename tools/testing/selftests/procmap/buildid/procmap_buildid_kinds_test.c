@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What can be mapped and is no regular file is never read for a build ID: reading
- * a socket would take its bytes, reading a ring or a device could do anything.
+ * The kernel must read only regular files for a build ID. Other files can be
+ * mapped, too: reading a socket would take its bytes, and reading a ring or a
+ * device could do anything.
  */
 #include <arpa/inet.h>
 #include <fcntl.h>
@@ -20,7 +21,7 @@
 
 #define SHA1_SIZE	20
 
-/* A query says that there is a file, and no build ID. */
+/* Does a query say that there is a file, but no build ID? */
 static bool has_none(const void *at)
 {
 	struct procmap_call call;
@@ -30,7 +31,10 @@ static bool has_none(const void *at)
 	       HOLDS(call.build_id[0] == PROCMAP_POISON);
 }
 
-/* Two ends of a connection over the loopback device of a network namespace of its own. */
+/*
+ * Make both ends of a connection, over the loopback device of a network
+ * namespace of its own.
+ */
 static bool connect_both(int ends[2])
 {
 	int listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
@@ -53,7 +57,10 @@ static bool connect_both(int ends[2])
 
 #define NO_NETWORK	2
 
-/* What has arrived looks like an ELF file with a build ID. All of it is there afterwards. */
+/*
+ * The bytes that have arrived look like an ELF file with a build ID. All of
+ * them must be there afterwards.
+ */
 static int asks_about_a_connection(struct procmap_child *child, void *arg)
 {
 	char got[ELF_IMAGE_SIZE] = "";
@@ -66,7 +73,7 @@ static int asks_about_a_connection(struct procmap_child *child, void *arg)
 	if (!connect_both(ends))
 		return 1;
 	map = mmap(NULL, sysconf(_SC_PAGESIZE), PROT_READ, MAP_SHARED, ends[1], 0);
-	/* Nothing has arrived: there is nothing to wait for either. */
+	/* Nothing has arrived yet. The query must not wait for it. */
 	if (!HOLDS(map != MAP_FAILED) || !HOLDS(has_none(map)))
 		return 1;
 	elf_image_make(&image, true, SHA1_SIZE, 50);
@@ -128,7 +135,7 @@ TEST(ring_of_io_uring)
 	EXPECT_TRUE(has_none(map));
 	munmap(map, size);
 
-	/* The entries are memory that can be written. */
+	/* The entries are writable memory, which can contain an image. */
 	size = params.sq_entries * sizeof(struct io_uring_sqe);
 	map = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, IORING_OFF_SQES);
 	ASSERT_NE((long)MAP_FAILED, (long)map);
@@ -141,7 +148,10 @@ TEST(ring_of_io_uring)
 	close(fd);
 }
 
-/* A private mapping of the device is anonymous memory that shows its name. */
+/*
+ * A private mapping of the device is anonymous memory that shows the device's
+ * name.
+ */
 TEST(device_of_zeros)
 {
 	int fd = open("/dev/zero", O_RDWR | O_CLOEXEC);

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The build IDs of many files: maps each file of a list, one path a line, asks
- * by PROCMAP_QUERY, and prints path, build ID in hex or "-", and whether the
- * file's first page was in the page cache before, divided by tabs.
+ * Print the build IDs of many files. The program maps each file of a list,
+ * which has one path on each line, and asks for its build ID by PROCMAP_QUERY.
+ * It prints the path, the build ID in hex or "-", and "warm" if the first page
+ * of the file was in the page cache before, else "cold". Tabs separate them.
  *
  *	procmap_buildid_list [--cold] LIST
  *
- * With --cold it empties the page cache first, for which it has to be root.
+ * With --cold it empties the page cache first, which needs root.
  */
 #include <fcntl.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Cold reads of build IDs, and those who would have them all to themselves: one
- * user with many file systems that do not answer, and another one who asks.
+ * One user must not be able to take all cold reads of build IDs. That user has
+ * many file systems that do not answer, while another user asks, too.
  */
 #include <fcntl.h>
 #include <limits.h>
@@ -17,11 +17,14 @@
 #include "procmap_harness.h"
 #include "stall.h"
 
-/* What must come, comes within this. */
+/* How long to wait for what must happen. */
 #define SOON_MS		15000
-/* A file system that has not answered for this long is taken for one that does not. */
+/* After this long without an answer a file system counts as hanging. */
 #define PATIENCE_MS	5000
-/* Workers for reads of one user's files by one asker; see lib/buildid_queue.c. */
+/*
+ * How many reads of one user's files may run for one asker; see
+ * lib/buildid_queue.c.
+ */
 #define SHARE		64
 
 #define PAGE		4096
@@ -55,7 +58,7 @@ static bool become(uid_t uid)
 	return !setgid(uid) && !setuid(uid);
 }
 
-/* Files of a server that a user has opened and mapped, each with one page. */
+/* Files of servers that a user has opened and mapped, one page of each. */
 struct maps_files {
 	struct procmap_child child;
 	struct fuse_server *servers;
@@ -97,7 +100,7 @@ static int maps_files(struct procmap_child *child, void *arg)
 	return procmap_send(child, 0) || procmap_sync(child);
 }
 
-/* The process stays until its mappings are no longer wanted: procmap_child_kill(). */
+/* Start the process with the mappings. procmap_child_kill() ends it. */
 static int start_maps(struct maps_files *m)
 {
 	size_t size = m->nr_servers * m->nr_files * PAGE;
@@ -115,7 +118,7 @@ static int start_maps(struct maps_files *m)
 	return m->maps < 0 ? m->maps : 0;
 }
 
-/* The length of the build ID at an address, or -errno. */
+/* Returns the length of the build ID at an address, or -errno. */
 static int id_size(int maps, const char *at)
 {
 	struct procmap_call call;
@@ -124,7 +127,10 @@ static int id_size(int maps, const char *at)
 	return ret ? ret : call.q.build_id_size;
 }
 
-/* A process of this user that asks; it exits with the length of the build ID. */
+/*
+ * Start a process of this user that asks. It exits with the length of the build
+ * ID.
+ */
 static pid_t start_asker(uid_t uid, int maps, const char *at)
 {
 	pid_t pid;
@@ -140,7 +146,10 @@ static pid_t start_asker(uid_t uid, int maps, const char *at)
 	_exit(size < 0 ? 254 : size);
 }
 
-/* The exit status; -ETIMEDOUT: it was still running after this time, and was killed then. */
+/*
+ * Returns the exit status. -ETIMEDOUT: the asker still ran after this time and
+ * was killed. -ECANCELED: a signal ended it.
+ */
 static int asker_ends(pid_t pid, int timeout_ms)
 {
 	long end = now_us() + timeout_ms * 1000L;
@@ -166,9 +175,9 @@ FIXTURE(crowd) {
 	pid_t askers[MAX_SERVERS * FILES];
 };
 
-/**
- * @servers: file systems of the hostile user that do not answer
- * @asker: who asks for the build IDs of their files, and is killed
+/*
+ * @servers: number of file systems of the hostile user that do not answer.
+ * @asker: user that asks for the build IDs of their files, and is killed.
  */
 FIXTURE_VARIANT(crowd) {
 	unsigned int servers;
@@ -211,7 +220,7 @@ FIXTURE_SETUP(crowd)
 	ASSERT_EQ(0, start_maps(&self->other));
 }
 
-/* With the servers ends whatever still waits for them. */
+/* When the servers end, everything that still waits for them ends, too. */
 FIXTURE_TEARDOWN(crowd)
 {
 	unsigned int i;
@@ -223,7 +232,10 @@ FIXTURE_TEARDOWN(crowd)
 	fuse_server_stop(&self->healthy);
 }
 
-/* Reads that the servers have been asked for, when no more come. */
+/*
+ * Wait until no more reads come. Returns how many the servers have been asked
+ * for.
+ */
 static int reads_that_settled(struct fuse_server *servers, unsigned int nr)
 {
 	int reads = 0, before;
@@ -257,13 +269,13 @@ TEST_F_TIMEOUT(crowd, of_stalled_file_systems_stops_nobody_else, 240)
 	for (i = 0; i < nr; i++)
 		EXPECT_NE(-ETIMEDOUT, asker_ends(self->askers[i], SOON_MS));
 
-	/* Somebody else's file, read by root. */
+	/* Root asks for a file of another user. */
 	start = now_us();
 	pid = start_asker(0, self->other.maps, self->other.at);
 	EXPECT_EQ(SHA1_SIZE, asker_ends(pid, SOON_MS));
 	TH_LOG("%u reads left behind; then a healthy file took %ld us", nr, now_us() - start);
 
-	/* Who asks again is not kept waiting by what is known to hang. */
+	/* A caller that asks again does not wait for what is known to hang. */
 	usleep(PATIENCE_MS * 1000);
 	start = now_us();
 	pid = start_asker(variant->asker, hostile->maps, map_of(hostile, 0, 0));
@@ -272,12 +284,15 @@ TEST_F_TIMEOUT(crowd, of_stalled_file_systems_stops_nobody_else, 240)
 	TH_LOG("asking again took %ld us", now_us() - start);
 }
 
-/* On a kernel without detectors */
+/* How many threads sleep, on a kernel without detectors */
 #define THREADS		2000
 #define ROUNDS		15
 #define TIMES		5
 #define FACTOR		10
-/* Where the clock moves by jiffies only, a query takes no time, or one or two of them. */
+/*
+ * If the clock moves by jiffies only, a query seems to take none, one or two of
+ * them.
+ */
 #define COARSE_US	25000
 
 FIXTURE(herd) {
@@ -310,7 +325,7 @@ FIXTURE_TEARDOWN(herd)
 	fuse_server_stop(&self->healthy);
 }
 
-/* How long so many cold queries take, one after the other, or -errno. */
+/* Returns how long ROUNDS cold queries take, one after the other, or -errno. */
 static long cold_queries_us(int fd, int maps, const char *at)
 {
 	long start = now_us();
@@ -326,7 +341,7 @@ static long cold_queries_us(int fd, int maps, const char *at)
 	return now_us() - start;
 }
 
-/* The least of some times: what else runs here makes them longer only. */
+/* Returns the shortest of several times: other load only makes them longer. */
 static long cold_query_us(int fd, int maps, const char *at)
 {
 	long took, least = LONG_MAX;
@@ -356,7 +371,7 @@ static void *sleeps(void *arg)
 	return NULL;
 }
 
-/* All threads are there; then, when told to, they ask at the same time. */
+/* Starts all threads. When it is told to, they ask at the same time. */
 static int sleeping_threads(struct procmap_child *child, void *arg)
 {
 	struct herd herd = { .server = arg };
@@ -384,7 +399,7 @@ static int sleeping_threads(struct procmap_child *child, void *arg)
 	return procmap_sync(child);
 }
 
-/* A read that ends wakes who is next, not everybody who waits. */
+/* A read that ends must wake the next waiter, not every waiter. */
 TEST_F_TIMEOUT(herd, that_sleeps_costs_others_nothing, 120)
 {
 	struct procmap_child child;
@@ -394,7 +409,10 @@ TEST_F_TIMEOUT(herd, that_sleeps_costs_others_nothing, 120)
 	ASSERT_EQ(0, procmap_sync(&child));
 	alone = cold_query_us(self->fd, self->maps, self->own.at);
 	ASSERT_EQ(0, procmap_send(&child, 0));
-	/* All of them have gone to sleep, and none has yet been told that it sleeps in vain. */
+	/*
+	 * Wait until all threads sleep, but not until the kernel tells them
+	 * that they sleep in vain.
+	 */
 	ASSERT_EQ(0, fuse_server_wait_held(&self->stalled, 0, FUSE_READ, SOON_MS, NULL));
 	usleep(1000000);
 	beside = cold_query_us(self->fd, self->maps, self->own.at);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The build IDs that PROCMAP_QUERY reads from files, and what it has none for. */
+/* Files whose build ID PROCMAP_QUERY reads, and mappings that have none. */
 #include <dirent.h>
 #include <elf.h>
 #include <fcntl.h>
@@ -20,7 +20,7 @@
 #define SHA1_SIZE	20
 #define NR_HUGEPAGES	"/proc/sys/vm/nr_hugepages"
 
-/* The VMA at @addr has this build ID; @size 0: it has none. */
+/* Does the VMA at @addr have this build ID? With @size 0 it must have none. */
 static bool id_is(const void *addr, const unsigned char *id, unsigned int size)
 {
 	struct procmap_call call;
@@ -43,7 +43,7 @@ static bool has_id_of(const void *addr, const struct elf_image *image)
 	return id_is(addr, image->id, image->id_size);
 }
 
-/* A file with this content, or -errno. */
+/* Make a file with this content. Returns a descriptor, or -errno. */
 static int write_new(const char *path, const void *data, size_t size)
 {
 	int fd = procmap_tmp_file(path, 0);
@@ -61,14 +61,16 @@ static char *map_fd(int fd)
 	return mmap(NULL, sysconf(_SC_PAGESIZE), PROT_READ, MAP_PRIVATE, fd, 0);
 }
 
-/* A new image in a mapping that can be written. */
+/* Write a new image to a mapping. */
 static void put_image(char *map, struct elf_image *image, unsigned char seed)
 {
 	elf_image_make(image, true, SHA1_SIZE, seed);
 	memcpy(map, image->data, sizeof(image->data));
 }
 
-/* What the linker wrote, as it was loaded: headers and notes are in the first page. */
+/*
+ * This program as the linker wrote it. Headers and notes are in its first page.
+ */
 extern const char __ehdr_start[];
 
 TEST(own_program)
@@ -84,7 +86,10 @@ TEST(own_program)
 	EXPECT_TRUE(id_is(__ehdr_start, id, size));
 }
 
-/* 1: the file has a build ID, and so says the query; 0: no such file; else -errno. */
+/*
+ * Returns 1 if the file has a build ID and the query agrees, 0 if the file has
+ * none, or -errno.
+ */
 static int check_program(int dir, const char *name)
 {
 	int fd = openat(dir, name, O_RDONLY | O_CLOEXEC);
@@ -109,7 +114,10 @@ static int check_program(int dir, const char *name)
 	return ret;
 }
 
-/* The programs beside this one: at least itself and procmap_target. */
+/*
+ * The programs in the directory of this one: at least itself and
+ * procmap_target.
+ */
 TEST(programs_of_the_same_directory)
 {
 	char path[PATH_MAX] = "";
@@ -136,7 +144,7 @@ TEST(vdso)
 {
 	const char *vdso = (const char *)getauxval(AT_SYSINFO_EHDR);
 
-	/* It has a build ID, but no file. */
+	/* The vDSO has a build ID, but no file. */
 	ASSERT_TRUE(!!vdso);
 	ASSERT_EQ(0, memcmp(vdso, ELFMAG, SELFMAG));
 	EXPECT_TRUE(has_none(vdso));
@@ -187,13 +195,16 @@ TEST(sealed_memfd)
 	EXPECT_TRUE(has_id_of(map, &image));
 }
 
-/* Whatever it is asked for, a kernel that has it refuses an unknown flag. */
+/* A kernel with memfd_secret() refuses an unknown flag with EINVAL. */
 static bool lacks_secretmem(void)
 {
 	return syscall(__NR_memfd_secret, 1U << 30) < 0 && errno != EINVAL;
 }
 
-/* No build ID, though the image is there for its owner: the kernel must not look at it. */
+/*
+ * The owner sees the image, but there is no build ID: the kernel must not look
+ * at this memory.
+ */
 TEST(secretmem)
 {
 	struct elf_image image;
@@ -214,7 +225,10 @@ TEST(secretmem)
 	EXPECT_EQ(0, memcmp(map, image.data, sizeof(image.data)));
 }
 
-/* Sets the number of huge pages, and gives what it was before; -errno. */
+/*
+ * Set the number of huge pages, or add one if @nr is negative. Returns the
+ * number from before, or -errno.
+ */
 static int set_huge_pages(int nr)
 {
 	FILE *file = fopen(NR_HUGEPAGES, "r+");
@@ -302,7 +316,6 @@ TEST_F(file, build_id)
 	EXPECT_TRUE(has_id_of(self->map, &self->image));
 }
 
-/* Overwrites the file of the fixture. */
 static bool rewrite(int fd, const void *data, size_t size)
 {
 	return !ftruncate(fd, 0) && pwrite(fd, data, size, 0) == (ssize_t)size;
@@ -320,7 +333,7 @@ TEST_F(file, ids_of_all_sizes_in_both_classes)
 	}
 }
 
-/* A cut ID would name another file. */
+/* The kernel must not cut a long ID: a cut ID would name another file. */
 TEST_F(file, ids_of_no_size_or_too_long)
 {
 	const unsigned int sizes[] = { 0, MAX_ID + 1, 32, ELF_IMAGE_ID };
@@ -365,7 +378,7 @@ TEST_F(file, buffer_that_is_one_byte_short)
 		procmap_call_init(&call, (unsigned long)self->map, 0);
 		call.q.build_id_size = size - 1;
 		EXPECT_EQ(-ENAMETOOLONG, procmap_call(maps, &call));
-		/* Not a part of it either. */
+		/* The kernel must not write a part of the ID either. */
 		for (i = 0; i < size; i++)
 			EXPECT_EQ(PROCMAP_POISON, call.build_id[i]);
 	}
@@ -388,7 +401,7 @@ TEST_F(file, no_buffer)
 	close(maps);
 }
 
-/* The file counts, not what of it is mapped, nor how. */
+/* Only the file counts, not which part of it is mapped, nor how. */
 TEST_F(file, any_part_and_protection)
 {
 	long page = sysconf(_SC_PAGESIZE);
@@ -443,7 +456,9 @@ TEST_F(file, deleted)
 	EXPECT_TRUE(has_id_of(self->map, &self->image));
 }
 
-/* As a package manager does; the mapping keeps the file that it was made of. */
+/*
+ * Replace the file as a package manager does. The mapping keeps the old file.
+ */
 TEST_F(file, replaced)
 {
 	char path[PATH_MAX];
@@ -463,7 +478,9 @@ TEST_F(file, replaced)
 	close(fd);
 }
 
-/* In a namespace of its own a child may mount, and no mount outlives it. */
+/*
+ * In a namespace of its own a child may mount, and no mount outlives the child.
+ */
 static bool enter_namespaces(void)
 {
 	if (!geteuid())
@@ -474,7 +491,7 @@ static bool enter_namespaces(void)
 
 #define NO_MOUNTS	2
 
-/* Maps a file, which it closes, and asks for its build ID. */
+/* Map and close a file, and ask for its build ID. Returns an exit status. */
 static int maps_image(int fd, const struct elf_image *image)
 {
 	char *map = map_fd(fd);
@@ -495,7 +512,10 @@ static int tmpfs_has_it(struct procmap_child *child, void *arg)
 	return maps_image(write_new("image", image.data, sizeof(image.data)), &image);
 }
 
-/* Without an upper layer, for which an ordinary user's tmpfs lacks the attributes. */
+/*
+ * Use no upper layer: it needs attributes that the tmpfs of an ordinary user
+ * lacks.
+ */
 static int overlay_has_it(struct procmap_child *child, void *arg)
 {
 	struct elf_image image;

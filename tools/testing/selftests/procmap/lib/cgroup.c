@@ -12,7 +12,7 @@
 
 #include "cgroup.h"
 
-/* The processes of a cgroup that were killed leave it a little later. */
+/* A killed process leaves its cgroup a little later. */
 #define REMOVE_MS	5000
 
 static int mount_hierarchy(void)
@@ -52,10 +52,10 @@ static int write_pid(int dir, pid_t pid)
 /**
  * cgroup_make() - make a cgroup below the root
  * @cgroup: gets the cgroup
- * @controller: what controls it ("memory", "io")
+ * @controller: its controller ("memory", "io")
  *
- * Return: 0; -EINVAL: the kernel does not have this controller, or no cgroups;
- * or another -errno.
+ * Return: 0 or -errno. -EINVAL: the kernel has no cgroups, or not this
+ * controller.
  */
 int cgroup_make(struct cgroup *cgroup, const char *controller)
 {
@@ -79,7 +79,7 @@ int cgroup_make(struct cgroup *cgroup, const char *controller)
 }
 
 /**
- * cgroup_remove() - remove it, when its processes have ended or left
+ * cgroup_remove() - remove a cgroup once its processes have ended or left
  * @cgroup: the cgroup
  *
  * Return: 0 or -errno.
@@ -102,8 +102,8 @@ int cgroup_remove(struct cgroup *cgroup)
  * cgroup_lacking() - say why there can be no cgroup with this controller here
  * @controller: as for cgroup_make()
  *
- * Return: what the kernel or the caller lacks; NULL if one can be made, or if
- * that fails for a reason that is no excuse.
+ * Return: what the kernel or the caller lacks. NULL if a cgroup can be made, or
+ * if that fails for a reason that must not skip the tests.
  */
 const char *cgroup_lacking(const char *controller)
 {
@@ -120,7 +120,7 @@ const char *cgroup_lacking(const char *controller)
 }
 
 /**
- * cgroup_enter() - bring a process into the cgroup
+ * cgroup_enter() - move a process into the cgroup
  * @cgroup: the cgroup
  * @pid: the process; 0: the caller
  *
@@ -132,7 +132,7 @@ int cgroup_enter(const struct cgroup *cgroup, pid_t pid)
 }
 
 /**
- * cgroup_leave() - bring a process back into the root cgroup
+ * cgroup_leave() - move a process back to the root cgroup
  * @cgroup: the cgroup
  * @pid: the process; 0: the caller
  *
@@ -160,8 +160,8 @@ int cgroup_write(const struct cgroup *cgroup, const char *file, const char *text
  * cgroup_read() - get the text of a file
  * @cgroup: the cgroup
  * @file: name of the file
- * @text: gets it, with a NUL behind it
- * @size: of @text
+ * @text: gets the text, with a NUL behind it
+ * @size: size of @text
  *
  * Return: number of bytes, or -errno.
  */
@@ -185,8 +185,8 @@ ssize_t cgroup_read(const struct cgroup *cgroup, const char *file, char *text, s
  * cgroup_count() - get a number
  * @cgroup: the cgroup
  * @file: name of the file
- * @key: the word that stands before the number, in a file with a line for each;
- *	NULL: the file has nothing else
+ * @key: the word before the number, in a file with one number on each line;
+ *	NULL: the file contains only one number
  *
  * Return: the number, or -errno; -ENODATA: no such line.
  */

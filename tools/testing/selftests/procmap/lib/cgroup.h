@@ -2,7 +2,7 @@
 /*
  * A cgroup of the version 2 hierarchy with one controller, for a test. The
  * hierarchy has no mount point here but only a descriptor. Needs root.
- * Functions return 0 and -errno on failure, if their comment does not say more.
+ * Functions return 0, or -errno on failure, unless their comment says more.
  */
 #ifndef SELFTEST_PROCMAP_CGROUP_H
 #define SELFTEST_PROCMAP_CGROUP_H
@@ -11,7 +11,7 @@
 
 /**
  * struct cgroup - one cgroup
- * @name: of its directory
+ * @name: name of its directory
  * @root: descriptor of the directory of the root cgroup
  * @dir: descriptor of its own directory
  */

@@ -67,7 +67,7 @@ static void put_headers_32(char *data, size_t note_size)
 
 /**
  * elf_image_make() - make an image
- * @image: gets it
+ * @image: gets the image
  * @is64: ELF64, else ELF32
  * @id_size: length of the build ID, 0 to ELF_IMAGE_ID
  * @seed: first byte of the build ID; each byte differs from the one before
@@ -92,7 +92,7 @@ void elf_image_make(struct elf_image *image, bool is64, unsigned int id_size, un
 	memcpy(image->data + NOTE_AT + NOTE_HEAD, image->id, id_size);
 }
 
-/* The build ID among notes that are padded to 4 bytes. */
+/* Find the build ID in notes that are padded to 4 bytes. */
 static const unsigned char *find_note(const void *notes, size_t size, unsigned int *id_size)
 {
 	const char *p = notes, *end = p + size;
@@ -113,12 +113,13 @@ static const unsigned char *find_note(const void *notes, size_t size, unsigned i
 }
 
 /**
- * elf_image_find() - the build ID of a program that this linker made
+ * elf_image_find() - find the build ID of a program that this linker made
  * @data: the file, or at least its headers and notes
- * @size: bytes of @data; of an ELF file they are trusted
+ * @size: size of @data; the headers and notes of an ELF file are trusted
  * @id_size: gets the length of the build ID
  *
- * Return: the build ID, or NULL also for anything but an ELF file of the own word size.
+ * Return: the build ID, or NULL. NULL also means that @data is not an ELF file
+ * of the word size of this program.
  */
 const unsigned char *elf_image_find(const void *data, size_t size, unsigned int *id_size)
 {
@@ -133,7 +134,7 @@ const unsigned char *elf_image_find(const void *data, size_t size, unsigned int 
 	for (i = 0; i < ehdr->e_phnum; i++) {
 		const unsigned char *id;
 
-		/* Those aligned to 8 bytes are other notes, of the processor's features. */
+		/* Notes aligned to 8 bytes describe processor features. */
 		if (phdr[i].p_type != PT_NOTE || phdr[i].p_align > 4)
 			continue;
 		id = find_note(data + phdr[i].p_offset, phdr[i].p_filesz, id_size);

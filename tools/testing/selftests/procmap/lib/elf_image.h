@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Small ELF images with a build ID, and the build IDs of images that are in memory. */
+/* Small ELF images with a build ID, and the build IDs of images in memory. */
 #ifndef SELFTEST_ELF_IMAGE_H
 #define SELFTEST_ELF_IMAGE_H
 
@@ -10,8 +10,8 @@
 #define ELF_IMAGE_ID	64
 
 /**
- * struct elf_image - an image that was made
- * @data: all of it; it is of no use but for its build ID
+ * struct elf_image - a small ELF image
+ * @data: the whole image; only its build ID is of any use
  * @id: its build ID
  * @id_size: bytes of @id
  */

@@ -27,15 +27,21 @@
 #define SERVER_MAX_WRITE	(64 * 1024)
 #define SERVER_BUFFER		(SERVER_MAX_WRITE + 4096)
 #define SERVER_OPCODES		64
-/* Nothing is asked twice. */
+/*
+ * Seconds for which an answer is valid, so that the kernel asks for nothing
+ * twice.
+ */
 #define SERVER_VALID		1000000
-/* Node IDs: the root has 1. */
+/* Node ID of the first file; the root directory has 1. */
 #define SERVER_FIRST_NODE	2
-/* Requests that nobody waits for; more than that many AIO reads wait to be sent. */
+/*
+ * Limits of background requests, for which nobody waits. The kernel holds back
+ * AIO reads beyond the limit, so tests with AIO need a higher one.
+ */
 #define SERVER_BACKGROUND	12
 #define SERVER_BACKGROUND_AIO	1024
 
-/* What the test asks for; each is answered by a note. */
+/* Commands of the test. The server answers each with a note. */
 enum {
 	COMMAND_STALL, COMMAND_RELEASE, COMMAND_FAIL, COMMAND_COUNT, COMMAND_LOCK, COMMAND_UNLOCK,
 	COMMAND_OPEN_FLAGS,
@@ -51,7 +57,7 @@ struct command {
 	unsigned int open_flags;
 };
 
-/* What the server tells: that a command is in force, or that a request is held. */
+/* A message of the server: a command is in force, or a request is held. */
 struct note {
 	bool held;
 	unsigned int count;
@@ -102,7 +108,7 @@ static void reply(struct server *s, const struct fuse_in_header *in, int error, 
 		{ .iov_base = (void *)data, .iov_len = error ? 0 : size },
 	};
 
-	/* Fails when who asked was killed meanwhile; so be it. */
+	/* Fails if the caller has been killed, which does no harm. */
 	(void)!writev(s->dev, iov, 2);
 }
 
@@ -131,7 +137,10 @@ static void do_init(struct server *s, const struct request *req)
 		.major = FUSE_KERNEL_VERSION,
 		.minor = FUSE_KERNEL_MINOR_VERSION,
 		.max_readahead = arg->max_readahead,
-		/* Changed times are kept, and sent when a mapping is closed. */
+		/*
+		 * The kernel keeps changed times and sends them when a mapping
+		 * is closed.
+		 */
 		.flags = FUSE_WRITEBACK_CACHE | s->init_flags,
 		.max_background = SERVER_BACKGROUND,
 		.congestion_threshold = 9,
@@ -292,7 +301,7 @@ static void release_held(struct server *s, unsigned int file, unsigned int opcod
 	}
 }
 
-/* Memory whose first use waits for ever; NULL: no userfaultfd. */
+/* Memory whose first use waits for ever. NULL if there is no userfaultfd. */
 static void *endless_page(void)
 {
 	struct uffdio_api api = { .api = UFFD_API };
@@ -310,8 +319,8 @@ static void *endless_page(void)
 }
 
 /*
- * Gives the kernel a page of a file to put into its cache, from memory that never
- * comes: the kernel has the page locked while it waits.
+ * Give the kernel a page of a file for its cache, from memory that never comes.
+ * The kernel keeps the page locked while it waits for that memory.
  */
 static void lock_page(struct server *s, const struct command *command)
 {
@@ -361,7 +370,7 @@ static void obey(struct server *s)
 	struct command command;
 	struct rule *rule;
 
-	/* Nobody is left to ask for anything. */
+	/* The test is gone, so nobody can ask for anything. */
 	if (recv(s->sock, &command, sizeof(command), 0) != sizeof(command))
 		_exit(0);
 	rule = &s->files[command.file].rules[command.opcode];
@@ -396,7 +405,10 @@ static void obey(struct server *s)
 		_exit(1);
 }
 
-/* One request at a time, and commands first: a command is in force when it was answered. */
+/*
+ * Handle one request at a time, and commands first, so that a command is in
+ * force once it has been answered.
+ */
 static void serve(struct server *s)
 {
 	struct request *req = malloc(sizeof(*req) + SERVER_BUFFER);
@@ -440,7 +452,11 @@ static int set_flag(int fs, const char *key)
 	return syscall(__NR_fsconfig, fs, FSCONFIG_SET_FLAG, key, NULL, 0);
 }
 
-/* @others: who is not the mounter may use it too; in a user namespace that excludes the mounter. */
+/*
+ * With @others, other users than the mounter may use the mount, too. Do not set
+ * it for a mount in a user namespace: it would exclude processes of the mounter
+ * that are outside of that namespace.
+ */
 static int make_mount(int dev, bool others)
 {
 	char number[16];
@@ -468,7 +484,7 @@ union fd_control {
 	struct cmsghdr align;
 };
 
-/* The first message: the descriptor of the mount, or what went wrong. */
+/* Send the first message: the descriptor of the mount, or what went wrong. */
 static int send_mount(int sock, int mount)
 {
 	union fd_control control = { .buf = { 0 } };
@@ -549,9 +565,9 @@ static void run(int sock, const struct fuse_server_file *files, unsigned int nr,
  * @files: its files, copied
  * @nr: their number, at most FUSE_SERVER_FILES
  *
- * Return: 0; -ENOENT, -EACCES or -ENODEV: no /dev/fuse, no access to it or no
- * FUSE in this kernel; -EPERM or -EINVAL also: no user namespaces; or another
- * -errno.
+ * Return: 0 or -errno. -ENOENT: no /dev/fuse. -EACCES: no access to it.
+ * -ENODEV: no FUSE in this kernel. -EPERM or -EINVAL may also mean that there
+ * are no user namespaces.
  */
 int fuse_server_start(struct fuse_server *server, const struct fuse_server_file *files,
 		      unsigned int nr)
@@ -560,12 +576,13 @@ int fuse_server_start(struct fuse_server *server, const struct fuse_server_file 
 }
 
 /**
- * fuse_server_start_flags() - start a server that offers more
+ * fuse_server_start_flags() - start a server that offers more features
  * @server: as for fuse_server_start()
  * @files: as for fuse_server_start()
  * @nr: as for fuse_server_start()
- * @init_flags: FUSE_ASYNC_READ: the kernel does not wait for what it reads ahead;
- *	FUSE_ASYNC_DIO: io_submit() does not wait for files opened with O_DIRECT
+ * @init_flags: FUSE_ASYNC_READ: the kernel does not wait for what it reads
+ *	ahead; FUSE_ASYNC_DIO: io_submit() does not wait for files opened with
+ *	O_DIRECT
  *
  * Return: as fuse_server_start().
  */
@@ -601,7 +618,7 @@ int fuse_server_start_flags(struct fuse_server *server, const struct fuse_server
 
 /**
  * fuse_server_stop() - end a server
- * @server: the server; whoever waits for an answer gets an error
+ * @server: the server; all callers that wait for an answer get an error
  */
 void fuse_server_stop(struct fuse_server *server)
 {
@@ -614,8 +631,8 @@ void fuse_server_stop(struct fuse_server *server)
 /**
  * fuse_server_lacking() - say why there can be no server here
  *
- * Return: what the kernel or the caller lacks; NULL if a server can be started,
- * or if that fails for a reason that is no excuse.
+ * Return: what the kernel or the caller lacks. NULL if a server can be started,
+ * or if that fails for a reason that must not skip the tests.
  */
 const char *fuse_server_lacking(void)
 {
@@ -651,7 +668,10 @@ int fuse_server_open(struct fuse_server *server, unsigned int file, int flags)
 	return fd < 0 ? -errno : fd;
 }
 
-/* The next note, waited for until @deadline; -ETIMEDOUT, or -EPIPE when the server is gone. */
+/*
+ * Wait for the next note, or for ever if @timeout_ms is negative. Returns 0,
+ * -ETIMEDOUT, -EPIPE if the server is gone, or another -errno.
+ */
 static int next_note(struct fuse_server *server, struct note *note, int timeout_ms)
 {
 	struct pollfd fd = { .fd = server->sock, .events = POLLIN };
@@ -690,10 +710,10 @@ static int order(struct fuse_server *server, const struct command *command)
 }
 
 /**
- * fuse_server_stall() - requests get no answer from now on
+ * fuse_server_stall() - hold requests without an answer from now on
  * @server: the server
- * @file: for this file
- * @opcode: of this kind: FUSE_READ, FUSE_SETATTR, ...
+ * @file: number of the file
+ * @opcode: kind of the requests: FUSE_READ, FUSE_SETATTR, ...
  *
  * Return: 0 or -errno.
  */
@@ -705,11 +725,11 @@ int fuse_server_stall(struct fuse_server *server, unsigned int file, unsigned in
 }
 
 /**
- * fuse_server_fail() - requests fail a few times, before anything else is done
+ * fuse_server_fail() - let the next requests fail, even if they are stalled
  * @server: the server
- * @file: for this file
- * @opcode: of this kind
- * @times: how often
+ * @file: number of the file
+ * @opcode: kind of the requests
+ * @times: how many requests fail
  * @error: errno to answer with
  *
  * Return: 0 or -errno.
@@ -726,10 +746,10 @@ int fuse_server_fail(struct fuse_server *server, unsigned int file, unsigned int
 }
 
 /**
- * fuse_server_count() - how many requests have come
+ * fuse_server_count() - count the requests that have come so far
  * @server: the server
- * @file: for this file
- * @opcode: of this kind
+ * @file: number of the file
+ * @opcode: kind of the requests
  *
  * Return: their number, or -errno.
  */
@@ -741,13 +761,13 @@ int fuse_server_count(struct fuse_server *server, unsigned int file, unsigned in
 }
 
 /**
- * fuse_server_lock() - have the kernel lock a page in its cache, for ever
+ * fuse_server_lock() - make the kernel lock a page in its cache for ever
  * @server: the server
  * @file: number of the file
- * @offset: of the page, in bytes
+ * @offset: offset of the page in bytes
  *
- * A process is started that gets stuck in the kernel as soon as the page is
- * locked. There is one such page at a time. Needs root, for userfaultfd.
+ * This starts a process that gets stuck in the kernel as soon as the page is
+ * locked. Only one page can be locked at a time. Userfaultfd needs root.
  *
  * Return: the PID of that process, or -errno.
  */
@@ -760,7 +780,7 @@ pid_t fuse_server_lock(struct fuse_server *server, unsigned int file, __u64 offs
 }
 
 /**
- * fuse_server_unlock() - have the page unlocked; it has not been changed
+ * fuse_server_unlock() - make the kernel unlock the page, which is unchanged
  * @server: the server
  *
  * Return: 0 or -errno.
@@ -773,7 +793,7 @@ int fuse_server_unlock(struct fuse_server *server)
 }
 
 /**
- * fuse_server_open_flags() - what the server answers to whoever opens a file
+ * fuse_server_open_flags() - set what the server answers when a file is opened
  * @server: the server
  * @file: number of the file
  * @open_flags: FOPEN_*, from now on
@@ -789,7 +809,7 @@ int fuse_server_open_flags(struct fuse_server *server, unsigned int file, unsign
 	return order(server, &command);
 }
 
-/* Forget the first note that fits; 0 if there is one. */
+/* Forget the first note that fits. Returns 0 if there was one. */
 static int take_note(struct fuse_server *server, unsigned int file, unsigned int opcode,
 		     pid_t *pid)
 {
@@ -809,10 +829,10 @@ static int take_note(struct fuse_server *server, unsigned int file, unsigned int
 }
 
 /**
- * fuse_server_release() - answer what was held, and everything from now on
+ * fuse_server_release() - answer held requests, and all later ones
  * @server: the server
- * @file: for this file
- * @opcode: of this kind
+ * @file: number of the file
+ * @opcode: kind of the requests
  *
  * Return: 0 or -errno.
  */
@@ -829,14 +849,14 @@ int fuse_server_release(struct fuse_server *server, unsigned int file, unsigned 
 /**
  * fuse_server_wait_held() - wait until a request is held
  * @server: the server
- * @file: for this file
- * @opcode: of this kind
- * @timeout_ms: how long
- * @pid: gets the thread that waits for the answer; or NULL
+ * @file: number of the file
+ * @opcode: kind of the requests
+ * @timeout_ms: how long to wait
+ * @pid: gets the thread that waits for the answer; may be NULL
  *
  * Each request is reported once.
  *
- * Return: 0; -ETIMEDOUT; or another -errno.
+ * Return: 0, -ETIMEDOUT, or another -errno.
  */
 int fuse_server_wait_held(struct fuse_server *server, unsigned int file, unsigned int opcode,
 			  int timeout_ms, pid_t *pid)

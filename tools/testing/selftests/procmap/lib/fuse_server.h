@@ -2,13 +2,13 @@
 /*
  * A FUSE server that answers when it is told to.
  *
- * It is a process of its own, on raw /dev/fuse; its mount has no mount point
- * but only a descriptor, through which files are opened. When the server ends,
- * by fuse_server_stop() or because the test died, the kernel ends all requests
- * with an error; nothing is left behind. As an ordinary user it needs user
- * namespaces, and access to /dev/fuse.
+ * The server is a process of its own and uses raw /dev/fuse. Its mount has no
+ * mount point but only a descriptor, through which files are opened. When the
+ * server ends, by fuse_server_stop() or because the test died, the kernel ends
+ * all requests with an error, and nothing is left behind. An ordinary user
+ * needs user namespaces and access to /dev/fuse.
  *
- * Functions return 0 or a descriptor, and -errno on failure.
+ * Functions return 0 or a descriptor on success, and -errno on failure.
  */
 #ifndef SELFTEST_FUSE_SERVER_H
 #define SELFTEST_FUSE_SERVER_H
@@ -23,8 +23,8 @@
 
 /**
  * struct fuse_server_file - one file of the server, called "file<number>"
- * @data: what it contains in the beginning; NULL: zeroes
- * @size: bytes
+ * @data: its initial contents; NULL: zeroes
+ * @size: its size in bytes
  */
 struct fuse_server_file {
 	const void *data;
@@ -35,8 +35,8 @@ struct fuse_server_file {
  * struct fuse_server_held - a request that is not answered yet
  * @file: number of the file
  * @opcode: FUSE_READ, ...
- * @pid: the thread that waits for the answer; that of a kernel thread if it is
- *	one; 0 if nobody waits
+ * @pid: the thread that waits for the answer, which may be a kernel thread; 0
+ *	if none waits
  */
 struct fuse_server_held {
 	unsigned int file;
@@ -48,6 +48,9 @@ struct fuse_server_held {
  * struct fuse_server - a running server
  * @pid: its process
  * @mount: descriptor of its root directory
+ * @sock: socket for commands and notes
+ * @nr_notes: number of @notes
+ * @notes: held requests that no caller has waited for yet
  */
 struct fuse_server {
 	pid_t pid;

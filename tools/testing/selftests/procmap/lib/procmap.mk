@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0
 #
-# How the programs of this folder and of those that share it are built. A Makefile sets, and then
-# includes this:
+# Build rules for the programs of this folder and of the folders that share it.
+# A Makefile sets these variables and then includes this file:
 #
-# TESTS		run by run_kselftest.sh; where the compiler can build 32-bit programs too, each is
-#		built a second time, as <name>_32
-# TESTS_ONCE	likewise, but not for the size of long, and so built once only
-# TOOLS		used by the tests, or run by hand; also built twice
-# TOOLS_ONCE	likewise, built once
+# TESTS		programs that run_kselftest.sh runs. If the compiler can also
+#		build 32-bit programs, each is built twice, the second time as
+#		<name>_32.
+# TESTS_ONCE	tests that do not depend on the size of long, built only once
+# TOOLS		programs that tests use or a person runs, built twice, too
+# TOOLS_ONCE	the same, but built only once
 # COMMON	sources of all programs
 # <name>-srcs	more sources of one of them
 SHARED := $(dir $(lastword $(MAKEFILE_LIST)))
@@ -16,8 +17,8 @@ vpath %.c $(SHARED)
 TEST_GEN_PROGS := $(TESTS) $(TESTS_ONCE)
 TEST_GEN_PROGS_EXTENDED := $(TOOLS) $(TOOLS_ONCE)
 
-# Static: the programs also run in an initramfs that has no C library. Tests ask for the build ID of
-# their own code.
+# Static, because the programs also run in an initramfs that has no C library.
+# With a build ID, because tests ask for the build ID of their own code.
 CFLAGS += -O2 -g -std=gnu11 -Wall -Wextra -Wno-sign-compare -Wno-unused-parameter -Wno-clobbered \
 	-pthread -D_GNU_SOURCE -D_FILE_OFFSET_BITS=64 -I$(SHARED) $(KHDR_INCLUDES)
 LDFLAGS += -static -Wl,--build-id=sha1
@@ -34,7 +35,7 @@ TESTS_32 := $(TESTS:%=$(OUTPUT)/%_32)
 TOOLS_32 := $(TOOLS:%=$(OUTPUT)/%_32)
 TEST_GEN_PROGS += $(TESTS_32)
 TEST_GEN_PROGS_EXTENDED += $(TOOLS_32)
-# Of the harness, which prints pointers as 64-bit numbers: -Wno-pointer-to-int-cast.
+# The harness prints pointers as 64-bit numbers: -Wno-pointer-to-int-cast.
 $(TESTS_32) $(TOOLS_32): $(OUTPUT)/%_32: %.c $(LOCAL_HDRS)
 	$(LINK.c) -m32 -Wno-pointer-to-int-cast $(filter-out $(LOCAL_HDRS),$^) $(LDLIBS) -o $@
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The kselftest harness for the programs that test PROCMAP_QUERY. A kernel
- * without it skips a program as a whole, before its first case: in the harness
- * of 6.1, SKIP() in a fixture's setup does not keep the case from running.
+ * The kselftest harness for the programs that test PROCMAP_QUERY. On a kernel
+ * without PROCMAP_QUERY it skips the whole program before the first case: in
+ * the harness of 6.1, SKIP() in a fixture's setup does not stop the case from
+ * running.
  */
 #ifndef SELFTEST_PROCMAP_HARNESS_H
 #define SELFTEST_PROCMAP_HARNESS_H

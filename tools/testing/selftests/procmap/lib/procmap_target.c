@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * An address space to be looked at: says on the socket at descriptor 0 that it
- * is there, and whether it can use PROCMAP_QUERY itself. Ends when it is told
- * to, or when nobody is left to tell.
+ * A program whose address space the tests query. It reports on the socket at
+ * descriptor 0 that it is ready, and whether it can use PROCMAP_QUERY itself.
+ * It ends when it gets a message, or when the other side is gone.
  */
 #include "procmap_util.h"
 #include "procmap_zoo.h"

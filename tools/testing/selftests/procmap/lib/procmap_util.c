@@ -40,11 +40,11 @@ int maps_open(pid_t pid)
 }
 
 /**
- * procmap_ioctl() - PROCMAP_QUERY as it is, nothing watched
+ * procmap_ioctl() - plain PROCMAP_QUERY, without any checks
  * @fd: descriptor of a maps file
  * @arg: the argument, good or bad
  *
- * Return: what ioctl() returned, with errno folded in: 0 or -errno.
+ * Return: what ioctl() returned, but -errno on failure.
  */
 int procmap_ioctl(int fd, void *arg)
 {
@@ -56,10 +56,10 @@ int procmap_ioctl(int fd, void *arg)
 /**
  * procmap_supported() - does this kernel know the command?
  *
- * Asks with an argument that cannot be read, so only a kernel without the
- * command answers ENOTTY; whatever else it answers is for the tests to judge.
+ * The argument cannot be read, so only a kernel without the command answers
+ * ENOTTY. The tests judge every other answer.
  *
- * Return: false when it does not.
+ * Return: false if the kernel answers ENOTTY.
  */
 bool procmap_supported(void)
 {
@@ -74,7 +74,7 @@ bool procmap_supported(void)
 }
 
 /**
- * procmap_call_init() - a query for everything, on poisoned buffers
+ * procmap_call_init() - set up a query for everything, with poisoned buffers
  * @call: what to set up; @call->q may be changed afterwards
  * @addr: address to ask for
  * @flags: PROCMAP_QUERY_* bits
@@ -105,7 +105,7 @@ static bool is_poison(const void *from, const void *to)
 	return true;
 }
 
-/* A buffer that the caller made smaller has its guard right behind the size. */
+/* If the caller made a buffer smaller, its guard begins behind the new size. */
 static bool buffers_intact(const struct procmap_call *call, __u32 name_end, __u32 id_end)
 {
 	if (call->q.vma_name_addr == (unsigned long)call->name &&
@@ -132,11 +132,12 @@ static bool inputs_kept(const struct procmap_query *is, const struct procmap_que
  * @fd: descriptor of a maps file
  * @call: from procmap_call_init()
  *
- * After success the input fields are the same, and of the buffers only the
- * bytes are written that the answer counts. After an error the whole struct is
- * the same, and nothing behind the given buffer sizes is written.
+ * On success the input fields must be unchanged, and the kernel may write only
+ * as many bytes of each buffer as the answer counts. On an error the whole
+ * struct must be unchanged, and the kernel must not write beyond the given
+ * buffer sizes.
  *
- * Return: 0, -errno, or PROCMAP_OVERRUN when one of these does not hold.
+ * Return: 0, -errno, or PROCMAP_OVERRUN if one of these rules is broken.
  */
 int procmap_call(int fd, struct procmap_call *call)
 {
@@ -261,7 +262,10 @@ static int parse_text(struct maps_text *text, char *end)
 	return 0;
 }
 
-/* Returns the length, -EFBIG when it does not fit with a byte to spare, or another -errno. */
+/*
+ * Returns the length, -EFBIG if the text does not fit with a byte to spare, or
+ * another -errno.
+ */
 static ssize_t read_all(int fd, char *buf, size_t size)
 {
 	size_t used = 0;
@@ -288,7 +292,7 @@ static void *map_room(size_t size)
 	return room == MAP_FAILED ? NULL : room;
 }
 
-/* A line of text is at least 48 bytes, and so never needs more room in @vma than this. */
+/* A line of text has at least 48 bytes, so @vma never needs more room. */
 static int text_room(struct maps_text *text, size_t size)
 {
 	text->buf_size = size;
@@ -301,7 +305,10 @@ static int text_room(struct maps_text *text, size_t size)
 	return -ENOMEM;
 }
 
-/* A stack that grows after the text was read would be another VMA than the text shows. */
+/*
+ * Grow the stack before the text is read. If it grew later, its VMA would
+ * differ from what the text shows.
+ */
 static void grow_stack(void)
 {
 	char room[128 * 1024];
@@ -315,10 +322,10 @@ static void grow_stack(void)
  * @fd: descriptor of a maps file; its offset is at the end afterwards
  * @text: gets the lines; maps_text_free() releases them
  *
- * All memory is mapped before the reading, so that the text of the caller's own
- * address space still holds when it is returned.
+ * The function maps all memory before it reads. So the text of the caller's own
+ * address space is still right when the function returns.
  *
- * Return: 0; -EPROTO: a line that cannot be understood; or another -errno.
+ * Return: 0 or -errno. -EPROTO: a line could not be parsed.
  */
 int maps_text_read(int fd, struct maps_text *text)
 {
@@ -345,7 +352,7 @@ int maps_text_read(int fd, struct maps_text *text)
 }
 
 /**
- * maps_text_read_pid() - maps_text_read() on an own descriptor
+ * maps_text_read_pid() - maps_text_read() on a descriptor of its own
  * @pid: the process; 0: the caller
  * @text: gets the lines; maps_text_free() releases them
  *
@@ -475,7 +482,7 @@ const char *procmap_differs(const struct maps_vma *vma, const struct procmap_cal
 }
 
 /**
- * procmap_check() - one query, and its answer compared with the oracle
+ * procmap_check() - query, and compare the answer with the oracle
  * @fd: descriptor of a maps file
  * @text: its text
  * @addr: address to ask for
@@ -537,16 +544,16 @@ int procmap_child_start(struct procmap_child *child,
 	close(sock[!!child->pid]);
 	if (child->pid)
 		return 0;
-	/* A test that dies takes its children along. */
+	/* If the test dies, its children die, too. */
 	if (prctl(PR_SET_PDEATHSIG, SIGKILL) || getppid() != parent)
 		_exit(126);
 	_exit(fn(child, arg));
 }
 
 /**
- * procmap_exec() - in a child: become a program of the test directory
- * @child: what the function of the child got; the program has its socket as
- *	descriptor 0
+ * procmap_exec() - in a child: execute a program of the test directory
+ * @child: what the function of the child got; its socket becomes descriptor 0
+ *	of the program
  * @program: file name, without directory
  *
  * Return: only on failure: -errno.
@@ -607,7 +614,7 @@ int procmap_child_wait(struct procmap_child *child)
 }
 
 /**
- * procmap_child_finish() - let a child that waits go on to its end
+ * procmap_child_finish() - tell a child that waits to end
  * @child: the child
  *
  * Return: as procmap_child_wait().
@@ -624,7 +631,7 @@ int procmap_child_finish(struct procmap_child *child)
  * procmap_child_kill() - kill a child and wait for its end
  * @child: the child
  *
- * Return: as procmap_child_wait(), that is 256 + SIGKILL.
+ * Return: as procmap_child_wait(): 256 + SIGKILL if all went well.
  */
 int procmap_child_kill(struct procmap_child *child)
 {
@@ -642,7 +649,7 @@ int procmap_child_kill(struct procmap_child *child)
 #define RESULT	regs[0]
 #endif
 
-/* What the last system call of a stopped child returned. */
+/* Returns the result of the last system call of a stopped child, or -errno. */
 static long result_of_call(pid_t pid)
 {
 #ifdef RESULT
@@ -657,12 +664,13 @@ static long result_of_call(pid_t pid)
 
 /**
  * procmap_child_kill_in_call() - kill a child that sleeps in a system call
- * @child: the child; its end is waited for
+ * @child: the child
  *
- * The child never sees what the call returns. A tracer does, when the child is
- * on its way out.
+ * The child never sees what the call returns, but a tracer does while the child
+ * exits. The function also waits for the end of the child.
  *
- * Return: what the call returned, or -errno; -EPROTO: the child ended otherwise.
+ * Return: what the call returned, or -errno. -EPROTO: the child ended in
+ * another way.
  */
 long procmap_child_kill_in_call(struct procmap_child *child)
 {
@@ -686,10 +694,10 @@ long procmap_child_kill_in_call(struct procmap_child *child)
 /**
  * procmap_kernel_lacks_it() - can no program use PROCMAP_QUERY here?
  *
- * A 32-bit program that gets ENOTTY may have found a kernel without the feature,
- * or one that forgot such callers: see what procmap_target, which has the word
- * size of the kernel where both can be built, finds. When in doubt, say no: then
- * the tests run, and fail.
+ * A 32-bit program gets ENOTTY from a kernel without the feature, but also from
+ * a kernel that forgot 32-bit callers. So the function asks procmap_target as
+ * well, which has the word size of the kernel where both sizes can be built. If
+ * in doubt it returns false: then the tests run and fail.
  *
  * Return: true when both word sizes get ENOTTY.
  */
@@ -812,9 +820,9 @@ int procmap_recv_fd(struct procmap_child *child)
 /**
  * procmap_holds() - print a condition that is false; see HOLDS()
  * @cond: the condition
- * @text: the condition as it is written
- * @file: where it is written
- * @line: where it is written
+ * @text: source text of the condition
+ * @file: source file with the condition
+ * @line: line in @file
  *
  * Return: @cond.
  */
@@ -827,7 +835,7 @@ bool procmap_holds(bool cond, const char *text, const char *file, int line)
 }
 
 /**
- * procmap_drop_root() - root becomes nobody, everybody else stays who he is
+ * procmap_drop_root() - turn root into nobody; other users stay what they are
  *
  * Return: 0 or -errno.
  */
@@ -848,9 +856,10 @@ static int write_text(const char *path, const char *text)
 }
 
 /**
- * procmap_become_root() - an ordinary user becomes root in namespaces of his own
+ * procmap_become_root() - turn an ordinary user into root of new namespaces
  *
- * There he may mount, and no mount outlives him. Root stays root where he is.
+ * The process may mount there, and no mount outlives it. If the caller is root
+ * already, it keeps its namespaces.
  *
  * Return: 0 or -errno.
  */

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What the tests of PROCMAP_QUERY share: queries that watch over every byte
- * the kernel may write, the text of /proc/<pid>/maps as the oracle, children.
- * Functions return 0 or a descriptor, and -errno on failure.
+ * Helpers for all tests of PROCMAP_QUERY: queries that check every byte the
+ * kernel may write, the text of /proc/<pid>/maps as the oracle, and child
+ * processes. Functions return 0 or a descriptor on success, and -errno on
+ * failure.
  */
 #ifndef SELFTEST_PROCMAP_UTIL_H
 #define SELFTEST_PROCMAP_UTIL_H
@@ -33,9 +34,14 @@
 
 /**
  * struct procmap_call - a query, its buffers, and guard bytes around them
- * @q: the argument; procmap_call_init() asks for the name and the build ID
+ * @guard_front: guard bytes before @q
+ * @q: the argument; procmap_call_init() sets it to ask for the name and the
+ *	build ID
+ * @guard_query: guard bytes behind @q
  * @name: buffer that @q.vma_name_addr points to
+ * @guard_name: guard bytes behind @name
  * @build_id: buffer that @q.build_id_addr points to
+ * @guard_id: guard bytes behind @build_id
  */
 struct procmap_call {
 	__u8 guard_front[PROCMAP_GUARD_SIZE];
@@ -49,7 +55,15 @@ struct procmap_call {
 
 /**
  * struct maps_vma - one line of the text
- * @name: as printed, that is with a newline as \012; "" where there is none
+ * @start: first address
+ * @end: address behind the last byte
+ * @flags: PROCMAP_QUERY_VMA_* bits
+ * @page_size: size of its pages, which the text does not show
+ * @offset: offset of @start in the file
+ * @inode: inode of the file; 0 if there is none
+ * @dev_major: device of the file
+ * @dev_minor: device of the file
+ * @name: the name as printed, with a newline as \012; "" if there is none
  */
 struct maps_vma {
 	__u64 start;
@@ -67,7 +81,11 @@ struct maps_vma {
  * struct maps_text - a whole /proc/<pid>/maps
  * @vma: the VMAs, in order of address
  * @nr: their number
- * @gate: the line of [vsyscall], which is no VMA of the process; end 0: none
+ * @gate: the line of [vsyscall], which is not a VMA of the process; its end is
+ *	0 if there is no such line
+ * @buf: memory with the text
+ * @buf_size: size of @buf in bytes
+ * @vma_size: size of @vma in bytes
  */
 struct maps_text {
 	struct maps_vma *vma;
@@ -99,7 +117,7 @@ int procmap_check(int fd, const struct maps_text *text, __u64 addr, __u64 flags)
 /**
  * struct procmap_child - one process that a test talks to
  * @pid: its PID; 0 in the child itself
- * @sock: a datagram socket to the other side
+ * @sock: a SOCK_SEQPACKET socket to the other side
  */
 struct procmap_child {
 	pid_t pid;
@@ -126,7 +144,10 @@ int procmap_become_root(void);
 
 bool procmap_holds(bool cond, const char *text, const char *file, int line);
 
-/* For the function of a child, whose failures the harness does not see: names a false @cond. */
+/*
+ * Prints a false @cond. For functions that run in a child, because the harness
+ * does not see failures there.
+ */
 #define HOLDS(cond) procmap_holds(cond, #cond, __FILE__, __LINE__)
 
 #endif /* SELFTEST_PROCMAP_UTIL_H */

@@ -20,7 +20,7 @@ enum { BACKING_NONE, BACKING_FILE, BACKING_MEMFD, NR_BACKINGS };
 /**
  * procmap_tmp_dir() - make a directory for one test
  * @path: gets its path
- * @size: of @path
+ * @size: size of @path
  *
  * Return: 0 or -errno.
  */
@@ -39,7 +39,7 @@ int procmap_tmp_dir(char *path, size_t size)
 /**
  * procmap_tmp_file() - make a file that can be read, written and executed
  * @path: its path, which must not exist
- * @pages: its size
+ * @pages: its size in pages
  *
  * Return: a descriptor, or -errno.
  */
@@ -69,7 +69,10 @@ static int deleted_file(size_t pages)
 	return fd;
 }
 
-/* Addresses that are free, for fixed mappings of a caller that maps nothing else meanwhile. */
+/*
+ * Find a free range for fixed mappings. The caller must not map anything else
+ * before it uses the range.
+ */
 static char *find_room(size_t size)
 {
 	char *room = mmap(NULL, size, PROT_NONE,
@@ -81,8 +84,9 @@ static char *find_room(size_t size)
 }
 
 /*
- * @kind counts through all combinations; 29 has no divisor in common with
- * their number, so neighbours differ in everything.
+ * @kind counts through all combinations. 29 and the number of combinations have
+ * no common divisor, so each combination comes up once. Neighbours never have
+ * the same backing, so they do not merge.
  */
 static int map_kind(char *addr, size_t kind, const int *fd)
 {
@@ -100,8 +104,10 @@ static int map_kind(char *addr, size_t kind, const int *fd)
 }
 
 /**
- * procmap_zoo_map() - map one VMA of every kind, a third of them with a hole behind
- * @zoo: gets where they are
+ * procmap_zoo_map() - map one VMA of every kind
+ * @zoo: gets their place and number
+ *
+ * A hole follows every third VMA.
  *
  * Return: 0 or -errno.
  */
@@ -134,10 +140,12 @@ out:
 
 /**
  * procmap_zoo_map_many() - map a large number of VMAs, with a hole every 16
- * @zoo: gets where they are, and their number
- * @min: so many at least
- * @max: so many, where it takes no more than some seconds; a debug kernel may
- *	walk over all of them each time that one is added
+ * @zoo: gets their place and number
+ * @min: map at least this many
+ * @max: map at most this many
+ *
+ * The function stops at @min or later when some seconds are over: a debug
+ * kernel may walk over all VMAs each time one is added.
  *
  * Return: 0 or -errno.
  */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* An area with VMAs of every protection, sharing and backing, to be queried. */
+/* An area to query, with VMAs of every protection, sharing mode and backing. */
 #ifndef SELFTEST_PROCMAP_ZOO_H
 #define SELFTEST_PROCMAP_ZOO_H
 
@@ -8,7 +8,7 @@
 /**
  * struct procmap_zoo - where the VMAs are
  * @base: first address
- * @size: bytes, with the holes
+ * @size: bytes, including the holes
  * @nr: number of VMAs in it
  */
 struct procmap_zoo {

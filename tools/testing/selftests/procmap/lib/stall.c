@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Who is stuck, and what came in time: see stall.h. */
+/* Find stuck threads, and check what happens in time: see stall.h. */
 #include <fcntl.h>
 #include <poll.h>
 #include <sched.h>
@@ -16,16 +16,16 @@
 
 #define DEV_FUSE	"/dev/fuse"
 
-/* Found waiting so many times in a row: it waits for good. */
+/* A thread that is found waiting this many times in a row waits for good. */
 #define STUCK_LOOKS	20
 #define LOOK_US		10000
 
 /**
- * stall_comes() - has a child ended, or sent something, within this time?
+ * stall_comes() - does a child end, or send something, within this time?
  * @child: the child
  * @timeout_ms: the time
  *
- * Return: true if it has.
+ * Return: true if it does.
  */
 bool stall_comes(const struct procmap_child *child, int timeout_ms)
 {
@@ -35,13 +35,13 @@ bool stall_comes(const struct procmap_child *child, int timeout_ms)
 }
 
 /**
- * stall_state_of() - the state of a thread, as the third word of its stat says
+ * stall_state_of() - get the state of a thread, the third word of its stat file
  * @pid: the process
  * @tid: the thread
  *
- * Not for a process that dies, see stall_is_dead().
+ * Not for a process that dies: see stall_is_dead().
  *
- * Return: the letter; 0: it is gone.
+ * Return: the letter of the state; 0 if the thread is gone.
  */
 char stall_state_of(pid_t pid, pid_t tid)
 {
@@ -62,7 +62,7 @@ char stall_state_of(pid_t pid, pid_t tid)
  * @pid: the process
  * @tid: the thread
  *
- * Return: true once it does; false if it has not within SOON_MS.
+ * Return: true once it does; false if it does not within SOON_MS.
  */
 bool stall_gets_stuck(pid_t pid, pid_t tid)
 {
@@ -79,7 +79,8 @@ bool stall_gets_stuck(pid_t pid, pid_t tid)
  * stall_is_dead() - is a child a zombie?
  * @pid: a child of the caller, not waited for yet
  *
- * Who reads the stat of a process that dies may have to tear down its address space.
+ * A caller that reads the stat file of a dying process may have to tear down
+ * the address space of that process. waitid() does not touch it.
  *
  * Return: true if it is.
  */
@@ -91,10 +92,10 @@ bool stall_is_dead(pid_t pid)
 }
 
 /**
- * stall_count() - a number of /proc/vmstat
+ * stall_count() - get a counter of /proc/vmstat
  * @name: its name
  *
- * Return: the number; -1: this kernel does not count that.
+ * Return: the number; -1 if this kernel does not count that.
  */
 long stall_count(const char *name)
 {
@@ -114,9 +115,9 @@ long stall_count(const char *name)
 }
 
 /**
- * stall_now_ns() - what time it is
+ * stall_now_ns() - read the monotonic clock
  *
- * Return: nanoseconds since some moment.
+ * Return: the time in nanoseconds.
  */
 __u64 stall_now_ns(void)
 {
@@ -127,11 +128,14 @@ __u64 stall_now_ns(void)
 }
 
 /**
- * stall_scaled() - how much of an amount of work to do here
- * @nr: the amount, which is done in full on a kernel without detectors
+ * stall_scaled() - reduce an amount of work on a slow kernel
+ * @nr: the amount for a kernel without detectors
  *
- * Return: @nr; on a kernel that is slower, as VM_TIMEOUT_SCALE says, less by the square of that:
- * its limits of time are longer by the factor itself, and so are the waits.
+ * VM_TIMEOUT_SCALE is the factor by which this kernel is slower. The time
+ * limits are longer by this factor only, and the waits are longer, too. So the
+ * function divides @nr by the square of the factor.
+ *
+ * Return: @nr, or less on a slow kernel.
  */
 unsigned int stall_scaled(unsigned int nr)
 {
@@ -142,8 +146,8 @@ unsigned int stall_scaled(unsigned int nr)
 }
 
 /*
- * Make /dev/fuse what udev makes of it, for this process and its children alone: a device with
- * the same number, that everybody may open, in its place.
+ * Let everybody open /dev/fuse, as udev does, but only for this process and its
+ * children: mount a device with the same number and mode 0666 over it.
  */
 static int open_fuse_to_all(void)
 {
@@ -164,9 +168,10 @@ static int open_fuse_to_all(void)
 }
 
 /**
- * stall_drop_root() - become an ordinary user who may mount FUSE in a user namespace
+ * stall_drop_root() - turn root into an ordinary user that may mount FUSE
  *
- * Who is not root stays who he is. Children can be looked at as before.
+ * The user may mount FUSE in a user namespace. A caller that is not root stays
+ * what it is. The caller may still look at its children.
  *
  * Return: 0 or -errno.
  */
@@ -179,16 +184,21 @@ int stall_drop_root(void)
 	ret = open_fuse_to_all();
 	if (!ret)
 		ret = procmap_drop_root();
-	/* Who changes user is for root alone to look at, children included, unless it says so. */
+	/*
+	 * After a change of user only root may look at the process and its
+	 * children, unless the process sets its dumpable flag.
+	 */
 	return ret || !prctl(PR_SET_DUMPABLE, 1) ? ret : -errno;
 }
 
 /**
- * stall_ask() - a query for everything but the build ID, which is read from the file
+ * stall_ask() - query for everything but the build ID
  * @maps: descriptor of a maps file
  * @addr: address to ask for
  * @flags: PROCMAP_QUERY_* bits
  * @call: gets the answer
+ *
+ * The build ID is left out because the kernel reads it from the file.
  *
  * Return: as procmap_call().
  */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What the tests of calls that must not wait share: who is stuck, what came in
- * time, and an ordinary user who may mount FUSE.
+ * Helpers for tests of calls that must not wait. They find stuck threads, check
+ * that something happens in time, and make root an ordinary user that may mount
+ * FUSE.
  */
 #ifndef SELFTEST_PROCMAP_STALL_H
 #define SELFTEST_PROCMAP_STALL_H
@@ -12,7 +13,7 @@
 
 #include "procmap_util.h"
 
-/* What must come, comes within this; what must not is waited for that long. */
+/* How long to wait for what must happen, and for what must not happen. */
 #define SOON_MS		15000
 #define NEVER_MS	1000
 

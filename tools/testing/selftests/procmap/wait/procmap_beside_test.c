@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A reader that rarely runs walks over VMAs with holes between them, beside a
- * writer that is at work in quite another place: it must not pay more than who
- * reads the text, nor sleep for the writer, but once a pass at most.
+ * A reader that rarely runs walks over VMAs with holes between them. Beside it
+ * a writer works in quite another place. The walk must not take longer than
+ * reading the text, and may sleep for the writer at most once a pass.
  *
- * The verdict compares two times. It is exact where the machine has one processor,
- * and as good as the host where it has virtual ones.
+ * The test compares two times. The result is exact if the machine has one
+ * processor. If its processors are virtual, the result is as good as the host.
  */
 #include <fcntl.h>
 #include <sched.h>
@@ -17,12 +17,17 @@
 #include "procmap_harness.h"
 #include "stall.h"
 
-/* What the writer changes all the time; the pages are there. */
+/*
+ * Size of the memory that the writer changes all the time. Its pages are there.
+ */
 #define UNRELATED	(16UL << 20)
 #define MIN_VMAS	100
-/* All share a processor: who is woken there by the reader runs in its place. */
+/*
+ * All processes share this processor. A process that the reader wakes there
+ * runs in place of the reader.
+ */
 #define CPU		0
-/* For all passes of the reader */
+/* Time limit for all passes of the reader */
 #define READER_MS	100000
 
 static bool pin(void)
@@ -35,11 +40,12 @@ static bool pin(void)
 }
 
 /**
- * struct figures - what the reader measured, in memory that is shared
- * @text_ns: all passes over the text
- * @query_ns: as many by one query each, which finds the file behind all VMAs
- * @naps: how often a query slept for a writer meanwhile
- * @passes: how many have been made
+ * struct figures - what the reader measured, in shared memory
+ * @text_ns: time of all passes over the text
+ * @query_ns: time of as many passes by query; one query makes a pass and finds
+ *	the file behind all VMAs
+ * @naps: how often a query slept for a writer in these passes
+ * @passes: number of passes that the reader has made
  */
 struct figures {
 	__u64 text_ns;
@@ -59,7 +65,10 @@ struct scene {
 	struct figures *figures;
 };
 
-/* @nr pages with a hole behind each, and then a file. Returns where they begin, or NULL. */
+/*
+ * Map @nr pages with a hole behind each, and then a file. Returns where they
+ * begin, or NULL.
+ */
 static char *map_with_holes(unsigned int nr)
 {
 	size_t page = sysconf(_SC_PAGESIZE), size = (2 * nr + 2) * page;
@@ -141,7 +150,10 @@ static int reads_rarely(struct procmap_child *child, void *arg)
 
 	if (!HOLDS(pin()) || !HOLDS(!sched_setscheduler(0, SCHED_IDLE, &param)))
 		return 1;
-	/* Not counted: who has just started gets the processor all the same. */
+	/*
+	 * Do not count this pass: a process that has just started gets the
+	 * processor anyway.
+	 */
 	if (!HOLDS(pass_by_text(scene)))
 		return 1;
 	for (i = 0; i < scene->passes; i++) {
@@ -184,7 +196,10 @@ FIXTURE_SETUP(beside)
 {
 	struct scene *scene = &self->scene;
 
-	/* Fewer on a slow kernel, but enough to tell all of them from none. */
+	/*
+	 * Map fewer VMAs on a slow kernel, but enough to tell a nap for each
+	 * from none.
+	 */
 	scene->nr = stall_scaled(variant->nr);
 	if (scene->nr < MIN_VMAS)
 		scene->nr = MIN_VMAS;

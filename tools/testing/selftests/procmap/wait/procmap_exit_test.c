@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Processes that end while readers of every kind look at them: each tears its
- * address space down itself, whoever it has to wait for there, and all of its
- * memory comes back.
+ * Processes end while readers of every kind look at them. Each process must
+ * tear down its address space itself, whatever it has to wait for. All of its
+ * memory must come back.
  */
 #include <ctype.h>
 #include <dirent.h>
@@ -24,16 +24,19 @@
 #include "stall.h"
 
 #define NR_KINDS	7
-/* So many, or where processes are slow, as many as there are in this time */
+/* How many processes: this number, or as many as there are in this time */
 #define NR_HANGING	600
 #define HANGING_NS	40000000000ULL
 #define NR_ENDS		10000
 #define ENDS_NS		100000000000ULL
-/* Before memory is counted the first time: caches have been filled. */
+/*
+ * How many processes end before memory is counted the first time, to fill the
+ * caches
+ */
 #define NR_WARM_UP	500
 #define LARGE		(128UL << 20)
 #define BLOCK		4096
-/* Of 10,000 ends, each that leaks less than half a page leaves this. */
+/* After 10,000 ends this much may be missing: about 400 bytes for each. */
 #define MAX_LEFT_KB	4096
 #define NEVER_KB	(32 * 1024)
 
@@ -42,19 +45,20 @@ static const struct fuse_server_file server_files[] = {
 };
 
 /**
- * struct readers - those who look at what is shown to them
- * @maps: descriptor of a maps file, always open; which, changes
- * @pid: the process
- * @addr: an address of its that is mapped
- * @stop: it is over
- * @calls: what each of them did
- * @answers: how often it was more than that the process is gone
- * @illegal: the first result that none of them may have
+ * struct readers - processes that look at a process that they are shown
+ * @maps: descriptor of a maps file; always open, but not always of one process
+ * @pid: the process that they look at
+ * @addr: a mapped address of this process
+ * @stop: the readers must end
+ * @calls: how many calls each reader has made
+ * @answers: how many calls returned 0; gone_or() turns -ESRCH into 0, too
+ * @illegal: a result that no reader may get; 0 if there was none
  * @processes: one for each of reader_kinds[]
  * @nr: number of @processes
  *
- * In memory that all share. Descriptors they share, too, but no other memory with
- * the test: each fork() would have to take that away from them.
+ * All of them share the memory of this struct. Readers also share the
+ * descriptors of the test, but no other memory: each fork() would have to take
+ * it away from them.
  */
 struct readers {
 	int maps;
@@ -102,7 +106,7 @@ static int asks_for_all(const struct readers *readers)
 	return asks(readers, PROCMAP_QUERY_COVERING_OR_NEXT_VMA, true);
 }
 
-/* With a filter that nothing matches: a walk over everything. */
+/* Use a filter that nothing matches, for a walk over everything. */
 static int walks(const struct readers *readers)
 {
 	return gone_or(asks(readers, PROCMAP_FLAGS, false), -ENOENT);
@@ -142,7 +146,9 @@ static int (*const reader_kinds[NR_KINDS])(const struct readers *readers) = {
 
 static void reads(struct readers *readers, unsigned int kind)
 {
-	/* Who is preempted inside a call has hold of the process for long. */
+	/*
+	 * A reader that is preempted inside a call holds the process for long.
+	 */
 	(void)!nice(10);
 	while (!__atomic_load_n(&readers->stop, __ATOMIC_RELAXED)) {
 		int ret = reader_kinds[kind](readers);
@@ -155,7 +161,10 @@ static void reads(struct readers *readers, unsigned int kind)
 	}
 }
 
-/* Readers that do not come back from a call: they make none in so long. */
+/*
+ * Returns how many readers do not come back from a call: they make no other
+ * call within SOON_MS.
+ */
 static unsigned int stuck_readers(const struct readers *readers)
 {
 	unsigned long before[NR_KINDS];
@@ -184,7 +193,7 @@ static unsigned long all_calls(const struct readers *readers)
 	return calls;
 }
 
-/* They look at the test itself until they are shown another. */
+/* Readers look at the test itself until they are shown another process. */
 static int start_readers(struct readers *readers)
 {
 	pid_t parent = getpid();
@@ -225,7 +234,10 @@ static void stop_readers(struct readers *readers)
 	close(readers->maps);
 }
 
-/* A child, which has the same addresses, takes the place of the one before. */
+/*
+ * Show a child to the readers in place of the process before. It has the same
+ * addresses.
+ */
 static int show(struct readers *readers, pid_t pid)
 {
 	int maps = maps_open(pid), ret;
@@ -261,7 +273,10 @@ static void write_text(const char *path, const char *text)
 	close(fd);
 }
 
-/* What is in use for good: per-CPU lists and caches are emptied first. */
+/*
+ * Returns how much memory is in use for good. Empties per-CPU lists and caches
+ * first.
+ */
 static long used_kb(void)
 {
 	write_text("/proc/sys/vm/drop_caches", "3");
@@ -270,7 +285,10 @@ static long used_kb(void)
 	       memory_kb("Cached");
 }
 
-/* Waits until no more than this is in use, or it does not become less; what it is then. */
+/*
+ * Wait until no more than @kb is in use, but at most SOON_MS. Returns what is
+ * in use then.
+ */
 static long settles(long kb)
 {
 	long now = used_kb();
@@ -283,7 +301,7 @@ static long settles(long kb)
 	return now;
 }
 
-/* Is this a worker of the kernel, and waits so that no signal gets it out? */
+/* Is this a kernel worker that waits uninterruptibly? */
 static bool is_stuck_worker(pid_t pid, char *name, size_t size)
 {
 	char path[64];
@@ -299,7 +317,7 @@ static bool is_stuck_worker(pid_t pid, char *name, size_t size)
 	return !strncmp(name, "kworker/", 8) && stall_state_of(pid, pid) == 'D';
 }
 
-/* Kernel workers that wait for good: they do so at two looks. */
+/* Returns how many kernel workers wait for good, which means at two looks. */
 static unsigned int stuck_workers(void)
 {
 	DIR *dir = opendir("/proc");
@@ -325,7 +343,7 @@ static unsigned int stuck_workers(void)
 	return nr;
 }
 
-/* A read that is not answered, of whoever submits it. */
+/* Submit a read that the server does not answer, for the calling process. */
 static int submit_read(int fd)
 {
 	static char buffer[2 * BLOCK];
@@ -369,11 +387,11 @@ static void __attribute__((constructor)) exit_require(void)
 		ksft_exit_skip("%s\n", lacking);
 }
 
-/**
+/*
  * struct exits - what every case has
- * @readers: at work all the time
- * @server: does not answer reads
- * @file: its file, for asynchronous reads
+ * @readers: they run all the time
+ * @server: it does not answer reads
+ * @file: a file of @server, for asynchronous reads
  * @hanging: processes that were killed and cannot end
  * @nr: number of @hanging
  */
@@ -400,14 +418,16 @@ FIXTURE_SETUP(exits)
 
 FIXTURE_TEARDOWN(exits)
 {
-	/* First the server: a reader may be waiting for it, which is a failure. */
+	/*
+	 * Stop the server first: a reader may wait for it, which is a failure.
+	 */
 	fuse_server_stop(&self->server);
 	stop_readers(self->readers);
 	while (self->nr)
 		procmap_child_wait(&self->hanging[--self->nr]);
 }
 
-/* A process whose read is under way is killed while all readers look at it. */
+/* Kill a process whose read is under way, while all readers look at it. */
 static int kill_a_hanging_one(struct fuse_server *server, int file, struct readers *readers,
 			      struct procmap_child *child)
 {
@@ -424,12 +444,15 @@ static int kill_a_hanging_one(struct fuse_server *server, int file, struct reade
 	usleep(1000);
 	if (kill(child->pid, SIGKILL))
 		return -errno;
-	/* It dies under their eyes. */
+	/* Let it die while the readers look at it. */
 	usleep(10000);
 	return 0;
 }
 
-/* Those who are dead have left the wait for their read to somebody else. */
+/*
+ * Returns how many are dead. These have left the wait for their read to
+ * somebody else.
+ */
 static unsigned int dead(const struct procmap_child *children, unsigned int nr)
 {
 	unsigned int i, nr_dead = 0;
@@ -439,7 +462,10 @@ static unsigned int dead(const struct procmap_child *children, unsigned int nr)
 	return nr_dead;
 }
 
-/* How much less memory there is after a large process was killed under the readers. */
+/*
+ * Returns how much memory is lost after a large process was killed while the
+ * readers looked at it.
+ */
 static long lost_kb(struct readers *readers)
 {
 	long before = memory_kb("MemAvailable"), lost = LONG_MAX;
@@ -482,7 +508,10 @@ TEST_F_TIMEOUT(exits, who_waits_for_its_reads_at_the_end_waits_itself, 200)
 	EXPECT_GE(NEVER_KB, lost);
 	EXPECT_EQ(0, self->readers->illegal);
 	EXPECT_LT(0, self->readers->answers);
-	/* Nobody has a use of the last one but the readers: what they get is its end. */
+	/*
+	 * Only the readers still use the last process. They must find that it
+	 * has ended.
+	 */
 	EXPECT_EQ(-ESRCH, asks_covering(self->readers));
 }
 
@@ -518,8 +547,8 @@ static int ends_once(struct readers *readers)
 }
 
 /*
- * How many have come to their end, or -errno. Afterwards the readers look at the
- * test again: they hold nothing of who is gone.
+ * Returns how many processes have ended, or -errno. Afterwards the readers look
+ * at the test again, so that they hold nothing of the processes that are gone.
  */
 static int end_many(struct readers *readers, int max)
 {
@@ -536,8 +565,9 @@ static int end_many(struct readers *readers, int max)
 }
 
 /*
- * A slow kernel is one with detectors. KASAN keeps what was freed for a while, up to a part of
- * 32 of all memory; kmemleak tells at the end of the run what did not come back.
+ * A slow kernel is one with detectors. KASAN keeps freed memory for a while, up
+ * to 1/32 of all memory. kmemleak tells at the end of the run what did not come
+ * back.
  */
 static long may_be_left_kb(void)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Queries of names do not keep files open: who unmaps and closes a file is the
- * last to use it, whatever becomes of a query that is under way.
+ * Queries of names must not keep files open. A process that unmaps and closes a
+ * file is the last to use it, whatever happens to a query that is under way.
  */
 #include <dirent.h>
 #include <fcntl.h>
@@ -26,14 +26,17 @@
 #define NR_ASKING	3
 #define STACK		(64 * 1024)
 
-/* How many threads are stuck is looked at so often, a tenth of a second apart. */
+/* How often to count the stuck threads, a tenth of a second apart */
 #define LOOKS		(SOON_MS / 100)
 
 static const struct fuse_server_file server_files[NR_FILES] = {
 	[0 ... NR_FILES - 1] = { .size = 65536 },
 };
 
-/* Of a server of its own, whose page never comes: names are written there. */
+/*
+ * A file of a server of its own. Names are written to its page, which never
+ * comes.
+ */
 #define NAME_FILE	0
 
 static void __attribute__((constructor)) files_require(void)
@@ -45,13 +48,13 @@ static void __attribute__((constructor)) files_require(void)
 }
 
 /**
- * struct attack - queries of one's own mappings whose names cannot be written
- * @server: of the files that are mapped
- * @names: the same of the page that is not there
+ * struct attack - queries of own mappings whose names cannot be written
+ * @server: server of the mapped files
+ * @names: server of the page that never comes
  * @nr: number of queries
  * @maps: maps file of the process
  * @mapping: one page for each query
- * @page: what they write to
+ * @page: page that the queries write names to
  */
 struct attack {
 	struct fuse_server *server;
@@ -142,7 +145,10 @@ static unsigned int stuck_threads(void)
 	return nr;
 }
 
-/* All but the first, who waits for the server, wait for the page that it has locked. */
+/*
+ * Wait until all threads but the first wait for a page. The first waits for the
+ * server and has the page locked.
+ */
 static bool others_get_stuck(unsigned int nr)
 {
 	unsigned int looks;
@@ -155,7 +161,10 @@ static bool others_get_stuck(unsigned int nr)
 	return false;
 }
 
-/* The queries wait, and the files are unmapped and closed. */
+/*
+ * Starts queries that wait, and then unmaps their files. It has closed the
+ * files before.
+ */
 static int attacks(struct procmap_child *child, void *arg)
 {
 	struct attack *attack = arg;
@@ -177,11 +186,11 @@ static int attacks(struct procmap_child *child, void *arg)
 }
 
 /**
- * struct owner - who has a file locked, mapped, and then not any more
- * @path: the file
- * @spot: where it is mapped
+ * struct owner - a process that locks and maps a file, and then lets it go
+ * @path: path of the file
+ * @spot: where the file is mapped
  * @late: how often the lock outlived the last close()
- * @never: so long that it was not waited for any more
+ * @never: whether a lock outlived it for NEVER_MS
  */
 struct owner {
 	char path[32];
@@ -190,7 +199,10 @@ struct owner {
 	bool never;
 };
 
-/* With a new description of the open file, which the lock of another would keep out. */
+/*
+ * Open the file with a new open file description. If another one still has the
+ * lock, this one does not get it.
+ */
 static int open_locked(struct owner *owner)
 {
 	int fd = open(owner->path, O_RDWR | O_CLOEXEC);
@@ -238,7 +250,7 @@ struct asking {
 	char *spot;
 };
 
-/* Most of the time in the kernel: nothing is checked but what the call returns. */
+/* Spend most of the time in the kernel: check only what the call returns. */
 static void *asks_for_names(void *arg)
 {
 	const struct asking *asking = arg;
@@ -297,7 +309,7 @@ FIXTURE_SETUP(files)
 	ASSERT_NE(MAP_FAILED, self->owner.spot);
 }
 
-/* With the servers ends whatever still waits for them. */
+/* When the servers end, everything that still waits for them ends, too. */
 FIXTURE_TEARDOWN(files)
 {
 	unlink(self->owner.path);
@@ -305,7 +317,10 @@ FIXTURE_TEARDOWN(files)
 	fuse_server_stop(&self->server);
 }
 
-/* How often the file was closed, once that has come or does not come. */
+/*
+ * Returns how often the file was closed. Waits until it is, but at most
+ * SOON_MS.
+ */
 static int closed(struct fuse_server *server, unsigned int file)
 {
 	int waited, nr = 0;
@@ -317,7 +332,10 @@ static int closed(struct fuse_server *server, unsigned int file)
 	return nr;
 }
 
-/* Returns when all files have been unmapped and closed, and no query has returned. */
+/*
+ * Returns when all files have been unmapped and closed, and no query has
+ * returned.
+ */
 static int start_attack(struct procmap_child *attacker, struct attack *attack)
 {
 	int ret = procmap_child_start(attacker, attacks, attack);
@@ -343,9 +361,9 @@ TEST_F_TIMEOUT(files, a_file_is_closed_while_its_name_cannot_be_written, 120)
 }
 
 /*
- * From now on whoever closes one of the files waits, and for ever: there is a page
- * to be written back. No process may inherit @fds: it would wait, too, as soon as it
- * ends.
+ * From now on a process that closes one of the files waits for ever, because
+ * there is a page to write back. No process may inherit @fds: it would wait,
+ * too, as soon as it ends.
  */
 static int let_nobody_close(struct fuse_server *server, int *fds)
 {
@@ -365,7 +383,10 @@ static int let_nobody_close(struct fuse_server *server, int *fds)
 	return 0;
 }
 
-/* Start what is attacked first, so that it does not inherit the files; let it go at the end. */
+/*
+ * Call this after the start of what is attacked, so that it does not inherit
+ * the files. Let it go at the end.
+ */
 static int attack_with(struct fuse_server *server, struct fuse_server *names, unsigned int nr,
 		       struct procmap_child *attacker, int *fds)
 {
@@ -376,7 +397,7 @@ static int attack_with(struct fuse_server *server, struct fuse_server *names, un
 		ret = let_nobody_close(server, fds);
 	if (!ret)
 		ret = fuse_server_release(names, NAME_FILE, FUSE_READ);
-	/* The names have been written, the queries come to their ends. */
+	/* Let the queries end, now that the names have been written. */
 	usleep(NEVER_MS * 1000);
 	return ret;
 }
@@ -412,7 +433,10 @@ TEST_F_TIMEOUT(files, a_closed_file_is_unlocked_at_once, 120)
 	closed_files_are_unlocked(_metadata, &self->server, &self->names, &self->owner, 0, NULL);
 }
 
-/* A kernel with detectors takes minutes to start so many threads: a quarter there. */
+/*
+ * A kernel with detectors takes minutes to start so many threads. Use a quarter
+ * there.
+ */
 static unsigned int nr_queries(unsigned int nr)
 {
 	return stall_scaled(nr) < nr ? nr / 4 : nr;

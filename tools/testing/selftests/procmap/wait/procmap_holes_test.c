@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Queries that meet holes while a write section of the target never ends: a FUSE
- * server that does not answer holds it up with some VMAs taken out of the tree.
- * Only where these were may a query wait, and it can be killed there.
+ * Queries meet holes while a write section of the target never ends. A FUSE
+ * server that does not answer holds the section up after it took some VMAs out
+ * of the tree. A query may wait only where these VMAs were, and it can be
+ * killed there.
  */
 #include <fcntl.h>
 #include <signal.h>
@@ -17,14 +18,14 @@
 #define PAGES		4
 #define MB		0x100000UL
 
-/* What the target has in an area of its own, from its start */
+/* What the target has in an area of its own, as offsets from its start */
 #define AREA		(512 * MB)
-#define AT_SPOT		(256 * MB)	/* is mapped over */
-#define AT_FILE		(320 * MB)	/* is moved there by mremap() */
+#define AT_SPOT		(256 * MB)	/* the target maps or moves over this */
+#define AT_FILE		(320 * MB)	/* mremap() moves this to the spot */
 #define AT_LOW		0UL
 #define AT_HIGH		(448 * MB)
-#define AT_FAR		(128 * MB)	/* nothing is here, nor near */
-#define NEAR_PAGES	16		/* the holes around the spot */
+#define AT_FAR		(128 * MB)	/* nothing is here or near */
+#define NEAR_PAGES	16		/* size of the holes around the spot */
 
 static const struct fuse_server_file server_files[NR_TARGETS] = {
 	{ .size = PAGES * 65536 },
@@ -46,14 +47,14 @@ static size_t piece(void)
 
 /**
  * struct scene - a target, and what is known about it
- * @moves: it uses mremap(), else mmap()
- * @number: of its file
- * @cached: the file; closed when it has been mapped
- * @direct: the same, to be mapped without the page cache
+ * @moves: the target uses mremap(), else mmap()
+ * @number: number of its file
+ * @cached: descriptor of the file; closed when the file has been mapped
+ * @direct: another one, for a mapping without the page cache
  * @child: the target
  * @maps: its maps file
  * @base: where its area begins
- * @text: as long as it was not held up
+ * @text: text of @maps before the target was held up
  */
 struct scene {
 	bool moves;
@@ -76,7 +77,7 @@ static bool maps_anonymous(char *addr)
 	return maps_at(addr, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1);
 }
 
-/* An area with holes, and executable files on both sides of the spot. */
+/* Map an area with holes, and executable files on both sides of the spot. */
 static char *map_area(const struct scene *scene)
 {
 	char *base = mmap(NULL, AREA, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1,
@@ -94,15 +95,18 @@ static char *map_area(const struct scene *scene)
 				      scene->cached)))
 		return NULL;
 	close(exe);
-	/* What is moved there takes all of it: half of it would stay, and be marked. */
+	/*
+	 * The move must replace all of the spot. Otherwise half of the spot
+	 * would stay, and be marked.
+	 */
 	if (scene->moves && munmap(base + AT_SPOT + piece() / 2, piece() / 2))
 		return NULL;
 	return base;
 }
 
 /*
- * Maps the file over the spot. The file is to be mapped without the page cache, so
- * that the kernel writes back what is there first, which is not answered.
+ * Map the file over the spot, without the page cache. So the kernel first
+ * writes back what the page cache has, and the server does not answer that.
  */
 static bool maps_over(const struct scene *scene, char *base)
 {
@@ -111,9 +115,9 @@ static bool maps_over(const struct scene *scene, char *base)
 }
 
 /*
- * Moves the first half of the mapping to the spot. The kernel unmaps first what is
- * there, then the other half: to close that it sends the file's changed times,
- * which is not answered.
+ * Move the first half of the mapping to the spot. The kernel first unmaps what
+ * is there, and then the other half. To close that half, it sends the changed
+ * times of the file, and the server does not answer that.
  */
 static bool moves_over(const struct scene *scene, char *base)
 {
@@ -129,7 +133,7 @@ static int is_held_up(struct procmap_child *child, void *arg)
 	struct scene *scene = arg;
 	char *base = map_area(scene);
 
-	/* Closing it later would send the times, too. */
+	/* Close the file now: closing it later would send the times, too. */
 	if (scene->moves)
 		close(scene->cached);
 	if (!HOLDS(base) || !HOLDS(!procmap_send(child, (unsigned long)base)) ||
@@ -137,7 +141,7 @@ static int is_held_up(struct procmap_child *child, void *arg)
 		return 1;
 	if (!(scene->moves ? moves_over(scene, base) : maps_over(scene, base)))
 		return 1;
-	/* Who has waited wants to look at it. */
+	/* Stay, because queries that have waited look at the spot now. */
 	return HOLDS(!procmap_send(child, 0)) && HOLDS(!procmap_sync(child)) ? 0 : 1;
 }
 
@@ -154,7 +158,7 @@ FIXTURE_VARIANT(holes) {
 FIXTURE_VARIANT_ADD(holes, mapped_over) {
 };
 
-/* Two ranges out of the tree, far from each other. */
+/* Two ranges are out of the tree, far from each other. */
 FIXTURE_VARIANT_ADD(holes, moved) {
 	.moves = true,
 };
@@ -172,7 +176,7 @@ FIXTURE_SETUP(holes)
 	}
 }
 
-/* With the server ends whatever still waits for it. */
+/* When the server ends, everything that still waits for it ends, too. */
 FIXTURE_TEARDOWN(holes)
 {
 	if (self->server_runs)
@@ -191,7 +195,7 @@ static int open_files(struct fuse_server *server, struct scene *scene)
 	return scene->direct < 0 ? scene->direct : 0;
 }
 
-/* Start a target; afterwards its text is known, and its area. */
+/* Start a target. Afterwards its area and its text are known. */
 static int start_target(struct fuse_server *server, struct scene *scene)
 {
 	int ret = open_files(server, scene);
@@ -231,7 +235,7 @@ static int hold_up(struct fuse_server *server, struct scene *scene)
  * struct question - what a helper asks
  * @child: the helper
  * @scene: the target
- * @at: for which place
+ * @at: offset in the area that it asks for
  * @flags: PROCMAP_QUERY_* bits
  */
 struct question {
@@ -241,7 +245,7 @@ struct question {
 	__u64 flags;
 };
 
-/* As procmap_check(), without the build ID. */
+/* As procmap_check(), but without the build ID. */
 static bool agrees(const struct scene *scene, __u64 addr, __u64 flags)
 {
 	const struct maps_vma *vma = maps_text_match(&scene->text, addr, flags);
@@ -256,7 +260,7 @@ static bool agrees(const struct scene *scene, __u64 addr, __u64 flags)
 	return false;
 }
 
-/* Each hole that the text showed, of its address space, at both ends. */
+/* Query each hole of the address space that the text showed, at both ends. */
 static int asks_for_holes(struct procmap_child *child, void *arg)
 {
 	const struct question *question = arg;
@@ -283,7 +287,10 @@ static int asks_for_one(struct procmap_child *child, void *arg)
 	       0 : 1;
 }
 
-/* All that match, from address 0 to the end: also past VMAs that are marked and do not match. */
+/*
+ * Walk over all VMAs that match, from address 0 to the end. The walk also
+ * passes VMAs that are marked and do not match.
+ */
 static bool walks(const struct scene *scene, __u64 flags)
 {
 	const struct maps_vma *vma;
@@ -314,7 +321,10 @@ static bool is_touched(const struct scene *scene, __u64 flags)
 	       (scene->moves && maps_text_match(&scene->text, base + AT_FILE, flags));
 }
 
-/* With every filter that matches none of the VMAs that the writer has marked. */
+/*
+ * Walk with every filter that matches none of the VMAs that the writer has
+ * marked.
+ */
 static int walks_with_filters(struct procmap_child *child, void *arg)
 {
 	const struct question *question = arg;
@@ -331,7 +341,10 @@ static int walks_with_filters(struct procmap_child *child, void *arg)
 	return HOLDS(nr) ? 0 : 1;
 }
 
-/* Each VMA that the writer has nothing to do with, and from the hole before it what is next. */
+/*
+ * Query each VMA that the writer does not touch, by its address and as the next
+ * one from the hole before it.
+ */
 static int asks_for_others(struct procmap_child *child, void *arg)
 {
 	const struct question *question = arg;
@@ -356,7 +369,7 @@ static int asks_for_others(struct procmap_child *child, void *arg)
 #define FILES	(PROCMAP_QUERY_VMA_EXECUTABLE | PROCMAP_QUERY_FILE_BACKED_VMA)
 #define NEXT	PROCMAP_QUERY_COVERING_OR_NEXT_VMA
 
-/* What has to come at once. */
+/* Answers that have to come at once. */
 static const struct {
 	const char *name;
 	int (*fn)(struct procmap_child *child, void *arg);
@@ -372,7 +385,7 @@ static const struct {
 	{ "all others", asks_for_others, 0, 0 },
 };
 
-/* How many of the answers are wrong or do not come. */
+/* Returns how many of the answers are wrong or do not come, or -errno. */
 static int failures(const struct scene *scene)
 {
 	unsigned int i;
@@ -424,7 +437,7 @@ TEST_F_TIMEOUT(holes, queries_pass_a_write_section_that_never_ends, 280)
 	}
 }
 
-/* The spot as it is afterwards: a mapping of the file. */
+/* Query the spot as it is afterwards: a mapping of the file. */
 static int waits_for_the_spot(struct procmap_child *child, void *arg)
 {
 	const struct question *question = arg;
@@ -438,7 +451,10 @@ static int waits_for_the_spot(struct procmap_child *child, void *arg)
 	       HOLDS(strstr(call.name, "file")) ? 0 : 1;
 }
 
-/* Covering the page itself, or next from the hole before it; with a filter that both match. */
+/*
+ * Ask for the page itself, or for the next VMA from the hole before it. The
+ * filter matches the old and the new VMA.
+ */
 static const __u64 waiting_flags[] = { 0, NEXT, NEXT | PROCMAP_QUERY_VMA_READABLE };
 
 #define NR_WAITING	ARRAY_SIZE(waiting_flags)

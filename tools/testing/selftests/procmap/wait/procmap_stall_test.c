@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Queries of a process whose mmap_lock somebody holds for long: a FUSE server
+ * Queries of a process whose mmap_lock somebody holds for long. A FUSE server
  * that does not answer stops a page fault, or an unmapping, half-way.
  */
 #include <fcntl.h>
@@ -37,12 +37,12 @@ static void __attribute__((constructor)) stall_require(void)
 
 /**
  * struct target - the process that is queried, as it sees itself
- * @fd: the server's files; closed when mapped
- * @map: their mappings
- * @spare: memory for the writer
- * @go: a byte here lets the writer go
+ * @fd: files of the server; closed when they have been mapped
+ * @map: mappings of the files
+ * @spare: memory for the writer to unmap
+ * @go: pipe; a byte in it lets the writer go
  * @by_fault: wait in a page fault, else in a read of /proc/self/mem
- * @writer_tid: once it runs
+ * @writer_tid: thread ID of the writer once it runs
  */
 struct target {
 	int fd[NR_FILES];
@@ -55,8 +55,9 @@ struct target {
 
 /**
  * struct stall - what every case has
- * @server: the server, and whether it runs
- * @target: shared with @child only in what start_target() hands over
+ * @server: the FUSE server
+ * @server_runs: whether @server runs
+ * @target: copied to @child, which only sends back where its mappings are
  * @child: the process that is queried
  * @maps: its maps file
  */
@@ -84,7 +85,7 @@ static int stall_setup(struct stall *stall)
 	return pipe(stall->target.go) ? -errno : 0;
 }
 
-/* With the server ends whatever still waits for it. */
+/* When the server ends, everything that still waits for it ends, too. */
 static void stall_teardown(struct stall *stall)
 {
 	if (stall->server_runs)
@@ -116,7 +117,7 @@ static bool tell_maps(struct procmap_child *child, const struct target *target)
 	return true;
 }
 
-/* Start the target; afterwards its maps are known here too. */
+/* Start the target. Afterwards its mappings are known here, too. */
 static int start_target(struct stall *stall,
 			int (*fn)(struct procmap_child *child, void *arg))
 {
@@ -135,7 +136,7 @@ static int start_target(struct stall *stall,
 	return stall->maps < 0 ? stall->maps : 0;
 }
 
-/* A helper and what it needs. */
+/* A helper process and what it needs */
 struct helper {
 	struct procmap_child child;
 	int maps;
@@ -152,7 +153,7 @@ static int reads_text(struct procmap_child *child, void *arg)
 	return HOLDS(!maps_text_read(helper->maps, &text)) ? 0 : 1;
 }
 
-/* All VMAs of the text, but for those from @addr to @end. */
+/* Query all VMAs of the text, except those from @addr to @end. */
 static int queries_all(struct procmap_child *child, void *arg)
 {
 	const struct helper *helper = arg;
@@ -172,7 +173,7 @@ static int queries_all(struct procmap_child *child, void *arg)
 	return 0;
 }
 
-/* The VMA from @addr to @end, which belongs to file 0. */
+/* Query the VMA from @addr to @end, which belongs to file 0. */
 static int queries_one(struct procmap_child *child, void *arg)
 {
 	const struct helper *helper = arg;
@@ -243,11 +244,14 @@ FIXTURE_VARIANT(fault) {
 	bool by_fault;
 };
 
-/* What debuggers do: the fault never lets go of mmap_lock. */
+/* Read memory as debuggers do. The fault never drops mmap_lock. */
 FIXTURE_VARIANT_ADD(fault, proc_mem) {
 };
 
-/* A fault lets go while it reads the page, but not when it has to read it again. */
+/*
+ * A fault drops mmap_lock while it reads the page, but not when it has to read
+ * the page again.
+ */
 FIXTURE_VARIANT_ADD(fault, page_fault) {
 	.by_fault = true,
 };
@@ -308,9 +312,9 @@ static size_t half_size(void)
 }
 
 /*
- * Maps over the second half of file 0. To close the old mapping the kernel
- * sends the file's changed times, with mmap_lock held for writing; the first
- * half has been split off, and so is marked.
+ * Maps over the second half of file 0. To close the old mapping, the kernel
+ * sends the changed times of the file while it holds mmap_lock for writing. The
+ * kernel has split off the first half, and so has marked it.
  */
 static int maps_over(struct procmap_child *child, void *arg)
 {
@@ -320,7 +324,10 @@ static int maps_over(struct procmap_child *child, void *arg)
 	if (!HOLDS(map_files(target)) || !HOLDS(tell_maps(child, target)) ||
 	    !HOLDS(!procmap_sync(child)))
 		return 1;
-	/* Not before the test has closed its descriptors: that sends the times, too. */
+	/*
+	 * Do not write before the test has closed its descriptors: that sends
+	 * the times, too.
+	 */
 	for (i = 0; i < NR_FILES; i++)
 		__atomic_store_n(target->map[i] + half_size(), 1, __ATOMIC_RELAXED);
 	return HOLDS(mmap(target->map[0] + half_size(), half_size(), PROT_NONE,
@@ -334,8 +341,8 @@ FIXTURE(unmap) {
 };
 
 /*
- * From now on whoever closes the mapping of file 1 waits for the server, even if the
- * kernel has begun to write back by itself.
+ * From now on a process that closes the mapping of file 1 waits for the server,
+ * even if the kernel has begun to write back by itself.
  */
 static int stall_file_1(struct stall *stall)
 {
@@ -344,7 +351,10 @@ static int stall_file_1(struct stall *stall)
 	return ret ? ret : fuse_server_stall(&stall->server, 1, FUSE_SETATTR);
 }
 
-/* Starts the target, whose writer file 0 stops; without @text, file 1 stops its end. */
+/*
+ * Start the target. File 0 stops its writer. Without @text, file 1 stops its
+ * end, too.
+ */
 static int stop_writer(struct stall *stall, struct helper *half, struct maps_text *text)
 {
 	int ret = start_target(stall, maps_over);
@@ -390,12 +400,12 @@ TEST_F_TIMEOUT(unmap, queries_pass_a_stalled_writer_or_wait_killably, 120)
 	others = self->half;
 	others.end += half_size();
 
-	/* VMAs that the writer has nothing to do with. */
+	/* Ask for VMAs that the writer does not touch. */
 	ASSERT_EQ(0, procmap_child_start(&others.child, queries_all, &others));
 	ASSERT_TRUE(stall_comes(&others.child, SOON_MS));
 	EXPECT_EQ(0, procmap_child_wait(&others.child));
 
-	/* One that it has marked. */
+	/* Ask for a VMA that the writer has marked. */
 	ASSERT_EQ(0, procmap_child_start(&waiting.child, queries_one, &waiting));
 	ASSERT_EQ(0, procmap_child_start(&killed.child, queries_one, &killed));
 	ASSERT_TRUE(stall_gets_stuck(killed.child.pid, killed.child.pid));
@@ -431,7 +441,7 @@ static int spins(struct procmap_child *child, void *arg)
 }
 
 /*
- * A query that has got its lock, but gets no processor: it comes back when the
+ * A query that has got the lock, but gets no processor. It comes back when the
  * target has no user left. What it finds may be from before that.
  */
 static int queries_slowly(struct procmap_child *child, void *arg)
@@ -450,8 +460,8 @@ static int queries_slowly(struct procmap_child *child, void *arg)
 }
 
 /*
- * The target dies while a query waits for its mmap_lock: the query has to come back.
- * 0 or -errno.
+ * Kill the target while a query waits for its mmap_lock. The query has to come
+ * back. Returns 0 or -errno.
  */
 static int kill_beside_query(struct stall *stall, struct helper *half)
 {
@@ -475,7 +485,10 @@ static int kill_beside_query(struct stall *stall, struct helper *half)
 	return ret;
 }
 
-/* Nobody is a user of an address space because of a query: who dies does its own work. */
+/*
+ * A query does not make its caller a user of the address space. So a process
+ * that dies tears down its address space itself.
+ */
 TEST_F_TIMEOUT(unmap, a_process_tears_its_address_space_down_itself, 120)
 {
 	struct stall *stall = &self->stall;
@@ -491,7 +504,10 @@ TEST_F_TIMEOUT(unmap, a_process_tears_its_address_space_down_itself, 120)
 		ASSERT_TRUE(stall_gets_stuck(half->child.pid, half->child.pid));
 		ASSERT_EQ(0, kill_beside_query(stall, half));
 		ASSERT_EQ(0, procmap_child_wait(&half->child));
-		/* It waits for the server itself, and does not end; who asks now does not wait. */
+		/*
+		 * The target itself waits for the server, and does not end. A
+		 * query that comes now must not wait.
+		 */
 		usleep(NEVER_MS * 1000);
 		EXPECT_FALSE(stall_is_dead(stall->child.pid));
 		EXPECT_EQ(-ESRCH, stall_ask(stall->maps, (unsigned long)half->addr, 0, &call));
