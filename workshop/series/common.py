@@ -100,6 +100,10 @@ def lock(name):
         yield
 
 
+# Of a line that says what goes on, where there is no terminal
+WIDTH = 80
+
+
 class Progress:
     """What goes on meanwhile: each second on a terminal, on one line; else a line a minute."""
 
@@ -115,7 +119,7 @@ class Progress:
             print(f"\r          {took // 60}:{took % 60:02} {text[:width]}\033[K", end="",
                   flush=True)
         else:
-            print(f"          {took // 60} min: {text}", flush=True)
+            print(f"          {took // 60} min: {text[:WIDTH]}", flush=True)
 
     def end(self):
         """Leave no trace of the line on a terminal."""
