@@ -678,7 +678,8 @@ static struct build_id_made image_of_windows(struct kunit *test, struct build_id
 	struct image_reader m;
 	struct result res;
 
-	for (im->loads_before = (windows - 2) * 4096 / 56;; im->loads_before++) {
+	/* Begin well below: some pages are looked at more than once. */
+	for (im->loads_before = windows > 6 ? (windows - 6) * 4096 / 56 : 1;; im->loads_before++) {
 		u8 *buf = vzalloc(build_id_image_size(im));
 
 		KUNIT_ASSERT_NOT_NULL(test, buf);
@@ -722,7 +723,8 @@ static void as_many_pages_as_may_be_read(struct kunit *test)
 	KUNIT_EXPECT_TRUE_MSG(test, result_is_none(&res), "%d", res.err);
 	res = file_of_windows(test, &im, 4, file_read_cached);
 	KUNIT_EXPECT_TRUE_MSG(test, result_is_right(&res, &im), "%d", res.err);
-	res = file_of_windows(test, &im, 5, file_read_cached);
+	/* None takes 5: the header that lies across the border takes two at once. */
+	res = file_of_windows(test, &im, 6, file_read_cached);
 	KUNIT_EXPECT_TRUE_MSG(test, result_is_again(&res), "%d", res.err);
 }
 
