@@ -248,10 +248,12 @@ static int caller_run(struct bench_scene_state *state, struct bench_round *round
 	caller = fork();
 	if (!caller)
 		caller_main(state, stop);
+	err = caller < 0 ? -errno : 0;
 	close(ended[1]);
 	usleep(state->milliseconds * 1000);
 	__atomic_store_n(stop, true, __ATOMIC_RELAXED);
-	err = caller < 0 ? -errno : wait_byte(ended[0], state->milliseconds);
+	if (!err)
+		err = wait_byte(ended[0], state->milliseconds);
 	close(ended[0]);
 	if (err == -ETIMEDOUT) {
 		round->hangs = 1;

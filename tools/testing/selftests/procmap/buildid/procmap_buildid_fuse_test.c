@@ -16,9 +16,6 @@
 #include "procmap_harness.h"
 #include "stall.h"
 
-/* How long to wait for what must happen, and for what must not happen. */
-#define SOON_MS		15000
-#define NEVER_MS	1000
 /*
  * How long a killed process may take to end on a slow machine. The server would
  * never answer.

@@ -17,8 +17,6 @@
 #include "procmap_harness.h"
 #include "stall.h"
 
-/* How long to wait for what must happen. */
-#define SOON_MS		15000
 /* After this long without an answer a file system counts as hanging. */
 #define PATIENCE_MS	5000
 /*

@@ -51,7 +51,7 @@ static const struct fuse_server_file server_files[] = {
  * @addr: a mapped address of this process
  * @stop: the readers must end
  * @calls: how many calls each reader has made
- * @answers: how many calls returned 0; gone_or() turns -ESRCH into 0, too
+ * @answers: how many calls had an answer, and found the process
  * @illegal: a result that no reader may get; 0 if there was none
  * @processes: one for each of reader_kinds[]
  * @nr: number of @processes
@@ -72,9 +72,10 @@ struct readers {
 	unsigned int nr;
 };
 
+/* What else a reader may get of a process that ends: no answer, as -ESRCH. */
 static int gone_or(int ret, int legal)
 {
-	return ret == -ESRCH || ret == legal ? 0 : ret;
+	return ret == legal ? -ESRCH : ret;
 }
 
 static int asks(const struct readers *readers, __u64 flags, bool all)
@@ -109,14 +110,20 @@ static int asks_for_all(const struct readers *readers)
 /* Use a filter that nothing matches, for a walk over everything. */
 static int walks(const struct readers *readers)
 {
-	return gone_or(asks(readers, PROCMAP_FLAGS, false), -ENOENT);
+	int ret = asks(readers, PROCMAP_FLAGS, false);
+
+	return ret == -ENOENT ? 0 : ret;
 }
 
 static int reads_text(const struct readers *readers)
 {
 	char room[BLOCK];
 
-	return pread(readers->maps, room, sizeof(room), 0) < 0 ? -errno : 0;
+	ssize_t got = pread(readers->maps, room, sizeof(room), 0);
+
+	if (got < 0)
+		return -errno;
+	return got ? 0 : -ESRCH;
 }
 
 static int opens(const struct readers *readers)
