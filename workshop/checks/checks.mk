@@ -29,7 +29,7 @@ $(STATIC_CHECKS:%=check-%): check-%:
 # Each copy of an errno table agrees with the one beside the code, and each row has a test.
 CHECKS += errno
 check-errno:
-	workshop/checks/errno.py
+	workshop/checks/errno_tables.py
 
 # Tests of the programs that read results and the console.
 CHECKS += readers

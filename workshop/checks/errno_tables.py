@@ -16,7 +16,10 @@ import sys
 import textwrap
 from collections import namedtuple
 
-ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+from places import ROOT
+
+from common import read, write  # pylint: disable=wrong-import-order
+
 SELFTESTS = os.path.join(ROOT, "tools", "testing", "selftests")
 
 Table = namedtuple("Table", "title source page man")
@@ -32,20 +35,15 @@ TABLES = (
 )
 
 
-def read(name):
-    with open(os.path.join(ROOT, name), encoding="utf-8") as file:
-        return file.read()
-
-
-def write(name, text):
-    with open(os.path.join(ROOT, name), "w", encoding="utf-8") as file:
-        file.write(text)
+def at(name):
+    """Where a file of the repository is."""
+    return os.path.join(ROOT, name)
 
 
 def rows_of(table):
     """The rows of the list-table in the DOC: comment."""
     comment = re.search(rf"^/\*\*\n \* DOC: {re.escape(table.title)}\n(.*?)^ \*/$",
-                        read(table.source), re.M | re.S)
+                        read(at(table.source)), re.M | re.S)
     if not comment:
         sys.exit(f"{table.source}: no comment 'DOC: {table.title}'")
     rows = []
@@ -86,8 +84,7 @@ class Source:
     """A C file of the selftests."""
 
     def __init__(self, path):
-        with open(path, encoding="utf-8") as file:
-            self.chunks = chunks_of(file.read())
+        self.chunks = chunks_of(read(path))
         self.definitions = {}
         self.cases = {}     # (fixture or None, case): chunk
         self.variants = {}  # (fixture, variant): chunk
@@ -241,30 +238,30 @@ def rendered(name, table, rows):
         lines = ["", *lines, ""]
     text, count = re.subn(rf"^({re.escape(begin)}\n).*?^({re.escape(end)})$",
                           lambda match: match.group(1) + "\n".join(lines) + "\n" + match.group(2),
-                          read(name), flags=re.M | re.S)
+                          read(at(name)), flags=re.M | re.S)
     return text if count == 1 else None
 
 
 def copies(table, rows, to_write):
     """Check or write the copies of a table; what is wrong."""
     wrong = []
-    if f":doc: {table.title}\n" not in read(table.page):
+    if f":doc: {table.title}\n" not in read(at(table.page)):
         wrong.append(f"{table.page}: does not take '{table.title}' from {table.source}")
     for name in (table.man, "README.md"):
         text = rendered(name, table, rows)
         if text is None:
             wrong.append(f"{name}: no marks of '{table.title}', or more than one pair")
         elif to_write:
-            write(name, text)
-        elif text != read(name):
+            write(at(name), text)
+        elif text != read(at(name)):
             wrong.append(f"{name}: '{table.title}' is not what {table.source} says: "
-                         "workshop/checks/errno.py --write")
+                         "workshop/checks/errno_tables.py --write")
     return wrong
 
 
 def main():
     if sys.argv[1:] not in ([], ["--write"]):
-        sys.exit("usage: errno.py [--write]")
+        sys.exit("usage: errno_tables.py [--write]")
     tests = Tests()
     wrong = []
     for table in TABLES:

@@ -204,47 +204,41 @@ static void open_ports(void)
 		streams[i].port = open_port(streams[i].port_name, O_WRONLY);
 }
 
-/* A directory of the host that a file system of this machine is about to hide, or -1 */
-static int open_hidden(void)
+/* The place of a directory that a file system of this machine hides; "": of none. */
+static char *hidden_place(void)
 {
-	char path[PATH_MAX];
+	static char path[PATH_MAX];
 	size_t size;
-	char *hidden;
-	int fd = -1;
 
-	if (access("/vm/hidden", F_OK))
-		return fd;
-	hidden = read_file("/vm/hidden", &size);
-	snprintf(path, sizeof(path), "/newroot%s", hidden);
-	fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	if (fd < 0)
+	if (!access("/vm/hidden", F_OK))
+		snprintf(path, sizeof(path), "/newroot%s", read_file("/vm/hidden", &size));
+	return path;
+}
+
+static int open_hidden(const char *path)
+{
+	int fd = *path ? open(path, O_PATH | O_DIRECTORY | O_CLOEXEC) : -1;
+
+	if (*path && fd < 0)
 		stop("open", path);
-	free(hidden);
 	return fd;
 }
 
-/* Put it back where it was, in the file system that hides it */
-static void show_hidden(int fd)
+/* Put the directory back into its place, in the file system that hides it. */
+static void show_hidden(char *path, int fd)
 {
-	char path[PATH_MAX], source[64];
-	size_t size;
-	char *hidden, *slash;
+	char source[64], *slash;
 
 	if (fd < 0)
 		return;
-	hidden = read_file("/vm/hidden", &size);
-	snprintf(path, sizeof(path), "/newroot%s", hidden);
 	for (slash = path + 1; (slash = strchr(slash, '/')); slash++) {
 		*slash = 0;
 		mkdir(path, 0755);
 		*slash = '/';
 	}
-	mkdir(path, 0755);
 	snprintf(source, sizeof(source), "/newroot/proc/self/fd/%d", fd);
-	if (mount(source, path, NULL, MS_BIND, NULL))
-		stop("bind", path);
+	mount_at(source, path, NULL, MS_BIND, NULL);
 	close(fd);
-	free(hidden);
 }
 
 /*
@@ -254,6 +248,7 @@ static void show_hidden(int fd)
 static void enter_host_root(void)
 {
 	static const char * const moved[] = { "/proc", "/sys", "/dev", "/run", "/tmp" };
+	char *hidden = hidden_place();
 	char path[64];
 	size_t i;
 	int fd;
@@ -264,14 +259,14 @@ static void enter_host_root(void)
 	mkdir("/upper/work", 0755);
 	mount_at("overlay", "/newroot", "overlay", 0,
 		 "lowerdir=/host,upperdir=/upper/data,workdir=/upper/work");
-	fd = open_hidden();
+	fd = open_hidden(hidden);
 	for (i = 0; i < ARRAY_SIZE(moved); i++) {
 		snprintf(path, sizeof(path), "/newroot%s", moved[i]);
 		mkdir(path, 0755);
 		if (mount(moved[i], path, NULL, MS_MOVE, NULL))
 			stop("move", moved[i]);
 	}
-	show_hidden(fd);
+	show_hidden(hidden, fd);
 	if (mkdir("/newroot/vm", 0755) || mount("/vm", "/newroot/vm", NULL, MS_BIND, NULL))
 		stop("bind", "/vm");
 	if (chdir("/newroot") || mount(".", "/", NULL, MS_MOVE, NULL) || chroot(".") || chdir("/"))
