@@ -17,6 +17,13 @@ TORTURE_VARIANTS ?= debug kcsan
 run shell bench torture: export NEED_MB := 3500
 check: export NEED_MB := 8500
 
+# The kernel's makefiles refuse a path with a space or a colon.
+ifneq ($(words $(subst :, ,$(CURDIR))),1)
+ifneq ($(filter-out help clean,$(MAKECMDGOALS)),)
+$(error the path of this directory has a space or a colon, and no kernel can be built there: move it)
+endif
+endif
+
 # The kernel that everything is built for, one of the directories of patches/. Nothing else names a
 # version.
 BASES := $(sort $(patsubst patches/%/series,%,$(wildcard patches/*/series)))
@@ -28,7 +35,7 @@ endif
 ifneq ($(shell [[ '$(MINUTES)' =~ ^[1-9][0-9]*$$ ]] && echo ok),ok)
 $(error MINUTES=$(MINUTES) is not a number of minutes)
 endif
-export BASE KSRC VARIANT FORCE UNLISTED ACCEL KDIR TREE
+export BASE KSRC VARIANT FORCE UNLISTED ACCEL KDIR TREE PART
 
 SERIES := python3 workshop/series
 VM := python3 workshop/qemu/vm.py
@@ -53,8 +60,8 @@ tree: ## the patched source tree, build/BASE/src (KSRC=tarball or directory inst
 	$(call need,tree base)
 	@$(SERIES)/tree.py
 
-kernel: ## the kernel, build/BASE/VARIANT/bzImage (VARIANT=plain, debug, kcsan, nolock, up, preempt, arm64, base)
-	$(call need,tree base kernel $(filter arm64,$(VARIANT)))
+kernel: ## the kernel, build/BASE/VARIANT/bzImage (VARIANT=plain, debug, kcsan, profiler, nolock, up, preempt, arm64, base)
+	$(call need,tree base kernel $(filter arm64 profiler,$(VARIANT)))
 	@$(SERIES)/kernel.py "$(VARIANT)"
 
 RUN = $(VM) --memory 2G --timeout 300 --results build/$(BASE)/results/run --root host -- \
@@ -76,7 +83,7 @@ run: ## the main job: resolve the addresses of a live program in the patched ker
 # make must not expand CMD: the shell in the machine expands $HOME there.
 unexport CMD
 shell: ## a shell in the patched kernel, on this machine's files; or one command, CMD='...'
-	$(call need,tree base kernel guest vm)
+	$(call need,tree base kernel guest vm $(filter profiler,$(VARIANT)))
 	@$(SERIES)/kernel.py "$(VARIANT)"
 	@$(SERIES)/guest.py
 	@workshop/qemu/shell.sh $(if $(value CMD),'$(subst ','\'',$(value CMD))')
@@ -94,21 +101,18 @@ torture: ## the torture test for MINUTES=10 on each of the debug kernels
 	@$(SERIES)/kernel.py plain
 	@$(SERIES)/guest.py
 	@$(if $(filter arm64,$(TORTURE_VARIANTS)),$(SERIES)/guest.py arm64)
-	@for variant in $(TORTURE_VARIANTS); do \
-		echo "  TORTURE $$variant, $(MINUTES) minutes"; \
-		$(VM) --variant $$variant --memory 2G --timeout $$(($(MINUTES) * 180 + 300)) \
-			--results build/$(BASE)/results/$$variant-torture -- \
-			/kselftest/procmap/torture/procmap_torture --seconds $$(($(MINUTES) * 60)); \
-	done
+	@python3 workshop/qemu/torture.py $(MINUTES) $(TORTURE_VARIANTS)
 
+CHOICE = $(foreach name,$(ONLY),$(or $(CHOICE_$(name)),$(name)))
 check: ## all tests, with BASE=all for each base; the last line is `N passed, N failed, N skipped` (ONLY="name..." for a choice)
-	@for name in $(ONLY); do $(MAKE) -n "check-$$name" >/dev/null 2>&1 || { \
+	@targets=$$($(MAKE) -pRrq : 2>/dev/null || true); for name in $(CHOICE); do \
+		grep -q "^check-$$name:" <<<"$$targets" || { \
 		echo "error: ONLY=$$name is no check; there are: $(sort $(CHECKS))" >&2; exit 1; }; done
-	$(call need,tree base kernel guest vm check $(filter arm64,$(CHECK_VARIANTS)) $(CHECK_CONFIGS:%=cross))
+	$(call need,tree base kernel guest vm check $(filter arm64 profiler,$(CHECK_VARIANTS) $(CHOICE)) $(CHECK_CONFIGS:%=cross))
 	@$(SERIES)/kernel.py plain
 	@$(SERIES)/guest.py
 	@$(SERIES)/emit.py
-	@python3 workshop/checks/run.py --beside "$(BESIDE)" $(or $(ONLY),$(CHECKS))
+	@python3 workshop/checks/run.py --beside "$(BESIDE)" $(or $(CHOICE),$(CHECKS))
 
 refresh: ## bring edits and commits made in build/BASE/src (or TREE=another git tree) back into patches/ and overlay
 	$(call need,tree)
@@ -118,7 +122,7 @@ apply: ## overlay and hunks onto your own tree: KDIR=directory
 	$(call need,tree)
 	@$(SERIES)/apply.py "$(KDIR)"
 
-series: ## build/series/*.patch with cover letter, for git am and git send-email
+series: ## build/series/*.patch with cover letter, for git am, git send-email and b4; PART=kernel leaves out tools/
 	$(call need,tree base)
 	@$(SERIES)/emit.py
 

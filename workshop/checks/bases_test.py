@@ -100,7 +100,8 @@ class Project:
 
     def make(self, *args, path=""):
         """Run make with the kernel of the chosen base."""
-        drop = ("MAKEFLAGS", "MFLAGS", "MAKELEVEL", "UNLISTED", "KSRC", "VARIANT", "FORCE", "BASE")
+        drop = ("MAKEFLAGS", "MFLAGS", "MAKELEVEL", "UNLISTED", "KSRC", "VARIANT", "FORCE", "BASE",
+                "PART")
         env = {name: value for name, value in os.environ.items() if name not in drop}
         env["PATH"] = path + env["PATH"]
         base = ([arg[5:] for arg in args if arg.startswith("BASE=")] + ["9.1"])[0]
@@ -213,7 +214,7 @@ def test_all_bases_in_turn(project):
 
 
 def test_a_check_that_there_is_not_is_refused_first(project):
-    refused(project.make("check", "ONLY=spdx tpyo"), "ONLY=tpyo", "spdx")
+    refused(project.make("check", "ONLY=client spdx tpyo"), "ONLY=tpyo", "spdx")
     assert not project.has("build"), "work was done before"
 
 
@@ -238,6 +239,32 @@ def test_the_mails_of_each_base_stay(project):
     project.good("series")
     assert "ours_91" in project.read("build/series/0001-mm-ours.patch")
     assert "of 9.2" in project.read("build/9.2/series/0001-mm-ours.patch")
+
+
+def test_a_narrow_hunk_fits_where_lines_farther_off_differ(project):
+    project.good("tree")
+    project.write("../other/Makefile", KERNEL["Makefile"].replace("{minor}", "1"))
+    project.write("../other/MAINTAINERS", KERNEL["MAINTAINERS"])
+    project.write("../other/mm/mm.c", "int one;\nint two_91;\nint another;\n")
+    other = f"KDIR={project.holder.name}/other"
+    refused(project.make("apply", other), "1 hunk does not fit", "9.1.7", "untouched")
+    for narrow in (True, False):
+        project.write("patches/9.1/base", OURS["patches/9.1/base"] + "narrow mm/mm.c\n" * narrow)
+        project.write("build/9.1/src/mm/mm.c", f"int one;\nint edited_{narrow};\nint two_91;\nint three;\n")
+        project.good("refresh")
+        assert ("@@ -1,2 +1,3 @@" in project.read("patches/9.1/0001-ours.patch")) == narrow
+        if narrow:
+            project.good("apply", other)
+            assert project.read("../other/mm/mm.c") == "int one;\nint edited_True;\nint two_91;\nint another;\n"
+
+
+def test_a_base_that_a_hunk_does_not_fit_is_an_error(project):
+    project.write("../kernel-9.1/mm/mm.c", "int one;\nint another;\nint three;\n")
+    result = project.make("tree")
+    refused(result, "1 hunk does not fit", "9.1.7")
+    assert "patches/9.1/0001-ours.patch: hunk 1 of mm/mm.c (line 1)\n" in result.stdout, result.stdout
+    assert not project.has("build/9.1/src/mm/mm.c.rej"), "the tree was worked in"
+    assert project.read("build/9.1/src/mm/mm.c") == "int one;\nint another;\nint three;\n"
 
 
 def test_a_second_call_makes_no_commit(project):

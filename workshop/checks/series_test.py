@@ -15,7 +15,9 @@ import time
 
 import cases
 from places import BASE, BUILD, ROOT, SRC
+from base import fitting  # pylint: disable=wrong-import-order
 from git import Repo  # pylint: disable=wrong-import-order
+from series import file_diffs  # pylint: disable=wrong-import-order
 
 
 KDIR = os.path.join(BUILD, "check", "kdir")
@@ -82,33 +84,65 @@ def test_apply_twice_is_refused():
     assert content(work) == PATCHED, "the refused call changed something"
 
 
-def hunk_to_break():
-    """File and old line of the last hunk in the series."""
-    last = None
+def hunks_to_break():
+    """(patch, file, number, old line) of a hunk in the first and in the last file of just one patch."""
+    found = {}
     for path in sorted(glob.glob(os.path.join(ROOT, "patches", BASE, "*.patch"))):
-        name = None
-        with open(path, encoding="utf-8") as lines:
-            for line in lines:
-                header = re.match(r"diff --git a/(\S+) ", line)
-                hunk = re.match(r"@@ -(\d+),(\d+) ", line)
-                name = header.group(1) if header else name
-                if hunk and int(hunk.group(2)):
-                    last = name, int(hunk.group(1))
-    return last
+        with open(path, encoding="utf-8") as file:
+            for name, text in file_diffs(file.read()):
+                lines = [int(line) for line in re.findall(r"^@@ -(\d+),", text, re.M)]
+                found.setdefault(name, []).append((os.path.basename(path), name, len(lines), lines[-1]))
+    alone = [hunks[0] for hunks in found.values() if len(hunks) == 1]
+    return alone[0], alone[-1]
 
 
-def test_a_hunk_that_does_not_fit_changes_nothing():
-    work = pristine()
-    name, line = hunk_to_break()
+def break_hunk(name, line):
     path = os.path.join(KDIR, name)
     with open(path, encoding="utf-8") as file:
         lines = file.readlines()
     lines[line - 1:line + 5] = ["/* somebody else was here */\n"] * 6
     with open(path, "w", encoding="utf-8") as file:
         file.writelines(lines)
+
+
+def set_version(sublevel):
+    path = os.path.join(KDIR, "Makefile")
+    with open(path, encoding="utf-8") as file:
+        text = file.read()
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(re.sub(r"^SUBLEVEL = \d+$", f"SUBLEVEL = {sublevel}", text, flags=re.M))
+
+
+def test_each_hunk_that_does_not_fit_is_named_and_nothing_changes():
+    work = pristine()
+    broken = hunks_to_break()
+    for _, name, _, line in broken:
+        break_hunk(name, line)
+    set_version(9876)
     before = content(work)
-    one_line(run(APPLY), "hunk", name, "untouched")
+    result = run(APPLY)
+    one_line(result, f"{BASE}.9876", "2 hunks do not fit", "untouched", *fitting())
+    told = [line.split(None, 1)[1] for line in result.stdout.splitlines() if "REJECT" in line]
+    assert told == [f"patches/{BASE}/{patch}: hunk {number} of {name} (line {line})"
+                    for patch, name, number, line in broken], told
     assert content(work) == before, "the refused call changed something"
+
+
+def test_a_file_that_is_missing_is_named_and_nothing_changes():
+    work = pristine()
+    name = hunks_to_break()[0][1]
+    os.unlink(os.path.join(KDIR, name))
+    before = content(work)
+    one_line(run(APPLY), name, "missing", "untouched")
+    assert content(work) == before, "the refused call changed something"
+
+
+def test_another_point_release_is_fine():
+    work = pristine()
+    set_version(9876)
+    result = run(APPLY)
+    assert not result.returncode and f"Linux {BASE}.9876" in result.stdout, result
+    assert work.out("diff", "--name-only", PATCHED, content(work)) == "Makefile"
 
 
 def test_an_interrupted_apply_is_all_or_nothing():
@@ -136,15 +170,89 @@ def test_a_killed_apply_is_undone_by_the_next():
         assert content(work) == PATCHED, f"a different tree in round {number}"
 
 
+def mails(where):
+    patches = sorted(glob.glob(os.path.join(where, "*.patch")))
+    assert patches, f"make series left no patches in {where}"
+    return patches
+
+
 def test_git_am_gives_the_tree_of_make_tree():
     work = pristine()
-    patches = sorted(glob.glob(os.path.join(BUILD, "series", "*.patch")))
-    assert patches, "make series left no patches"
+    patches = mails(os.path.join(BUILD, "series"))
     env = {"GIT_COMMITTER_NAME": "x", "GIT_COMMITTER_EMAIL": "x@localhost"}
     work.run("am", "--quiet", "--keep-cr", *patches, env=env)
     assert work.out("rev-parse", "HEAD^{tree}") == PATCHED, "a different tree"
     assert len(patches) == int(REPO.out("rev-list", "--count",
                                         "refs/heads/base..refs/procmap/generated"))
+
+
+def test_the_part_for_a_kernel_applies_alone():
+    result = run(["make", "-s", "series", "PART=kernel"], cwd=ROOT)
+    assert not result.returncode, result.stderr
+    out = os.path.join(BUILD, "series-kernel")
+    assert os.path.realpath(os.path.join(ROOT, "build", "series")) == os.path.realpath(out)
+    work = pristine()
+    work.run("am", "--quiet", "--keep-cr", *mails(out),
+             env={"GIT_COMMITTER_NAME": "x", "GIT_COMMITTER_EMAIL": "x@localhost"})
+    rest = work.out("diff", "--name-only", "HEAD", "refs/procmap/generated").split()
+    assert all(name.startswith("tools/") or name == "MAINTAINERS" for name in rest), rest
+    added = work.out("diff", "--name-only", "refs/heads/base", "HEAD").split()
+    assert not [name for name in added if name.startswith("tools/")], added
+    for name in ("fs/proc/procmap_query.c", "include/uapi/linux/procmap.h", "lib/buildid_kunit.c",
+                 "Documentation/userspace-api/procmap_query.rst", "MAINTAINERS"):
+        assert name in added, f"no {name}"
+    ours = work.out("diff", "refs/heads/base", "HEAD", "--", "MAINTAINERS")
+    assert "+F:\tfs/proc/procmap_query.c" in ours and "+F:\ttools/" not in ours, ours
+    with open(os.path.join(out, "0000-cover-letter.txt"), encoding="utf-8") as file:
+        assert "the part for a kernel" in file.read()
+
+
+def test_an_unknown_part_is_an_error():
+    one_line(run(["make", "-s", "series", "PART=tools"], cwd=ROOT), "PART=tools", "all", "kernel")
+
+
+def b4_am(where):
+    """`b4 am` with an mbox of all mails, as from an archive: what it says, and its mbox for git am."""
+    with tempfile.TemporaryDirectory(prefix="b4-") as home:
+        box = os.path.join(home, "mbox")
+        with open(box, "wb") as file:
+            for path in [os.path.join(where, "0000-cover-letter.txt"), *mails(where)]:
+                with open(path, "rb") as mail:
+                    file.write(mail.read())
+        # b4 wants to know who calls it.
+        result = run(["b4", "am", "--no-cache", "--use-local-mbox", box, "--outdir", home], cwd=KDIR,
+                     env=dict(os.environ, HOME=home, GIT_CONFIG_COUNT="2", GIT_CONFIG_KEY_0="user.name",
+                              GIT_CONFIG_VALUE_0="x", GIT_CONFIG_KEY_1="user.email",
+                              GIT_CONFIG_VALUE_1="x@localhost"))
+        assert not result.returncode, result.stderr
+        made = glob.glob(os.path.join(home, "*.mbx"))
+        assert len(made) == 1 and "Cover: " in result.stderr, result.stderr
+        with open(made[0], "rb") as file:
+            return result.stderr, file.read()
+
+
+def test_b4_takes_the_mails_and_finds_the_base():
+    for part, where in (("kernel", "series-kernel"), ("all", "series")):
+        where = os.path.join(BUILD, where)
+        result = run(["make", "-s", "series", f"PART={part}"], cwd=ROOT)
+        assert not result.returncode, result.stderr
+        work = pristine()
+        said, mbox = b4_am(where)
+        assert f"using specified base-commit {REPO.ref('refs/heads/base')}" in said, said
+        work.run("am", "--quiet", "--keep-cr", data=mbox,
+                 env={"GIT_COMMITTER_NAME": "x", "GIT_COMMITTER_EMAIL": "x@localhost"})
+        assert int(work.out("rev-list", "--count", "refs/heads/base..HEAD")) == len(mails(where))
+    assert work.out("rev-parse", "HEAD^{tree}") == PATCHED, "a different tree"
+
+
+def test_the_same_series_is_the_same_mails():
+    texts = []
+    for _ in range(2):
+        result = run(["make", "-s", "series"], cwd=ROOT)
+        assert not result.returncode, result.stderr
+        texts.append(run(["cat", *mails(os.path.join(BUILD, "series"))]).stdout)
+        time.sleep(1.1)
+    assert texts[0] == texts[1], "the time is in them"
 
 
 def test_refresh_after_tree_changes_nothing():
@@ -172,7 +280,7 @@ class Copy:
         self.holder.cleanup()
 
     def make(self, *args, **env):
-        drop = ("MAKEFLAGS", "MFLAGS", "MAKELEVEL", "UNLISTED", "KSRC", "VARIANT", "FORCE")
+        drop = ("MAKEFLAGS", "MFLAGS", "MAKELEVEL", "UNLISTED", "KSRC", "VARIANT", "FORCE", "PART")
         clean = {name: value for name, value in os.environ.items() if name not in drop}
         return run(["make", "-s", *args], cwd=self.top, env={**clean, **env})
 
@@ -181,6 +289,12 @@ class Copy:
         os.makedirs(os.path.dirname(path), exist_ok=True)
         with open(path, "a", encoding="utf-8") as file:
             file.write(text)
+
+
+def test_a_path_with_a_space_is_refused_at_once():
+    with tempfile.TemporaryDirectory(prefix="series test ") as place:
+        one_line(run(["make", "-s", "-f", os.path.join(ROOT, "Makefile"), "run"], cwd=place),
+                 "a space or a colon")
 
 
 PATCH = ("From: A <a@localhost>\nDate: Thu, 1 Jan 1970 00:00:00 +0000\nSubject: x: y\n\nz\n---\n"

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """Tests of the test machine: it tells each way to fail from the others. Results as TAP."""
 
+import json
 import os
 import shutil
 import signal
@@ -9,6 +10,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import unittest.mock
 
 import cases
 from places import BUILD, ROOT
@@ -117,6 +119,27 @@ def test_under_icount_a_run_repeats_to_the_instruction():
     first, second = (vm("--accel", "icount", line) for _ in range(2))
     ended(first, 0)
     assert first.stdout == second.stdout, f"{first.stdout} {second.stdout}"
+
+
+def accel_of(*options):
+    """How QEMU was told to run two processors, if the environment does not say how."""
+    with unittest.mock.patch.dict(os.environ, ACCEL=""):
+        result = vm(*options, "nproc")
+    ended(result, 0)
+    assert result.stdout == "2\n", result
+    with open(os.path.join(BUILD, "results", "vm-test", "command.json"), encoding="utf-8") as file:
+        command = json.load(file)
+    return command[command.index("-accel") + 1]
+
+
+def test_a_kernel_with_probes_runs_in_one_thread():
+    with tempfile.TemporaryDirectory() as where:
+        kernel = shutil.copy(os.path.join(BUILD, "plain", "bzImage"), where)
+        with open(os.path.join(where, ".config"), "w", encoding="ascii") as file:
+            file.write("CONFIG_KPROBES=y\n")
+        assert accel_of("--kernel", kernel) == "tcg,thread=single"
+        assert accel_of("--kernel", kernel, "--accel", "multi") == "tcg,thread=multi"
+    assert accel_of() == "tcg,thread=multi"
 
 
 def test_a_missing_kernel_is_one_line():

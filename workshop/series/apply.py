@@ -110,7 +110,7 @@ def try_out(target, commits, scratch):
     try:
         return repo, first, tree.build_commits(repo, first, commits)
     except Failure as failure:
-        raise Failure(f"{failure}; {target.top} is untouched") from None
+        raise Failure(f"{target.top}, Linux {target.version}: {failure}; the tree is untouched") from None
 
 
 def stage_results(target, repo, first, tip):

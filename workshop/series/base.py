@@ -18,10 +18,25 @@ WHO = {"GIT_AUTHOR_NAME": "base", "GIT_AUTHOR_EMAIL": "base@localhost",
        "GIT_AUTHOR_DATE": "@0 +0000", "GIT_COMMITTER_DATE": "@0 +0000"}
 
 
+def described():
+    """What patches/<base>/base says: (word, value) for each line."""
+    lines = read(os.path.join(PATCHES, "base")).splitlines()
+    return [line.split(None, 1) for line in lines if line.strip() and line[0] != "#"]
+
+
 def pinned():
     """The pin of patches/<base>/base as a dictionary."""
-    lines = read(os.path.join(PATCHES, "base")).splitlines()
-    return dict(line.split(None, 1) for line in lines if line.strip() and line[0] != "#")
+    return dict(described())
+
+
+def fitting():
+    """The point releases that the series was tried on and fits."""
+    return [*(value for word, value in described() if word == "fits"), pinned()["version"]]
+
+
+def narrow_files():
+    """Files whose hunks have little context, because other lines differ between point releases."""
+    return [value for word, value in described() if word == "narrow"]
 
 
 def find_source():

@@ -7,6 +7,7 @@ import os
 import re
 
 import maintainers
+from base import narrow_files
 from common import PATCHES, ROOT, Failure, notice, read, rel
 from series import FILES, Commit, fold_directories, is_kernel_path, place_of, taken_elsewhere
 from writer import Author
@@ -56,11 +57,18 @@ def history(repo, base, tip):
 
 def diff_of(repo, commit, paths):
     """The hunks, without blob names, which would change with every base."""
+    narrow = narrow_files()
+    return "".join(hunks(repo, commit, [path for path in paths if (path in narrow) == is_narrow], lines)
+                   for is_narrow, lines in ((True, 1), (False, 3)))
+
+
+def hunks(repo, commit, paths, context):
+    """The hunks for some files, with so many lines of context."""
     if not paths:
         return ""
     raw = repo.run("-c", "diff.suppressBlankEmpty=false", "diff-tree", "-p", "--no-commit-id",
                    "--no-renames", "--no-ext-diff", "--no-textconv", "--no-color",
-                   "--src-prefix=a/", "--dst-prefix=b/", "--full-index", "-U3", commit, "--",
+                   "--src-prefix=a/", "--dst-prefix=b/", "--full-index", f"-U{context}", commit, "--",
                    *paths)[1]
     return re.sub(r"^index [0-9a-f]{40}\.\.[0-9a-f]{40}( \d+)?\n", "", raw.decode(), flags=re.M)
 

@@ -100,8 +100,9 @@ def lock(name):
         yield
 
 
-# Of a line that says what goes on, where there is no terminal
+# Of lines that say what goes on, where there is no terminal: columns, and seconds between them
 WIDTH = 80
+PAUSE = 60
 
 
 class Progress:
@@ -109,7 +110,7 @@ class Progress:
 
     def __init__(self):
         self.terminal = sys.stdout.isatty()
-        self.pause = 1 if self.terminal else 60
+        self.pause = 1 if self.terminal else PAUSE
         self.start = time.monotonic()
 
     def tell(self, text):
@@ -127,23 +128,32 @@ class Progress:
             print("\r\033[K", end="", flush=True)
 
 
-def wait_for(child, path):
-    """Wait for a process that writes to a log, and show the last line of that meanwhile."""
+def end(child):
+    """End a process, which may take its time to leave nothing behind."""
+    child.terminate()
+    try:
+        child.wait(20)
+    except subprocess.TimeoutExpired:
+        child.kill()
+
+
+def wait_for(child, path, describe):
+    """Wait for a process that writes to a log; show meanwhile what describes its last line."""
     progress = Progress()
     try:
         while True:
             try:
                 return child.wait(progress.pause)
             except subprocess.TimeoutExpired:
-                progress.tell(tail(path, 1).strip())
+                progress.tell(describe(tail(path, 1).strip()))
     except BaseException:
-        child.kill()
+        end(child)
         raise
     finally:
         progress.end()
 
 
-def logged(log, command, **kwargs):
+def logged(log, command, describe=str, **kwargs):
     """Run a command with its output in <log>.log of LOGS; a failure shows the end of it."""
     os.makedirs(LOGS, exist_ok=True)
     path = os.path.join(LOGS, f"{log}.log")
@@ -152,7 +162,7 @@ def logged(log, command, **kwargs):
         out.flush()
         with subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=out,
                               stderr=subprocess.STDOUT, **kwargs) as child:
-            status = wait_for(child, path)
+            status = wait_for(child, path, describe)
     if status:
         sys.stderr.write(tail(path, 15))
         raise Failure(f"{command[0]} failed with status {status}; the full log is {rel(path)}")

@@ -14,7 +14,7 @@ class Repo:
     def __init__(self, tree, gitdir=None, index=None):
         self.tree = tree
         self.env = dict(os.environ, GIT_CONFIG_NOSYSTEM="1", GIT_CONFIG_GLOBAL="/dev/null",
-                        GIT_DIR=gitdir or os.path.join(tree, ".git"), GIT_WORK_TREE=tree)
+                        LC_ALL="C", GIT_DIR=gitdir or os.path.join(tree, ".git"), GIT_WORK_TREE=tree)
         for name in ("GIT_INDEX_FILE", "GIT_OBJECT_DIRECTORY", "GIT_NAMESPACE"):
             self.env.pop(name, None)
         if index:

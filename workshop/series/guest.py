@@ -83,20 +83,27 @@ def clean_environment(kernel):
     return env
 
 
-def make_client(kernel):
-    """The command-line client, statically linked for the initramfs."""
+def build_client(kernel, where, *flags):
+    """Build the command-line client below tools/, its program in the directory `where`."""
     source = os.path.join(SRC, "tools", "procmap")
     tools = place(kernel, "tools")
-    os.makedirs(os.path.join(tools, "bin"), exist_ok=True)
+    os.makedirs(os.path.join(tools, where), exist_ok=True)
     if not os.path.isdir(source):
         return
-    work = os.path.join(tools, "procmap")
+    work = os.path.join(tools, f"procmap-{where}")
     os.makedirs(work, exist_ok=True)
-    say("CLIENT", rel(os.path.join(tools, "bin", "procmap")))
-    logged("procmap", ["make", "-C", source, f"O={work}", f"-j{os.cpu_count()}",
-                       f"KHDR_INCLUDES=-isystem {kernel.out}/usr/include", "LDFLAGS=-static"],
+    say("CLIENT", rel(os.path.join(tools, where, "procmap")))
+    logged(f"procmap-{where}", ["make", "-C", source, f"O={work}", f"-j{os.cpu_count()}",
+                                f"KHDR_INCLUDES=-isystem {kernel.out}/usr/include", *flags],
            env=clean_environment(kernel))
-    shutil.copy2(os.path.join(work, "procmap"), os.path.join(tools, "bin", "procmap"))
+    shutil.copy2(os.path.join(work, "procmap"), os.path.join(tools, where, "procmap"))
+
+
+def make_clients(kernel):
+    """One that is linked statically, for the initramfs; one with symbols, for the host's files."""
+    build_client(kernel, "bin", "LDFLAGS=-static")
+    if not CROSS[kernel.arch]:
+        build_client(kernel, "host")
 
 
 def make_initrd(kernel):
@@ -127,7 +134,7 @@ def command():
             return
         make_headers(kernel)
         make_kselftest(kernel)
-        make_client(kernel)
+        make_clients(kernel)
         make_initrd(kernel)
         write(stamp, wanted)
 

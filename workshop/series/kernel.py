@@ -20,9 +20,10 @@ VARIANTS = {"plain": ["plain", "patched"], "base": ["plain"],
             "debug": ["plain", "patched", "debug", "debug-patched"],
             "kcsan": ["plain", "patched", "kcsan"], "arm64": ["plain", "patched", "arm64"],
             "nolock": ["plain", "patched", "nolock"], "up": ["plain", "patched", "up"],
-            "preempt": ["plain", "patched", "preempt"]}
+            "preempt": ["plain", "patched", "preempt"],
+            "profiler": ["plain", "patched", "profiler"]}
 SPACE = {"plain": 400, "base": 400, "debug": 1500, "kcsan": 800, "arm64": 400, "nolock": 400,
-         "up": 400, "preempt": 400}
+         "up": 400, "preempt": 400, "profiler": 1500}
 # Variants for another machine than the PC: its name for kbuild
 ARCH = {"arm64": "arm64"}
 # Prefix of the tools, and the image that kbuild makes

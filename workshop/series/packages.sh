@@ -8,13 +8,15 @@ declare -A groups=(
 	[tree]="git python3"
 	[base]="xz-utils"
 	[kernel]="bc bison binutils ccache cpio flex gcc libc6-dev libelf-dev make perl"
-	[guest]="busybox-static gcc-12-multilib libc6-dev-i386 rsync"
+	[guest]="busybox-static gcc-12-multilib libc6-dev-i386 libdw-dev libiberty-dev rsync"
 	[vm]="qemu-system-x86"
 	[bench]="gnuplot-nox"
 	[arm64]="gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-system-arm"
+	[profiler]="bpftool bpftrace dwarves"
 	[cross]="gcc-aarch64-linux-gnu gcc-powerpc64le-linux-gnu gcc-riscv64-linux-gnu gcc-s390x-linux-gnu"
-	[check]="clang g++ gdb libbpf-dev libclang-rt-14-dev liburcu-dev linux-perf man-db \
-		mandoc python3-sphinx shellcheck sparse strace zlib1g-dev"
+	[check]="b4 clang g++ gdb golang-go libbpf-dev libclang-rt-14-dev libdevel-nytprof-perl \
+		liburcu-dev linux-perf man-db mandoc pkgconf python3-sphinx rustc shellcheck sparse \
+		strace zlib1g-dev"
 )
 
 fail() {

@@ -108,6 +108,9 @@ def refresh_from_src():
         raise Failure(f"the commits in {rel(SRC)} do not start at its base; `make tree FORCE=1`")
     known = series.load_series()
     old = files_of(Chain(repo, base, tree.GENERATED, tree.GENERATED), known)
+    if tree.is_generated(repo, base, known):
+        # They may still be written in another way, with other context or line numbers.
+        old = {path: on_disk(path) for path in old}
     tip = fold_edits(repo, base, "HEAD")
     files, obsolete = merge(old, files_of(Chain(repo, base, tip, tree.GENERATED), known))
     touched = write_all(files, obsolete)

@@ -66,6 +66,14 @@ class Commit:
         return f"{head}\n{self.body}\n---\n{self.diff}"
 
 
+def file_diffs(diff):
+    """(name, text) for each file that a diff changes."""
+    for text in re.split(r"^(?=diff --git )", diff, flags=re.M):
+        name = re.match(r"diff --git a/(\S+) b/", text)
+        if name:
+            yield name.group(1), text
+
+
 def series_lines(base=BASE):
     """(patch, names) for each line of a series, in order."""
     lines = read(os.path.join(ROOT, "patches", base, "series")).splitlines()

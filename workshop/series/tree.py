@@ -7,6 +7,7 @@ import os
 import re
 import shutil
 import sys
+import tempfile
 
 import base
 import maintainers
@@ -16,7 +17,6 @@ from common import (BUILD, ROOT, SRC, SRC_BASE, Failure, lock, main, need_space,
 from git import Repo
 from writer import Author, Writer
 
-TARGET = re.compile(r"^diff --git a/(\S+) b/", re.M)
 # What the commits were made of the last time, and the last one of them
 STAMP = os.path.join(BUILD, ".series")
 GENERATED = "refs/procmap/generated"
@@ -70,7 +70,7 @@ class Builder:
         status, _, err = self.repo.run("apply", "--cached", "--whitespace=nowarn", "-",
                                        data=commit.diff.encode(), ok=(0, 1, 128))
         if status:
-            raise Failure(f"{rel(commit.path)} does not fit: {apply_error(err, commit.diff)}")
+            raise Misfit(f"{rel(commit.path)} does not fit: {first_line(err)}")
         return self.repo.lines("ls-files", "-s", "-z", "--", *names)
 
     def add_maintainers(self):
@@ -98,27 +98,62 @@ class Builder:
 
 def targets(commit):
     """The files that the hunks of a commit change."""
-    return sorted(set(TARGET.findall(commit.diff)))
+    return sorted(name for name, _ in series.file_diffs(commit.diff))
 
 
-def apply_error(err, diff):
-    """Turn git's words about a hunk into one line that names file and hunk."""
-    text = err.decode(errors="replace")
-    match = re.search(r"patch failed: (\S+):(\d+)", text)
-    if not match:
-        return text.strip().splitlines()[0] if text.strip() else "git apply gave no reason"
-    name, line = match.groups()
-    start = re.search(rf"^diff --git a/{re.escape(name)} .*?(?=^diff --git |\Z)", diff, re.M | re.S)
-    lines = re.findall(r"^@@ -(\d+)", start.group(), re.M) if start else []
-    number = lines.index(line) + 1 if line in lines else 0
-    return f"hunk {number} of {name} (line {line}) finds no matching place"
+def first_line(err):
+    text = err.decode(errors="replace").strip()
+    return text.splitlines()[0] if text else "git apply gave no reason"
+
+
+class Misfit(Failure):
+    """A hunk has no place in the base."""
+
+
+def rejects(repo, base_commit, commits):
+    """What does not fit, in words: each hunk, and what later hunks miss because of it."""
+    found = []
+    with tempfile.TemporaryDirectory(prefix="rejects-") as scratch:
+        # git leaves an index as it is where a hunk is rejected: apply to files.
+        builder = Builder(Repo(scratch, repo.env["GIT_DIR"]), base_commit, commits)
+        builder.repo.run("checkout-index", "--all")
+        for commit in filter(lambda commit: commit.diff, commits):
+            err = builder.repo.run("apply", "--reject", "--whitespace=nowarn", "-",
+                                   data=commit.diff.encode(), ok=(0, 1, 128))[2]
+            found += [f"{rel(commit.path)}: {text}" for text in rejected(err, commit.diff)]
+        os.unlink(builder.repo.env["GIT_INDEX_FILE"])
+    return found
+
+
+def rejected(err, diff):
+    """The hunks that git apply --reject names, by number and by line."""
+    diffs, name = dict(series.file_diffs(diff)), None
+    for line in err.decode(errors="replace").splitlines():
+        start = re.match(r"Applying patch (\S+) with \d+ reject", line)
+        hunk = re.match(r"Rejected hunk #(\d+)\.", line)
+        missing = re.match(r"error: (\S+): No such file", line)
+        name = start.group(1) if start else name
+        if hunk:
+            lines = re.findall(r"^@@ -(\d+)", diffs[name], re.M)
+            number = int(hunk.group(1))
+            yield f"hunk {number} of {name} (line {lines[number - 1]})"
+        elif missing:
+            yield f"{missing.group(1)}, which is missing"
 
 
 def build_commits(repo, base_commit, commits):
     """Returns the last commit."""
-    builder = Builder(repo, base_commit, commits)
-    for commit in commits:
-        builder.add(commit)
+    try:
+        builder = Builder(repo, base_commit, commits)
+        for commit in commits:
+            builder.add(commit)
+    except Misfit as first:
+        found = rejects(repo, base_commit, commits) or [str(first)]
+        for text in found:
+            say("REJECT", text)
+        fits = ", ".join(base.fitting())
+        raise Failure(f"{len(found)} hunk{'s' * (len(found) > 1)} do{'es' * (len(found) == 1)} not fit "
+                      f"without fuzz; the series fits Linux {fits}") from None
     tip = builder.writer.finish()
     os.unlink(builder.repo.env["GIT_INDEX_FILE"])
     return tip
@@ -138,13 +173,23 @@ def key_of(base_commit, commits):
     return digest.hexdigest()
 
 
+def stamped_tip(repo, key):
+    """The last commit that was built, if it was from what there is now."""
+    old, _, tip = read(STAMP).partition(" ") if os.path.exists(STAMP) else ("", "", "")
+    return repo.ref(f"{tip}^{{commit}}") if old == key else None
+
+
+def is_generated(repo, base_commit, commits):
+    """Nothing has changed in this repository since the tree was made from it."""
+    return stamped_tip(repo, key_of(base_commit, commits)) == repo.ref(GENERATED)
+
+
 def series_tip(repo, base_commit, commits):
     """The last commit of the series; built only when what it is made of has changed."""
     key = key_of(base_commit, commits)
-    if os.path.exists(STAMP):
-        old, _, tip = read(STAMP).partition(" ")
-        if old == key and repo.ref(f"{tip}^{{commit}}"):
-            return tip
+    tip = stamped_tip(repo, key)
+    if tip:
+        return tip
     tip = build_commits(repo, base_commit, commits)
     write(STAMP, f"{key} {tip}")
     return tip
