@@ -1,0 +1,255 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0
+"""make shell VARIANT=profiler: bpftrace, bpftool and perf of this machine. Results as TAP.
+
+What the profilers count is compared with what the programs did.
+"""
+
+import collections
+import contextlib
+import json
+import os
+import re
+import shlex
+import subprocess
+import sys
+import time
+
+import cases
+import record_test
+from places import BASE, ROOT
+
+SHELL = os.path.join(ROOT, "workshop", "qemu", "shell.sh")
+KNOWN, PROCMAP = record_test.PROGRAM, record_test.WITHOUT_LIBDW
+COUNTED = os.path.join(record_test.OUT, "counted")
+CFLAGS = ["-O0", "-g", "-fno-omit-frame-pointer"]
+CALLS = 1000
+# Calls a function with 0 to CALLS - 1; then reads memory without waiting, 8 bytes and from nowhere
+COUNTED_SOURCE = r"""
+#define _GNU_SOURCE
+#include <stdint.h>
+#include <sys/uio.h>
+#include <unistd.h>
+static volatile unsigned long sink;
+__attribute__((noinline)) void counted(unsigned long n) { sink += n; }
+static void read_at(void *from)
+{
+	uint64_t word;
+	struct iovec local = { &word, sizeof(word) }, remote = { from, sizeof(word) };
+
+	process_vm_readv(getpid(), &local, 1, &remote, 1, 2 /* PROCESS_VM_NOWAIT */);
+}
+int main(void)
+{
+	unsigned long i;
+
+	for (i = 0; i < CALLS; i++)
+		counted(i);
+	read_at((void *)&sink);
+	read_at(NULL);
+	return 0;
+}
+"""
+PROCMAP_QUERY, ENOENT, EFAULT = 0xC0686611, 2, 14
+
+
+def build():
+    record_test.build()
+    subprocess.run(["gcc", *CFLAGS, f"-DCALLS={CALLS}", "-x", "c", "-", "-o", COUNTED],
+                   input=COUNTED_SOURCE, text=True, check=True)
+
+
+def run(*command):
+    """(output, errors) of a program that succeeds."""
+    result = subprocess.run(command, capture_output=True, text=True, check=False, timeout=240)
+    assert result.returncode == 0, result
+    return result.stdout, result.stderr
+
+
+def bpftrace(program, *words):
+    """The maps of a bpftrace program, and what the command that it ran printed."""
+    out, errors = run("bpftrace", "-f", "json", *words, "-e", program)
+    assert "ERROR" not in errors and "Lost" not in errors, errors
+    maps, rest = {}, []
+    for line in out.splitlines():
+        if line.startswith('{"type": "map"'):
+            maps.update(json.loads(line)["data"])
+        elif not line.startswith('{"type"'):
+            rest.append(line)
+    return maps, rest
+
+
+@contextlib.contextmanager
+def sleeper():
+    """The PID of a process that has its libraries and waits."""
+    with subprocess.Popen(["cat"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as child:
+        child.stdin.write("loaded\n")
+        child.stdin.flush()
+        assert child.stdout.readline() == "loaded\n"
+        yield child.pid
+        child.kill()
+
+
+def listing(pid):
+    """A command that asks one query for each executable mapping of a file, and one for the end.
+
+    One more query comes first. It shows that the kernel has them.
+    """
+    return [PROCMAP, "--query", "-xf", str(pid)]
+
+
+def mappings(lines):
+    """How many mappings the command has listed."""
+    found = [line for line in lines if re.match(r"[0-9a-f]+-[0-9a-f]+ r-xp [0-9a-f]+ /", line)]
+    assert len(found) >= 3, lines
+    return len(found)
+
+
+def test_the_clock_counts_nanoseconds():
+    """Without ACPI the kernel does not find out how fast its clock is, and counts ticks of 4 ms."""
+    assert time.clock_getres(time.CLOCK_MONOTONIC) == 1e-9
+
+
+def test_btf_has_the_types_and_functions_of_the_series():
+    out, _ = run("bpftool", "btf", "dump", "file", "/sys/kernel/btf/vmlinux")
+    assert re.search(r"^\[\d+\] STRUCT 'procmap_query' size=104 vlen=15$", out, re.M)
+    for name in "procmap_query_ioctl", "vma_search_next", "find_and_lock_vma_rcu":
+        assert re.search(rf"^\[\d+\] FUNC '{name}' type_id=\d+ linkage=static$", out, re.M), name
+
+
+def test_bpftrace_kprobe_counts_queries():
+    with sleeper() as pid:
+        maps, lines = bpftrace("""
+            kprobe:procmap_query_ioctl /comm == "procmap"/
+            { @calls[arg1] = count(); @stack[kstack(3)] = count(); }
+            kretprobe:procmap_query_ioctl /comm == "procmap"/ { @returned[(int64)retval] = count(); }
+            """, "-c", shlex.join(listing(pid)))
+    found = mappings(lines)
+    assert maps["@calls"] == {str(PROCMAP_QUERY): found + 2}, (maps, lines)
+    assert maps["@returned"] == {"0": found + 1, str(-ENOENT): 1}, (maps, lines)
+    (stack,) = maps["@stack"]
+    names = re.findall(r"(\w+)\+\d+", stack)
+    assert names[0] == "procmap_query_ioctl" and "__x64_sys_ioctl" in names, stack
+
+
+def test_bpftrace_reads_the_types_of_the_kernel():
+    with sleeper() as pid:
+        with open(f"/proc/{pid}/maps", encoding="utf-8") as text:
+            vmas = sum("[vsyscall]" not in line for line in text)
+        maps, _ = bpftrace("""
+            kprobe:vma_search_next /comm == "procmap"/
+            { @vmas[((struct vma_search *)arg0)->mm->map_count] = count(); }
+            kprobe:procmap_query_ioctl /comm == "procmap"/
+            { @name[str(((struct file *)arg0)->f_path.dentry->d_name.name)] = count(); }
+            """, "-c", shlex.join(listing(pid)))
+    assert list(maps["@vmas"]) == [str(vmas)], (maps, vmas)
+    assert list(maps["@name"]) == ["maps"], maps
+
+
+def test_bpftrace_tracepoints_show_flags_and_results_of_process_vm_readv():
+    maps, _ = bpftrace("""
+        tracepoint:syscalls:sys_enter_process_vm_readv /comm == "counted"/
+        { @flags[tid] = args->flags; }
+        tracepoint:syscalls:sys_exit_process_vm_readv /comm == "counted"/
+        { @done[@flags[tid], args->ret] = count(); delete(@flags[tid]); }
+        """, "-c", COUNTED)
+    assert maps["@done"] == {"2,8": 1, f"2,{-EFAULT}": 1}, maps
+
+
+def test_bpftrace_uprobe_sees_each_call_and_its_argument():
+    maps, _ = bpftrace(f"uprobe:{COUNTED}:counted {{ @calls = count(); @sum = sum(arg0); }}",
+                       "-c", COUNTED)
+    assert maps == {"@calls": CALLS, "@sum": CALLS * (CALLS - 1) // 2}, maps
+
+
+def known_shares(stacks):
+    """Shares of the samples of KNOWN by what they were in; each stack is innermost first."""
+    shares = collections.Counter()
+    for names, count in stacks:
+        shares["all"] += count
+        for path in (("leaf", "often", "middle", "main"), ("leaf", "seldom", "middle", "main"),
+                     ("leaf", "in_thread", "thread")):
+            shares[path[1]] += count * (tuple(names[:len(path)]) == path)
+    print("# samples:", dict(shares))
+    return shares
+
+
+def assert_known(shares, least):
+    """main() divides its time three to one; a sample between two functions lacks a frame."""
+    assert shares["all"] >= least, shares
+    assert shares["often"] + shares["seldom"] + shares["in_thread"] > 0.9 * shares["all"], shares
+    assert 2 < shares["often"] / shares["seldom"] < 4.5, shares
+
+
+def test_bpftrace_profile_names_the_functions_of_a_process():
+    with record_test.Target() as target:
+        maps, _ = bpftrace(f"profile:hz:97 /pid == {target.pid}/ {{ @[ustack] = count(); }}"
+                           "interval:s:5 { exit(); }", "-p", str(target.pid))
+    assert_known(known_shares((re.findall(r"(\w+)\+\d+", stack), count)
+                              for stack, count in maps["@"].items()), 300)
+
+
+def script_stacks(text):
+    """The stacks of `perf script -F ip,sym`, each [names, 1]."""
+    for sample in text.split("\n\n"):
+        if sample.strip():
+            yield [line.split(None, 1)[1] for line in sample.strip().splitlines()], 1
+
+
+def test_perf_record_names_the_functions_of_a_process():
+    data = "/tmp/perf.user"
+    with record_test.Target() as target:
+        run("perf", "record", "-q", "-e", "cpu-clock:u", "-F", "97", "-g", "-o", data,
+            "-p", str(target.pid), "--", "sleep", "5")
+        text, _ = run("perf", "script", "-i", data, "-F", "ip,sym")
+    assert_known(known_shares(script_stacks(text)), 300)
+    ids, _ = run("perf", "buildid-list", "-i", data)
+    assert f"{record_test.Profile('').build_id} {KNOWN}\n" in ids, ids
+
+
+def test_perf_record_names_the_functions_of_the_kernel():
+    data = "/tmp/perf.kernel"
+    run("perf", "record", "-q", "-e", "cpu-clock:k", "-F", "997", "-g", "-o", data, "--",
+        "dd", "if=/dev/zero", "of=/dev/null", "bs=1M", "count=4000", "status=none")
+    text, _ = run("perf", "script", "-i", data, "--comm", "dd", "-F", "ip,sym")
+    stacks = [names for names, _ in script_stacks(text)]
+    reads = [names for names in stacks if {"read_zero", "ksys_read", "do_syscall_64"} <= {*names}]
+    assert len(reads) > 50 and len(reads) > 0.8 * len(stacks), (len(reads), stacks[-3:])
+
+
+def perf_count(event, *command):
+    """(how often perf counted an event, the lines that the command printed)"""
+    out, errors = run("perf", "stat", "-x", ",", "-e", event, "--", *command)
+    (count,) = re.findall(rf"^(\d+),,{event},", errors, re.M)
+    return int(count), out.splitlines()
+
+
+def test_perf_counts_queries_by_a_tracepoint_and_by_a_probe_of_its_own():
+    with sleeper() as pid:
+        base, _ = perf_count("syscalls:sys_enter_ioctl", PROCMAP, "--text", "-xf", str(pid))
+        calls, lines = perf_count("syscalls:sys_enter_ioctl", *listing(pid))
+        run("perf", "probe", "-q", "--add", "queries=procmap_query_ioctl")
+        try:
+            probed, _ = perf_count("probe:queries", *listing(pid))
+        finally:
+            run("perf", "probe", "-q", "--del", "queries")
+    assert calls - base == probed == mappings(lines) + 2, (base, calls, probed, lines)
+
+
+def guest():
+    """In the machine: all tests."""
+    return cases.run(globals())
+
+
+def main():
+    if sys.argv[1:] == ["--guest"]:
+        sys.exit(guest())
+    build()
+    line = shlex.join(["env", f"BASE={BASE}", "/usr/bin/python3", os.path.abspath(__file__),
+                       "--guest"])
+    env = dict(os.environ, VARIANT="profiler", SHELL_TIMEOUT="600")
+    sys.exit(subprocess.run([SHELL, line], check=False, env=env).returncode)
+
+
+if __name__ == "__main__":
+    main()
