@@ -4,20 +4,24 @@
 # check-<name>. A recipe fails by its exit status. If it prints TAP, each case counts on its own.
 # `make check ONLY="name name"` runs only some.
 
-# Checks that do not need the test machine run beside those that do (BESIDE), at low priority.
+# Checks that do not need the test machine run beside those that do (BESIDE), at low priority. After
+# them comes KUnit, which needs one processor.
 LOW := nice -n 19
 CODE := $(LOW) python3 workshop/checks/code.py
 STATIC := python3 workshop/checks/static.py
 RESULTS := build/$(BASE)/results
 
 # The kernels to test. Others are nolock (CONFIG_PER_VMA_LOCK=n), up (one processor), preempt and
-# arm64 (in qemu-system-aarch64, 64-bit programs only), ten minutes each; and base, which runs only
-# check-bpf.
+# arm64 (in qemu-system-aarch64, 64-bit programs only), ten minutes each; profiler, which runs only
+# check-profiler, and takes 20 minutes of processor to build; and base, which runs only check-bpf
+# and check-text.
 CHECK_VARIANTS ?= plain debug kcsan
 OTHER_VARIANTS := $(filter-out plain,$(CHECK_VARIANTS))
-CHECKS += $(OTHER_VARIANTS:%=kernel-%)
-BESIDE += $(OTHER_VARIANTS:%=kernel-%)
-$(OTHER_VARIANTS:%=check-kernel-%): check-kernel-%:
+# check-text needs the base kernel.
+BUILT_VARIANTS := $(sort base $(OTHER_VARIANTS))
+CHECKS += $(BUILT_VARIANTS:%=kernel-%)
+BESIDE += $(BUILT_VARIANTS:%=kernel-%)
+$(BUILT_VARIANTS:%=check-kernel-%): check-kernel-%:
 	$(LOW) $(SERIES)/kernel.py $*
 
 STATIC_CHECKS := shellcheck function-length spdx maintained own-c-style uapi kernel-doc
@@ -62,6 +66,14 @@ BESIDE += series
 check-series:
 	workshop/checks/series_test.py
 
+# The series fits other point releases: the oldest and the newest that apt offers, what an earlier
+# call has downloaded, and POINTS="6.1.176 ..." or POINTS=all. Each is 140 MB and takes 20 s the
+# first time.
+CHECKS += points
+BESIDE += points
+check-points:
+	$(LOW) workshop/checks/points_test.py $(POINTS)
+
 # Test several bases, with made-up kernels of a few files.
 CHECKS += bases
 BESIDE += bases
@@ -99,6 +111,12 @@ CHECKS += kselftest-plain-root kselftest-plain-root-exact kselftest-plain-user
 endif
 $(eval $(call kselftest_rule,plain,1500,1))
 
+# The text of /proc/<pid>/maps is that of the unpatched kernel, byte for byte; a minute.
+CHECKS += text
+check-text:
+	$(SERIES)/kernel.py base
+	workshop/checks/text_test.py
+
 # The main job, on this machine's own root file system.
 CHECKS += run
 check-run:
@@ -110,12 +128,6 @@ check-debuggers:
 	$(VM) --memory 2G --timeout 200 --results $(RESULTS)/debuggers --root host -- \
 		$(CURDIR)/workshop/qemu/debuggers.sh \
 		$(CURDIR)/build/$(BASE)/kselftest/process_vm/process_vm_target
-
-# Every commit of the series builds.
-CHECKS += commits
-BESIDE += commits
-check-commits:
-	$(CODE) commits
 
 # The files of the series compile without a warning in every configuration of configs.table, also
 # for five architectures. This takes half an hour, so it needs CHECK_CONFIGS=1.
@@ -153,12 +165,12 @@ BESIDE += docs
 check-docs:
 	workshop/checks/docs_test.py
 
-# The programs in documentation, man pages and README build and print the truth; 20 s.
+# The programs in documentation, man pages and README build and print the truth; a minute.
 CHECKS += examples
 check-examples:
 	workshop/checks/examples_test.py
 
-# procmap record finds the functions of a program by build ID and offset; 60 s.
+# procmap record finds the functions of programs, by build ID and offset and by its own symbols.
 CHECKS += record
 check-record:
 	workshop/checks/record_test.py
@@ -168,6 +180,16 @@ CHECKS += shell
 check-shell:
 	workshop/checks/shell_test.py
 
+# make torture says how far it is, on a terminal and in a log, and ends as it should; 90 s.
+CHECKS += torture
+check-torture:
+	workshop/checks/torture_test.py
+
+# Every commit of the series builds. The checks after this one would wait for the debug kernel.
+CHECKS += commits
+check-commits:
+	$(CODE) commits
+
 # Checks of the other kernels of CHECK_VARIANTS. They come last because they wait for the builds.
 
 # These run as root. The debug kernel runs only 64-bit programs: 32-bit ones take the same paths
@@ -176,15 +198,25 @@ check-shell:
 # kselftest-debug-user, kselftest-kcsan-root and so on run the rest.
 SIZE_debug := -64
 SIZE_kcsan := -racing
-CHECKS += $(foreach variant,$(filter-out base,$(OTHER_VARIANTS)),kselftest-$(variant)-root$(SIZE_$(variant)))
-$(eval $(call kselftest_rule,debug,2700,4))
+CHECKS += $(foreach variant,$(filter-out base profiler,$(OTHER_VARIANTS)),kselftest-$(variant)-root$(SIZE_$(variant)))
+$(eval $(call kselftest_rule,debug,3600,4))
 $(eval $(call kselftest_rule,kcsan,2700,4))
 $(eval $(call kselftest_rule,nolock,1500,1))
 $(eval $(call kselftest_rule,up,1800,2))
 $(eval $(call kselftest_rule,preempt,1800,2))
 $(eval $(call kselftest_rule,arm64,2700,2))
 
+# bpftrace, bpftool and perf of this machine count what happened, in make shell VARIANT=profiler.
+check-profiler:
+	$(SERIES)/kernel.py profiler
+	workshop/checks/profiler_test.py
+
+ifneq ($(filter profiler,$(CHECK_VARIANTS)),)
+CHECKS += profiler
+endif
+
 # Tests inside the kernel.
+BESIDE += kunit
 check-kunit:
 	$(SERIES)/kernel.py debug
 	workshop/checks/kunit.py
@@ -199,3 +231,6 @@ check-splats:
 ifneq ($(filter debug,$(CHECK_VARIANTS)),)
 CHECKS += kunit
 endif
+
+# What somebody meets who uses this for the first time: `make check ONLY=first-contact`.
+CHOICE_first-contact := vm bases series points run shell profiler torture client examples record docs

@@ -21,7 +21,7 @@ DOCS = os.path.join(BUILD, "docs")
 
 # The one of Debian; another python3 in PATH would not find its modules.
 SPHINX = "/usr/bin/sphinx-build"
-MAN = os.path.join(ROOT, "Documentation", "man")
+MAN = ("Documentation/man/*", "tools/procmap/*.[1-8]")
 
 
 def pages(repo):
@@ -86,21 +86,22 @@ def check_pages(report):
 
 def check_man(report):
     """mandoc and groff have no remarks, and the page as a reader sees it is not empty."""
-    for path in sorted(glob.glob(os.path.join(MAN, "*"))):
+    for path in sorted(sum((glob.glob(os.path.join(ROOT, pattern)) for pattern in MAN), [])):
         name = os.path.basename(path)
         with open(path, encoding="utf-8") as file:
             alias = re.search(r"^\.so man\w+/(\S+)$", file.read(), re.M)
         if alias:
-            report(os.path.exists(os.path.join(MAN, alias.group(1))), f"{name} is an alias")
+            report(os.path.exists(os.path.join(os.path.dirname(path), alias.group(1))),
+                   f"{name} is an alias")
             continue
         lint = subprocess.run(["mandoc", "-Tlint", path], capture_output=True, text=True,
                               check=False)
         report(lint.returncode == 0 and not lint.stdout, f"mandoc -Tlint {name}", lint.stdout)
-        man = subprocess.run(["man", "--warnings", "-l", path], capture_output=True, text=True,
+        man = subprocess.run(["man", "--warnings=w", "-l", path], capture_output=True, text=True,
                              check=False, env=dict(os.environ, MANWIDTH="80", LC_ALL="C.UTF-8"))
         sections = re.findall(r"^[A-Z][A-Z ]+$", man.stdout, re.M)
-        report(man.returncode == 0 and not man.stderr and "ERRORS" in sections and
-               "EXAMPLES" in sections, f"man -l {name}", man.stderr)
+        report(man.returncode == 0 and not man.stderr and "EXAMPLES" in sections and
+               {"ERRORS", "EXIT STATUS"} & set(sections), f"man -l {name}", man.stderr)
 
 
 def main():

@@ -2,27 +2,35 @@
 # SPDX-License-Identifier: GPL-2.0
 """The example programs of documentation, man pages and README: built, and run in the test machine.
 
-What they print is compared with /proc/PID/maps, with readelf and with the memory that was read.
-Results as TAP.
+They are built as a reader would, with the commands that are written beside them. What they print is
+compared with /proc/PID/maps, with readelf and with the memory that was read. Results as TAP.
 """
 
 import contextlib
+import functools
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 
 import cases
 from places import BUILD, ROOT
 
 OUT = os.path.join(BUILD, "examples")
 HEADERS = os.path.join(BUILD, "plain", "usr", "include")
-CFLAGS = ["-std=gnu11", "-O2", "-Wall", "-Wextra", "-Werror", "-isystem", HEADERS]
 LIBRARY = os.path.join(ROOT, "tools", "procmap")
-LIBRARY_SOURCES = ("libprocmap.c", "libprocmap-query.c", "libprocmap-text.c")
-SAMPLES = ("procmap-query", "process-vm-nowait")
+SAMPLES = os.path.join(ROOT, "samples", "procmap")
+CFLAGS = ["-std=gnu11", "-O2", "-Wall", "-Wextra", "-Werror", f"-I{LIBRARY}"]
 MAN = ("PROCMAP_QUERY.2const", "PROCESS_VM_NOWAIT.2const")
+INSTALLED = os.path.join(OUT, "installed")
+# The example program of the library, where its man page has the compiler leave it.
+LIBRARY_PROGRAM = "library/a.out"
+# The same program in other languages, and what compiles it
+COMPILERS = {"query.go": "go build", "query.rs": "rustc -D warnings"}
+LANGUAGES = (*COMPILERS, "query.py")
 
 
 def read(*parts):
@@ -30,18 +38,18 @@ def read(*parts):
         return file.read()
 
 
-def man_program(page):
-    """The program in a man page, as a reader would copy it."""
-    blocks = re.findall(r"^\.EX\n(.*?)^\.EE$", read("Documentation", "man", page), re.M | re.S)
-    (program,) = [block for block in blocks if "\nmain(" in block]
-    return program.replace(r"\&", "").replace(r"\-", "-").replace(r"\e", "\\")
+def man_block(text, *path):
+    """The example in a man page that has this in it, as a reader would copy it."""
+    blocks = re.findall(r"^\.EX\n(.*?)^\.EE$", read(*path), re.M | re.S)
+    (found,) = [block for block in blocks if text in block]
+    return found.replace(r"\&", "").replace(r"\-", "-").replace(r"\e", "\\")
 
 
-def readme_program(*path):
-    """The program in a README: the indented block with a main()."""
+def readme_block(text, *path):
+    """The indented block in a README that has this in it."""
     blocks = re.findall(r"^(?:    .*\n|\n)+", read(*path), re.M)
-    (program,) = [block for block in blocks if " main(" in block]
-    return re.sub(r"^    ", "", program, flags=re.M)
+    (found,) = [block for block in blocks if text in block]
+    return re.sub(r"^    ", "", found, flags=re.M)
 
 
 def build(name, text, *more):
@@ -50,16 +58,56 @@ def build(name, text, *more):
                    check=True)
 
 
+def follow(command, where, **env):
+    """Run a command of a page, exactly as it is there; a compiler must not have any remark."""
+    result = subprocess.run(command, shell=True, cwd=where, env=dict(os.environ, **env),
+                            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                            check=False)
+    if result.returncode or result.stdout:
+        sys.exit(f"{command.strip()}: status {result.returncode}\n{result.stdout}")
+
+
+def write(text, *path):
+    os.makedirs(os.path.join(OUT, *path[:-1]), exist_ok=True)
+    with open(os.path.join(OUT, *path), "w", encoding="utf-8") as file:
+        file.write(text)
+
+
+def build_by_readmes():
+    """With the headers of the system, at what looks like the top of the repository."""
+    for name in "tools", "samples":
+        os.symlink(os.path.join(ROOT, name), os.path.join(OUT, name))
+    write(readme_block(" main(", "README.md"), "query.c")
+    follow(readme_block("gcc ", "README.md"), OUT)
+    follow(readme_block("gcc ", "tools", "procmap", "README"), OUT)
+
+
+def build_by_library_page():
+    """With nothing but what `make install` leaves."""
+    subprocess.run(["make", "-s", "-C", LIBRARY, f"OUTPUT={OUT}/client/", "PREFIX=/usr",
+                    f"DESTDIR={INSTALLED}", "install"], check=True, stdout=subprocess.DEVNULL)
+    page = "tools", "procmap", "libprocmap.3"
+    write(man_block("\nmain(", *page), "library", "program.c")
+    follow(man_block("pkg", *page), os.path.join(OUT, "library"),
+           PKG_CONFIG_LIBDIR=os.path.join(INSTALLED, "usr", "lib", "pkgconfig"),
+           PKG_CONFIG_SYSROOT_DIR=INSTALLED)
+
+
 def build_all():
-    os.makedirs(OUT, exist_ok=True)
-    for name in SAMPLES:
-        build(name, read("samples", "procmap", f"{name}.c"))
-        build(f"{name}-32", read("samples", "procmap", f"{name}.c"), "-m32", "-static")
+    shutil.rmtree(OUT, ignore_errors=True)
+    os.makedirs(OUT)
+    build_by_readmes()
+    build_by_library_page()
+    new = "-I", HEADERS
+    for name in "procmap-query", "process-vm-nowait":
+        build(f"{name}-32", read("samples", "procmap", f"{name}.c"), "-m32", "-static", *new)
+    build("process-vm-nowait", read("samples", "procmap", "process-vm-nowait.c"))
     for page in MAN:
-        build(page, man_program(page))
-    build("README", readme_program("README.md"))
-    build("library", readme_program("tools", "procmap", "README"), f"-I{LIBRARY}",
-          *[os.path.join(LIBRARY, name) for name in LIBRARY_SOURCES])
+        build(page, man_block("\nmain(", "Documentation", "man", page), *new)
+    for name, compiler in COMPILERS.items():
+        follow(f"{compiler} -o {name} samples/procmap/{name}", OUT,
+               GOCACHE=os.path.join(OUT, "go-cache"))
+    os.symlink(os.path.join(SAMPLES, "query.py"), os.path.join(OUT, "query.py"))
 
 
 def run(name, *words):
@@ -106,11 +154,17 @@ class Target:
         fields = read(f"/proc/{self.pid}/stat").rpartition(")")[2].split()
         return int(fields[45]), read(f"/proc/{self.pid}/cmdline").encode()
 
+    def without_name(self):
+        """The start of a mapping that has none."""
+        return int(re.findall(r"^(\w+)-\w+ \S+ 00000000 00:00 0 *$", read(f"/proc/{self.pid}/maps"),
+                              re.M)[0], 16)
+
     def stack_end(self):
         (end,) = re.findall(r"^\w+-(\w+) .*\[stack\]$", read(f"/proc/{self.pid}/maps"), re.M)
         return int(end, 16)
 
 
+@functools.lru_cache(maxsize=None)
 def build_id(path):
     """The digits, or "none" for files without one, such as those of a locale."""
     notes = subprocess.run(["readelf", "-n", path], capture_output=True, text=True, check=False)
@@ -138,32 +192,95 @@ def test_addresses_are_resolved(target):
 
 
 def test_what_cannot_be_answered_is_told(target):
-    equal(run("procmap-query", target.pid, "0"),
-          (1, b"", "PROCMAP_QUERY: No such file or directory\n"))
+    equal(run("procmap-query", target.pid, "0"), (1, b"", "no mapping there\n"))
     equal(run("procmap-query", "0"), (1, b"", "/proc/0/maps: No such file or directory\n"))
     equal(run("procmap-query", 2), (1, b"", "PROCMAP_QUERY: No such process\n"))
+    with ordinary_file() as pid:
+        equal(run("procmap-query", pid, "0"), (1, b"", "this kernel has no PROCMAP_QUERY: "
+                                               f"read the text of /proc/{pid}/maps\n"))
+
+
+@contextlib.contextmanager
+def ordinary_file():
+    """A "PID" whose maps are a file that knows no more ioctls than an old kernel does."""
+    with tempfile.TemporaryDirectory() as directory:
+        write("", directory, "maps")
+        yield f"..{directory}"
+
+
+def test_other_languages_resolve(target):
+    for name in LANGUAGES:
+        for row in target.code():
+            addr = row[1] - 1
+            equal(run(name, target.pid, f"{addr:x}"), (0, line(addr, row), ""))
+        addr = target.without_name()
+        equal(run(name, target.pid, f"{addr:x}"),
+              (0, f"{addr:x} offset 0 build ID none anonymous\n".encode(), ""))
+
+
+def test_other_languages_tell_what_is_wrong(target):
+    for name in LANGUAGES:
+        equal(run(name, target.pid, "0"), (1, b"", "no mapping there\n"))
+        with ordinary_file() as pid:
+            equal(run(name, pid, "0"), (1, b"", "this kernel has no PROCMAP_QUERY\n"))
+        equal(run(name, 2, "0")[:2], (1, b""))
+        status, out, errors = run(name, 0, "0")
+        equal((status, out, "/proc/0/maps" in errors, errors.count("\n")), (1, b"", True, 1))
+        for words in (), (target.pid,), (target.pid, "0", "0"), (target.pid, "x"), \
+                (target.pid, "10000000000000000"):
+            status, out, errors = run(name, *words)
+            equal((status, out), (2, b""))
+            equal(re.fullmatch(r"usage: query(\.py)? PID ADDRESS\n", errors) is not None, True)
 
 
 def test_the_program_of_the_man_page_of_queries(target):
     start, _, _, offset, path = target.code()[0]
     equal(run(MAN[0], target.pid, f"{start + 7:x}"),
           (0, f"offset {offset + 7:#x} of {path}\n".encode(), ""))
-    equal(run(MAN[0], target.pid, "0"), (1, b"", f"{MAN[0]}: PROCMAP_QUERY: "
-                                         "No such file or directory\n"))
+    equal(run(MAN[0], target.pid, "0"), (1, b"", f"{MAN[0]}: no mapping there\n"))
+    equal(run(MAN[0], 2, "0"), (1, b"", f"{MAN[0]}: PROCMAP_QUERY: No such process\n"))
 
 
 def test_the_program_of_the_readme(target):
     start, _, _, offset, path = target.code()[-1]
-    equal(run("README", target.pid, f"{start + 7:x}"),
+    equal(run("query", target.pid, f"{start + 7:x}"),
           (0, f"{path} + {offset + 7:#x}\n".encode(), ""))
+    equal(run("query", target.pid, "0"), (1, b"", f"/proc/{target.pid}/maps: no mapping there\n"))
+    equal(run("query", 0, "0"), (1, b"", "/proc/0/maps: No such file or directory\n"))
 
 
-def test_the_program_of_the_readme_of_the_library(target):
+def test_the_program_of_the_readme_finds_itself(_):
+    symbols = subprocess.run(["nm", os.path.join(OUT, "query")], capture_output=True, text=True,
+                             check=True).stdout
+    (addr,) = re.findall(r"^(\w+) T main$", symbols, re.M)
+    equal(run("query"), (0, f"{OUT}/query + {int(addr, 16):#x}\n".encode(), ""))
+
+
+def test_the_program_of_the_library_page(target):
     rows = target.code()
     want = "".join(f"{path}+{offset + 7:#x}, build ID known\n" for _, _, _, offset, path in rows)
-    equal(run("library", target.pid, "0", *[f"{row[0] + 7:x}" for row in rows]),
-          (0, ("?+0x0, build ID not known\n" + want).encode(), ""))
-    equal(run("library", 0), (1, b"", "procmap: Invalid argument\n"))
+    equal(run(LIBRARY_PROGRAM, target.pid, "0", *[f"{row[0] + 7:x}" for row in rows]),
+          (0, ("unmapped\n" + want).encode(), ""))
+    equal(run(LIBRARY_PROGRAM, 0), (1, b"", "procmap: Invalid argument\n"))
+
+
+def test_what_is_installed(_):
+    found = [os.path.relpath(os.path.join(where, name), INSTALLED)
+             for where, _, names in os.walk(INSTALLED) for name in names]
+    header = read("tools", "procmap", "libprocmap.h")
+    functions = re.findall(r"^\w.*\b(procmap_\w+)\(", header, re.M)
+    equal(len(functions), 11)
+    want = ["usr/bin/procmap", "usr/include/libprocmap.h", "usr/include/process-vm-abi.h",
+            "usr/include/procmap-abi.h", "usr/lib/libprocmap.a", "usr/lib/pkgconfig/libprocmap.pc",
+            "usr/share/man/man1/procmap.1", "usr/share/man/man3/libprocmap.3",
+            *[f"usr/share/man/man3/{name}.3" for name in functions]]
+    equal(sorted(found), sorted(want))
+    (version,) = re.findall(r"^Version: (.*)$",
+                            read(INSTALLED, "usr", "lib", "pkgconfig", "libprocmap.pc"), re.M)
+    equal(run("installed/usr/bin/procmap", "--version"), (0, f"procmap {version}\n".encode(), ""))
+    page = os.path.join(LIBRARY, "libprocmap.3")
+    for name in functions:
+        equal(read(INSTALLED, "usr", "share", "man", "man3", f"{name}.3"), read(page))
 
 
 def test_memory_is_copied(target):

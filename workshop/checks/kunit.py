@@ -31,7 +31,7 @@ def report(text):
 def main():
     vm = os.path.join(ROOT, "workshop", "qemu", "vm.py")
     status = subprocess.run([sys.executable, vm, "--variant", "debug", "--memory", "2G", "--timeout",
-                             "900", "--results", RESULTS, "--append", "kunit.enable=1", "--",
+                             "1800", "--results", RESULTS, "--append", "kunit.enable=1", "--",
                              "true"], check=False).returncode
     print("TAP version 13")
     with open(os.path.join(RESULTS, "console.log"), encoding="utf-8", errors="replace") as file:

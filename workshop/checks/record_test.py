@@ -6,13 +6,18 @@ The program is compiled with frame pointers. addr2line turns every frame that is
 into a symbol, from nothing but offset and build ID. Then the same is done on real code, that of the
 client, which lists a process over and over. There the test compares with the machine code whether
 each caller calls its callee.
+
+What the client says about symbols itself is tested on a program in C++, also if that is stripped,
+deleted or in another mount namespace, or if its path leads to another program.
 """
 
 import bisect
+import contextlib
 import glob
 import os
 import pathlib
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -25,8 +30,12 @@ from places import BUILD, ROOT
 
 OUT = os.path.join(BUILD, "record")
 PROGRAM = os.path.join(OUT, "known")
-PROCMAP = os.path.join(BUILD, "tools", "bin", "procmap")
+PROCMAP = os.path.join(BUILD, "tools", "host", "procmap")
+WITHOUT_LIBDW = os.path.join(BUILD, "tools", "bin", "procmap")
 REAL = os.path.join(OUT, "real")
+SHAPES = os.path.join(OUT, "shapes")
+STRIPPED = os.path.join(OUT, "stripped")
+FLAMEGRAPH = "/usr/share/perl5/Devel/NYTProf/flamegraph.pl"
 # Without -O0 a function that calls no other has no frame, whatever the other options are
 CFLAGS = ["-O0", "-g", "-fno-omit-frame-pointer", "-pthread"]
 FRAME = re.compile(r"(.*)\+0x([0-9a-f]+)(?:@([0-9a-f]+))?$")
@@ -76,16 +85,56 @@ int main(int argc, char **argv)
 	}
 }
 """
+# Without the last three a function that seldom calls another seldom has a frame. The function that
+# takes all the time is inlined twice over; only the template is exported.
+SHAPES_FLAGS = ["-O2", "-g", "-rdynamic", "-fno-omit-frame-pointer", "-fno-optimize-sibling-calls",
+                "-fno-shrink-wrap"]
+SHAPES_SOURCE = r"""
+#include <unistd.h>
+static volatile unsigned long sink;
+static __attribute__((noinline)) void seldom() { sink++; }
+namespace shapes {
+template <typename T> struct Sum {
+	static inline __attribute__((always_inline)) void add(T n)
+	{
+		while (n--)
+			sink += n;
+		if (!sink)
+			seldom();
+	}
+	static inline __attribute__((always_inline)) void twice(T n) { add(n); add(n); }
+};
+namespace {
+__attribute__((noinline)) void hidden(unsigned long n) { Sum<unsigned long>::twice(n); }
+}
+template <typename T> __attribute__((noinline)) void outer(T n) { hidden(n); sink++; }
+}
+static __attribute__((noinline)) void fixed() { shapes::outer<long>(10000); sink++; }
+int main()
+{
+	if (write(1, "ready\n", 6) != 6)
+		return 1;
+	for (;;)
+		fixed();
+}
+"""
+SHAPES_STACK = ["main", "fixed", "shapes::outer<long>", "shapes::(anonymous namespace)::hidden",
+                "shapes::Sum<unsigned long>::twice", "shapes::Sum<unsigned long>::add"]
 
 
 def build():
     os.makedirs(OUT, exist_ok=True)
     subprocess.run(["gcc", *CFLAGS, "-x", "c", "-", "-o", PROGRAM], input=SOURCE, text=True,
                    check=True)
+    subprocess.run(["g++", *SHAPES_FLAGS, "-x", "c++", "-", "-o", SHAPES], input=SHAPES_SOURCE,
+                   text=True, check=True)
+    subprocess.run(["strip", "-o", STRIPPED, SHAPES], check=True)
     client = os.path.join(ROOT, "tools", "procmap")
+    # Symbols are none of what the program does
+    sources = set(glob.glob(f"{client}/*.c")) - {f"{client}/record-symbols.c"}
     subprocess.run(["gcc", "-O2", "-g", "-fno-omit-frame-pointer", "-fno-optimize-sibling-calls",
                     "-isystem", os.path.join(BUILD, "plain", "usr", "include"), f"-I{client}",
-                    "-Dmain=client_main", *glob.glob(os.path.join(client, "*.c")),
+                    "-Dmain=client_main", *sorted(sources),
                     "-x", "c", "-", "-o", REAL], input=REAL_MAIN, text=True, check=True)
 
 
@@ -171,11 +220,14 @@ class Profile:
 
 
 class Target:
-    """The program, running."""
+    """A program, running."""
+
+    def __init__(self, *words):
+        self.words = words or [PROGRAM]
 
     def __enter__(self):
         # pylint: disable=consider-using-with
-        self.process = subprocess.Popen([PROGRAM], stdout=subprocess.PIPE, text=True)
+        self.process = subprocess.Popen(self.words, stdout=subprocess.PIPE, text=True)
         assert self.process.stdout.readline() == "ready\n"
         return self.process
 
@@ -184,11 +236,59 @@ class Target:
         self.process.wait()
 
 
-def record(pid, *words):
+def run(*words):
     """(exit status, output, errors)"""
-    result = subprocess.run([PROCMAP, "record", *words[:-1], str(pid), words[-1]],
-                            capture_output=True, text=True, check=False, timeout=120)
+    result = subprocess.run(words, capture_output=True, text=True, check=False, timeout=120)
     return result.returncode, result.stdout, result.stderr
+
+
+def record(pid, *words):
+    """(exit status, output, errors) with offsets"""
+    return run(PROCMAP, "record", "--no-symbols", *words[:-1], str(pid), words[-1])
+
+
+def symbols_of(pid, *before, program=PROCMAP):
+    """The stacks with symbols, as (count, frames) without those outside of main()."""
+    status, out, errors = run(*before, program, "record", "-F", "500", str(pid), "4")
+    assert (status, errors) == (0, ""), (status, errors)
+    stacks = []
+    for line in out.splitlines():
+        words, _, count = line.rpartition(" ")
+        frames = words.split(";")
+        stacks.append((int(count), frames[frames.index("main") if "main" in frames else 2:]))
+    return stacks
+
+
+def share(stacks, wanted):
+    """The share of the samples in stacks that `wanted` says yes to; there must be many samples."""
+    samples = sum(count for count, _ in stacks)
+    assert samples > 30, stacks
+    return sum(count for count, frames in stacks if wanted(frames)) / samples
+
+
+def is_shapes(frames):
+    return frames == SHAPES_STACK
+
+
+def is_offsets(path):
+    """Whether all frames are offsets in this file, with its build ID."""
+    (build_id,) = re.findall(r"Build ID: (\w+)", output_of("readelf", "-n", path))
+
+    def check(frames):
+        found = [FRAME.fullmatch(frame) for frame in frames]
+        return all(match and match.group(1) == path and match.group(3) == build_id
+                   for match in found)
+    return check
+
+
+@contextlib.contextmanager
+def covered(path, by):
+    """While another file is mounted over a path."""
+    subprocess.run(["mount", "--bind", by, path], check=True)
+    try:
+        yield
+    finally:
+        subprocess.run(["umount", path], check=True)
 
 
 def test_stacks_are_those_of_the_program():
@@ -257,24 +357,26 @@ def test_without_queries_the_stacks_are_the_same_but_for_build_ids():
 
 def test_ctrl_c_prints_what_there_is():
     with Target() as target:
-        with subprocess.Popen([PROCMAP, "record", str(target.pid), "100"], text=True,
-                              stdout=subprocess.PIPE, stderr=subprocess.PIPE) as client:
+        with subprocess.Popen([PROCMAP, "record", "--no-symbols", str(target.pid), "100"],
+                              text=True, stdout=subprocess.PIPE,
+                              stderr=subprocess.PIPE) as process:
             time.sleep(3)
-            client.send_signal(signal.SIGINT)
-            out, errors = client.communicate(timeout=20)
-    assert (client.returncode, errors) == (0, ""), (client.returncode, errors)
+            process.send_signal(signal.SIGINT)
+            out, errors = process.communicate(timeout=20)
+    assert (process.returncode, errors) == (0, ""), (process.returncode, errors)
     assert Profile(out).samples > 50, out
 
 
 def test_the_end_of_the_process_is_the_end_of_the_samples():
     start = time.monotonic()
     with Target() as target:
-        with subprocess.Popen([PROCMAP, "record", str(target.pid), "100"], text=True,
-                              stdout=subprocess.PIPE, stderr=subprocess.PIPE) as client:
+        with subprocess.Popen([PROCMAP, "record", "--no-symbols", str(target.pid), "100"],
+                              text=True, stdout=subprocess.PIPE,
+                              stderr=subprocess.PIPE) as process:
             time.sleep(3)
             target.kill()
-            out, errors = client.communicate(timeout=20)
-    assert client.returncode == 0, (client.returncode, errors)
+            out, errors = process.communicate(timeout=20)
+    assert process.returncode == 0, (process.returncode, errors)
     assert re.fullmatch(rf"(procmap: \d+ samples left out: process {target.pid} exited or called "
                         r"execve\(\) before they were resolved\n)?", errors), errors
     assert Profile(out).samples > 50, out
@@ -314,6 +416,97 @@ def test_an_ordinary_user_may_not_sample_others():
     assert "no permission" in result.stderr and len(result.stderr.splitlines()) == 1, result
 
 
+def test_symbols_are_those_of_the_source():
+    with Target(SHAPES) as target:
+        stacks = symbols_of(target.pid)
+    assert share(stacks, is_shapes) > 0.9, stacks
+    # Each box of a flame graph once, not an instruction
+    assert len(stacks) < 20, stacks
+
+
+def test_a_program_that_is_gone_and_dead_has_symbols():
+    gone = f"{SHAPES}-gone"
+    shutil.copy(SHAPES, gone)
+    with Target(gone) as target:
+        os.unlink(gone)
+        with subprocess.Popen([PROCMAP, "record", "--symbols", str(target.pid), "100"], text=True,
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+            time.sleep(3)
+            target.kill()
+            out, _ = process.communicate(timeout=60)
+    assert ";".join(SHAPES_STACK) in out, out
+
+
+def test_a_stripped_program_has_exported_symbols_and_offsets():
+    with Target(STRIPPED) as target:
+        stacks = symbols_of(target.pid)
+    wanted = is_offsets(STRIPPED)
+
+    def is_stripped(frames):
+        return frames[:1] == ["main"] and frames[2:3] == ["shapes::outer<long>"] and \
+            len(frames) == 4 and wanted([frames[1], frames[3]])
+    assert share(stacks, is_stripped) > 0.9, stacks
+
+
+def test_another_program_at_the_path_gives_no_symbols():
+    """Only root can reach the program itself. The other one has symbols at the same offsets."""
+    other = f"{SHAPES}-other"
+    shutil.copy(SHAPES, other)
+    (build_id,) = re.findall(r"Build ID: (\w+)", output_of("readelf", "-n", SHAPES))
+    data = pathlib.Path(SHAPES).read_bytes()
+    assert data.count(bytes.fromhex(build_id)) == 1
+    pathlib.Path(other).write_bytes(data.replace(bytes.fromhex(build_id), bytes(20)))
+    user = ["setpriv", "--reuid=1000", "--clear-groups"]
+    with Target(*user, SHAPES) as target:
+        before = symbols_of(target.pid, *user)
+        with covered(SHAPES, other):
+            users, roots = symbols_of(target.pid, *user), symbols_of(target.pid)
+    assert share(before, is_shapes) > 0.9, before
+    assert share(users, is_offsets(SHAPES)) > 0.9, users
+    assert share(roots, is_shapes) > 0.9, roots
+
+
+def test_a_deleted_program_has_symbols_for_root():
+    gone = f"{SHAPES}-gone"
+    shutil.copy(SHAPES, gone)
+    with Target(gone) as target:
+        os.unlink(gone)
+        stacks = symbols_of(target.pid)
+    assert share(stacks, is_shapes) > 0.9, stacks
+
+
+def test_a_program_in_another_mount_namespace_has_symbols():
+    user = ["setpriv", "--reuid=1000", "--clear-groups"]
+    line = f"mount -t tmpfs none /mnt && cp {SHAPES} /mnt/hidden && exec /mnt/hidden"
+    with Target(*user, "unshare", "-Urm", "sh", "-c", line) as target:
+        assert not os.path.exists("/mnt/hidden")
+        roots, users = symbols_of(target.pid), symbols_of(target.pid, *user)
+    assert share(roots, is_shapes) > 0.9, roots
+    assert share(users, is_shapes) > 0.9, users
+
+
+def test_without_libdw_there_are_offsets():
+    with Target(SHAPES) as target:
+        stacks = symbols_of(target.pid, program=WITHOUT_LIBDW)
+        asked = run(WITHOUT_LIBDW, "record", "--symbols", str(target.pid), "3")
+    assert share(stacks, is_offsets(SHAPES)) > 0.9, stacks
+    assert asked == (2, "", "procmap: this procmap was built without symbols: leave --symbols out, "
+                            "or build it with libdw and libiberty\n"), asked
+
+
+def test_flamegraph_draws_the_functions():
+    with Target(SHAPES) as target:
+        folded = subprocess.run([PROCMAP, "record", str(target.pid), "2"], capture_output=True,
+                                check=True)
+    svg = subprocess.run(["perl", FLAMEGRAPH, "/dev/stdin"], input=folded.stdout,
+                         capture_output=True, check=True).stdout.decode()
+    titles = re.findall(r"<title>(.*) \(\d+ samples, (\d+)\.\d+%\)</title>", svg)
+    for name in SHAPES_STACK:
+        # It prints other brackets, which are none of SVG's
+        shown = name.replace("<", "(").replace(">", ")")
+        assert [int(share) for title, share in titles if title == shown and int(share) > 90], svg
+
+
 def guest():
     """In the machine: all tests."""
     return cases.run(globals())
@@ -323,7 +516,7 @@ def main():
     if sys.argv[1:] == ["--guest"]:
         sys.exit(guest())
     build()
-    sys.exit(cases.run_in_machine(__file__, "record", 300))
+    sys.exit(cases.run_in_machine(__file__, "record", 600))
 
 
 if __name__ == "__main__":

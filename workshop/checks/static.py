@@ -6,6 +6,7 @@ import os
 import re
 import subprocess
 import sys
+import tempfile
 
 from places import BUILD, ROOT, SRC
 import maintainers  # pylint: disable=wrong-import-order
@@ -82,23 +83,53 @@ def maintained():
                     if not maintainers.matches(pattern, names)]
 
 
+def includes(*headers):
+    return "".join(f"#include <{header}>\n" for header in headers) + "extern int nothing;\n"
+
+
+def compiled(what, text, *where):
+    """What compilers of C90 and C++98 say about a text, with headers from nowhere else."""
+    wrong = []
+    for command in (["gcc", "-std=c90", "-pedantic", "-x", "c"],
+                    ["gcc", "-std=c90", "-pedantic", "-m32", "-x", "c"],
+                    ["g++", "-std=c++98", "-pedantic", "-Wno-long-long", "-x", "c++"]):
+        result = subprocess.run(
+            [*command, "-Wall", "-Wextra", "-Werror", "-fsyntax-only", "-nostdinc", *where, "-"],
+            input=text, capture_output=True, text=True, check=False)
+        if result.returncode:
+            wrong.append(f"{' '.join(command)} {what}:\n{result.stderr}")
+    return wrong
+
+
 def uapi():
-    """Each installed uapi header of ours compiles alone, as C90 and as C++."""
+    """Each installed uapi header of ours compiles alone, as C90 and as C++; and what stands in for them."""
     wrong = []
     for name in overlay_files(tracked_only=True):
-        if not name.startswith("include/uapi/"):
-            continue
-        header = os.path.relpath(name, "include/uapi")
-        for command in (["gcc", "-std=c90", "-pedantic", "-x", "c"],
-                        ["gcc", "-std=c90", "-pedantic", "-m32", "-x", "c"],
-                        ["g++", "-std=c++98", "-pedantic", "-Wno-long-long", "-x", "c++"]):
-            result = subprocess.run(
-                [*command, "-Wall", "-Wextra", "-Werror", "-fsyntax-only", "-nostdinc",
-                 "-I", os.path.join(ROOT, "include/uapi"), "-isystem", HEADERS, "-"], 
-                input=f"#include <{header}>\n#include <{header}>\nextern int nothing;\n",
-                capture_output=True, text=True, check=False)
-            if result.returncode:
-                wrong.append(f"{' '.join(command)} <{header}>:\n{result.stderr}")
+        if name.startswith("include/uapi/"):
+            header = os.path.relpath(name, "include/uapi")
+            wrong += compiled(f"<{header}>", includes(header, header),
+                              "-I", os.path.join(ROOT, "include/uapi"), "-isystem", HEADERS)
+    return wrong + stand_in()
+
+
+def stand_in():
+    """Our two headers have the ABI, whether or not those of the system know it."""
+    values = {"PROCMAP_QUERY": 0xc0686611, "PROCMAP_QUERY_VMA_READABLE": 1,
+              "PROCMAP_QUERY_VMA_WRITABLE": 2, "PROCMAP_QUERY_VMA_EXECUTABLE": 4,
+              "PROCMAP_QUERY_VMA_SHARED": 8, "PROCMAP_QUERY_COVERING_OR_NEXT_VMA": 0x10,
+              "PROCMAP_QUERY_FILE_BACKED_VMA": 0x20, "PROCESS_VM_PIDFD": 1, "PROCESS_VM_NOWAIT": 2}
+    text = "".join(f"extern char is_{name}[{name} == {value:#x} ? 1 : -1];\n"
+                   for name, value in values.items())
+    ours, uapi_header = ("procmap-abi.h", "process-vm-abi.h"), "linux/process_vm.h"
+    where = ["-I", os.path.join(ROOT, "tools/procmap"), "-isystem", HEADERS]
+    wrong = compiled("*-abi.h, new headers", includes(*ours, *ours, uapi_header) + text, *where)
+    wrong += compiled("*-abi.h behind new headers", includes(uapi_header, *ours) + text, *where)
+    with tempfile.TemporaryDirectory() as old:
+        os.mkdir(os.path.join(old, "linux"))
+        with open(os.path.join(old, "linux/fs.h"), "w", encoding="ascii"):
+            pass
+        wrong += compiled("*-abi.h, old headers", includes(*ours, *ours) + text,
+                          "-I", old, *where)
     return wrong
 
 

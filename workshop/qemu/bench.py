@@ -9,10 +9,10 @@ Boots both kernels with the same initramfs and runs procmap_bench in each, in tw
   scenes        on two processors, in real time: several programs at work at once, in turns. On a
                 busy machine the real time of an emulator means little; ratios of one run mean more
 
-Prints tables in Markdown, the first one with all targets, and writes bench.md, bench.json and
+Prints tables in Markdown, the first one with all limits, and writes bench.md, bench.json and
 bench-*.svg.
 
-Exit status: 0, all targets are met; 1, one is missed; 2, there are no figures to compare.
+Exit status: 0, all limits are kept; 1, one is missed; 2, there are no figures to compare.
 """
 
 import argparse
@@ -35,8 +35,8 @@ BUILD = vm.BUILD
 ACCEL = {"instructions": ("icount", "QEMU TCG, -icount shift=0,sleep=off, one processor"),
          "scenes": ("multi", "QEMU TCG, thread=multi, two processors")}
 SCENES = ("stall/*", "load/*", "wait/*")
-CASES = ("mm/*", "ioctl/*", "query/*", "walk/*", "text/*", "readv/*", "symbolize/*",
-         "synthesize/*", "share/*")
+CASES = ("mm/*", "ioctl/*", "query/*", "walk/*", "text/*", "scan/*", "parsed/*", "readv/*",
+         "symbolize/*", "synthesize/*", "share/*")
 ROUNDS, PLAY = 25, 100
 NOTHING = 2     # status of procmap_bench when no case fits
 OURS = {"CONFIG_PROCMAP_QUERY", "CONFIG_PER_VMA_LOCK", "CONFIG_BUILDID_FILE"}
@@ -236,13 +236,13 @@ def sections(rows, scenes):
     """All tables but the first one."""
     lines = []
     if rows:
-        lines += section("Passes, in instructions (patched kernel, text and queries in one run)",
+        lines += section("Passes, in instructions (on the patched kernel, but for the text of base)",
                          bench_tables.passes(rows))
-        lines += section("The share of the VMAs that is asked for", bench_tables.shares(rows))
+        lines += section("The share of the mappings that is asked for", bench_tables.shares(rows))
     for kernel in KERNELS if scenes else ():
         lines += section(f"A process that changes its address space, {kernel} kernel",
-                         ["Ratios are medians over the rounds: of queries to the same number of "
-                          "readers elsewhere, of all others to no reader.", "",
+                         ["Ratios are medians over the rounds: to the same readers of another "
+                          "process, for those to no reader.", "",
                           *bench_tables.stalls(scenes[kernel])], 4)
         lines += section(f"Readers of a process that is idle, {kernel} kernel",
                          bench_tables.loads(scenes[kernel]))
@@ -269,11 +269,11 @@ def save(path, text):
 
 
 def conclude(rows, more):
-    """The last line, and whether a target is missed."""
+    """The last line, and whether a limit is missed."""
     judged = [(row.name, row.kept) for row in rows] + [(one.what, one.kept) for one in more]
     judged = [(name, kept) for name, kept in judged if kept is not None]
     missed = [name for name, kept in judged if not kept]
-    line = f"{len(judged) - len(missed)} of {len(judged)} targets kept"
+    line = f"{len(judged) - len(missed)} of {len(judged)} limits kept"
     return line + (f"; missed: {'; '.join(missed)}" if missed else ""), bool(missed)
 
 
@@ -295,16 +295,16 @@ def compare(args):
     if played:
         scenes = {kernel: bench_scenes.Scenes(played[kernel]) for kernel in KERNELS}
         if not args.select:
-            more = bench_scenes.stall_targets(scenes["patched"], scenes["base"])
-            more += bench_scenes.wait_targets(scenes["patched"])
+            more = bench_scenes.stall_limits(scenes["patched"], scenes["base"])
+            more += bench_scenes.wait_limits(scenes["patched"])
     last, missed = conclude(rows, more)
     lines = [*describe(args, runs, played, configs), "",
-             *bench_tables.targets(rows, more), *sections(rows, scenes), "", last]
+             *bench_tables.limits(rows, more), *sections(rows, scenes), "", last]
     text = "\n".join(lines) + "\n"
     save(os.path.join(args.out, "bench.md"), text)
     save(os.path.join(args.out, "bench.json"),
          json.dumps({"rows": [row.as_json() for row in rows],
-                     "targets": [one.as_json() for one in more],
+                     "limits": [one.as_json() for one in more],
                      "instructions": runs, "scenes": played}, indent=1) + "\n")
     plots(args, rows, scenes)
     sys.stdout.write(text)

@@ -14,6 +14,10 @@ def above_base(percent):
     return f"base + {percent} %", lambda row, _: row.patched <= row.base * (1 + percent / 100)
 
 
+def share_of_base(share):
+    return f"base x {share}", lambda row, _: row.patched <= row.base * share
+
+
 def above_case(name, percent):
     """The figure compared with another case of the same kernel; None if that has no figure."""
     def kept(row, rows):
@@ -24,17 +28,33 @@ def above_case(name, percent):
     return f"{name} + {percent} %", kept
 
 
+def share_of_base_case(name, times):
+    """The figure is so many times smaller than that of another case on the base kernel."""
+    def kept(row, rows):
+        other = rows.get(name)
+        if other is None or other.base is None:
+            return None
+        return row.patched <= other.base / times
+    return f"1/{times} of {name}, unpatched", kept
+
+
 # What each case may cost. The first pattern that fits counts; no limit where none fits.
 LIMITS = (
     ("mm/*", above_base(3)),
     ("query/covering/10000", at_most(800)),
-    # Ten times as many VMAs as 10,000: with logarithmic growth a quarter more.
+    # Ten times as many mappings as 10,000: with logarithmic growth a quarter more.
     ("query/covering/100000", above_case("query/covering/10000", 25)),
     ("add/name", at_most(900)),
     ("add/build-id*", at_most(1500)),
     # However long the file is
     ("query/library/long", above_case("query/library/build-id", 1)),
-    ("walk/*/per-vma", at_most(100)),
+    ("walk/*/per-mapping", at_most(100)),
+    ("text/*", share_of_base(0.75)),
+    ("scan/unchanged", at_most(420)),
+    ("scan/code-unchanged", at_most(420)),
+    ("scan/libraries", at_most(120)),
+    ("scan/libraries-names", at_most(250)),
+    ("scan/executable", share_of_base_case("synthesize/text/10000", 50)),
     ("readv/8", above_base(1)),
     ("readv/8-nowait", above_case("readv/8", 10)),
 )

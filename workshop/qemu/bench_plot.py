@@ -15,6 +15,7 @@ set tics nomirror
 set title "{title}"
 """
 TEXT, QUERY = ("#b03030", "#d07070", "#e8b0b0"), ("#205090", "#5080c0", "#90b0e0")
+TEXT_PATCHED = ("#307030", "#60a060", "#a8d0a8")
 
 
 def block(name, rows):
@@ -46,25 +47,40 @@ def lines_plot(series):
     return blocks, ", ".join(parts)
 
 
-def by_size(found, pattern):
-    rows = [(size, found[pattern.format(size)].patched) for size in SIZES
+def by_size(found, pattern, kernel="patched"):
+    rows = [(size, getattr(found[pattern.format(size)], kernel)) for size in SIZES
             if pattern.format(size) in found]
     return [row for row in rows if row[1] is not None]
 
 
+def addresses(found):
+    """How many addresses the symbolizer pass resolves in a process of each size."""
+    sizes = {}
+    for size in SIZES:
+        row = found.get(f"symbolize/text/{size}")
+        if row and row.items:
+            sizes.setdefault(row.items, []).append(f"{size:,}")
+    parts = (f"{items:,} at {' / '.join(names)} mappings" for items, names in sizes.items())
+    return "addresses of the symbolizer pass: " + "; ".join(parts) if sizes else " "
+
+
 def plot_sizes(path, rows):
-    """Cost against the number of VMAs."""
+    """Cost against the number of mappings."""
     found = {row.name: row for row in rows}
-    items = found["symbolize/text/1000"].items if "symbolize/text/1000" in found else 0
     blocks, parts = lines_plot((
-        (f"symbolizer, {items} addresses, text", TEXT[0], 1, by_size(found, "symbolize/text/{}")),
-        ("symbolizer, queries", QUERY[0], 1, by_size(found, "symbolize/query/{}")),
-        ("synthesizer, text", TEXT[1], 2, by_size(found, "synthesize/text/{}")),
-        ("synthesizer, queries", QUERY[1], 2, by_size(found, "synthesize/query/{}")),
+        ("symbolizer pass, text (base)", TEXT[0], 1,
+         by_size(found, "symbolize/text/{}", "base")),
+        ("symbolizer pass, text", TEXT_PATCHED[0], 1, by_size(found, "symbolize/text/{}")),
+        ("symbolizer pass, queries", QUERY[0], 1, by_size(found, "symbolize/query/{}")),
+        ("synthesizer pass, text (base)", TEXT[1], 2,
+         by_size(found, "synthesize/text/{}", "base")),
+        ("synthesizer pass, text", TEXT_PATCHED[1], 2, by_size(found, "synthesize/text/{}")),
+        ("synthesizer pass, queries", QUERY[1], 2, by_size(found, "synthesize/query/{}")),
         ("one query", QUERY[2], 1, by_size(found, "query/covering/{}"))))
     if parts:
-        draw(path, "Cost of a pass against the number of VMAs", blocks
-             + "set logscale xy\nset key top left\nset xlabel 'VMAs of the process'\n"
+        draw(path, "Cost of a pass against the number of mappings", blocks
+             + "set logscale xy\nset key top left\n"
+             f"set xlabel \"mappings of the process\\n{{/*0.85 {addresses(found)}}}\"\n"
              "set ylabel 'guest instructions'\nset format y '10^{%T}'\nplot " + parts + "\n")
 
 
@@ -82,16 +98,15 @@ def exceeding(scene, call):
 def plot_stall(path, scenes, base, size=10000):
     """How long mmap() takes while other programs look."""
     series = [("nobody reads", "#404040", 1, exceeding(scenes.get(f"stall/none/{size}"), "mmap"))]
-    for colour, readers in zip(TEXT, (4, 2, 1)):
-        name = f"stall/text-{readers}/{size}"
-        series.append((f"{readers} read the text (base)", colour, 1,
-                       exceeding(base.get(name) or scenes.get(name), "mmap")))
-    for colour, readers in zip(QUERY, (4, 2, 1)):
-        series.append((f"{readers} query", colour, 1,
-                       exceeding(scenes.get(f"stall/query-{readers}/{size}"), "mmap")))
+    for told, kernel, kind, colours in (("read the text (base)", base, "text", TEXT),
+                                        ("read the text", scenes, "text", TEXT_PATCHED),
+                                        ("query", scenes, "query", QUERY)):
+        for colour, readers in zip(colours, (4, 2, 1)):
+            series.append((f"{readers} {told}", colour, 1,
+                           exceeding(kernel.get(f"stall/{kind}-{readers}/{size}"), "mmap")))
     blocks, parts = lines_plot(series)
     if parts:
-        draw(path, f"mmap() in a process of {size:,} VMAs while others look at it", blocks
+        draw(path, f"mmap() in a process of {size:,} mappings while others read it", blocks
              + "set logscale xy\nset key outside right\n"
              "set xlabel 'microseconds (emulated machine)'\n"
              "set ylabel 'share of the calls that take longer'\nset yrange [1e-4:1]\n"
@@ -112,7 +127,7 @@ set style histogram rowstacked
 set style fill solid border -1
 set boxwidth 0.6
 set key outside right
-set xlabel 'VMAs of the process'
+set xlabel 'mappings of the process'
 set ylabel 'guest instructions'
 set yrange [0:*]
 """

@@ -8,6 +8,7 @@ SIZES = (30, 1000, 10000, 100000)
 READERS = (1, 2, 4)
 CALLS = ("mmap", "mprotect", "munmap")
 STALL_LIMIT = 1.1
+QUANTILES = ("p50", "p99")
 
 
 class Scenes:
@@ -54,7 +55,7 @@ class Scenes:
         scene = self.get(name)
         return sum(turn[call]["nr"] for turn in scene["rounds"] if call in turn) if scene else None
 
-    def ratio(self, name, other, call, key="p99"):
+    def ratio(self, name, other, call, key):
         """The median of the ratios in each turn, which plays one scene soon after the other."""
         one, two = self.get(name), self.get(other)
         if not one or not two:
@@ -63,51 +64,58 @@ class Scenes:
                  if call in a and call in b and b[call][key]]
         return statistics.median(a / b for a, b in pairs) if pairs else None
 
-    def mean_ratio(self, kind, other, readers, key="p99"):
+    def mean_ratio(self, kind, other, key):
         """Geometric mean over the calls and sizes of ratio()."""
-        ratios = [self.ratio(f"stall/{kind}-{readers}/{size}", f"{other(readers)}/{size}", call,
-                             key) for size in SIZES for call in CALLS]
+        ratios = [self.ratio(f"stall/{kind}/{size}", f"stall/{other}/{size}", call, key)
+                  for size in SIZES for call in CALLS]
         ratios = [ratio for ratio in ratios if ratio]
         return math.exp(statistics.mean(map(math.log, ratios))) if ratios else None
 
 
-def elsewhere(readers):
-    return f"stall/elsewhere-{readers}"
+def elsewhere(kind):
+    """What a scene is compared with: the same readers of another process, for those nobody."""
+    what, _, readers = kind.rpartition("-")
+    other = {"text": "text-elsewhere", "query": "elsewhere"}.get(what)
+    return f"{other}-{readers}" if other else "none"
 
 
-def nobody(_readers):
-    return "stall/none"
+class Limit:
+    """One figure beside its limit; the limit is empty where there is none."""
 
-
-class Target:
-    """One figure beside its target."""
-
-    def __init__(self, what, figure, target, kept):
-        self.what, self.figure, self.target, self.kept = what, figure, target, kept
+    def __init__(self, what, figure, limit, kept, base=""):  # pylint: disable=too-many-arguments
+        self.what, self.figure, self.limit, self.kept = what, figure, limit, kept
+        self.base = base
 
     def as_json(self):
         return vars(self)
 
 
-def stall_targets(patched, base):
-    """What readers do to the 99th percentile of a process that changes its address space."""
-    found = []
-    for readers in READERS:
-        mean = patched.mean_ratio("query", elsewhere, readers)
-        found.append(Target(
-            f"p99 of mmap, mprotect, munmap with {readers} querying it, of that with the same "
-            "querying another process",
-            "-" if mean is None else f"{mean:.2f}", f"at most {STALL_LIMIT}",
-            mean is not None and mean <= STALL_LIMIT))
-    for readers in READERS:
-        mean = base.mean_ratio("text", nobody, readers)
-        found.append(Target(
-            f"the same on the base with {readers} reading the text, of that with no reader",
-            "-" if mean is None else f"{mean:.2f}", "", None))
-    return found
+def stall_limit(patched, kind, key, doing):
+    """What readers may do to a process that changes its address space."""
+    mean = patched.mean_ratio(kind, elsewhere(kind), key)
+    return Limit(f"{key} of mmap, mprotect, munmap with {doing} it, of that with the same "
+                  "looking at another process",
+                  "-" if mean is None else f"{mean:.2f}", f"at most {STALL_LIMIT}",
+                  mean is not None and mean <= STALL_LIMIT)
 
 
-def wait_targets(patched):
+def stall_figures(kernels, kind, key, doing):
+    """The same beside no reader, on each kernel."""
+    means = [scenes.mean_ratio(kind, "none", key) for scenes in kernels]
+    base, patched = ("-" if mean is None else f"{mean:.2f}" for mean in means)
+    return Limit(f"{key} with {doing} it, of that with no reader", patched, "", None, base)
+
+
+def stall_limits(patched, base):
+    """What readers do to a process that changes its address space."""
+    kinds = [(f"{kind}-{readers}", f"{readers} {verb}") for kind, verb in
+             (("query", "querying"), ("text", "reading the text of")) for readers in READERS]
+    return ([stall_limit(patched, kind, key, doing) for key in QUANTILES for kind, doing in kinds]
+            + [stall_figures((base, patched), kind, key, doing)
+               for key in QUANTILES for kind, doing in kinds])
+
+
+def wait_limits(patched):
     """With NOWAIT every call comes back."""
     names = sorted(name for name in patched.all
                    if name.startswith("wait/") and name.endswith("/nowait"))
@@ -115,9 +123,9 @@ def wait_targets(patched):
     for name in names:
         longest = patched.latency(name, "reader", "max")
         if longest is None:
-            found.append(Target(f"`{name}` comes back", "-", "always", False))
+            found.append(Limit(f"`{name}` comes back", "-", "always", False))
             continue
         hangs = patched.count(name, "hangs")
         text = f"{patched.calls(name, 'reader'):,} calls, the longest {longest / 1e6:.1f} ms"
-        found.append(Target(f"`{name}` comes back", f"{hangs} hung; {text}", "always", not hangs))
+        found.append(Limit(f"`{name}` comes back", f"{hangs} hung; {text}", "always", not hangs))
     return found

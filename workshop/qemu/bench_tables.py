@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """Figures of procmap_bench as Markdown."""
 
-from bench_scenes import CALLS, READERS, SIZES
+from bench_scenes import CALLS, QUANTILES, READERS, SIZES, elsewhere
 
 PROGRAMS = ("busybox", "sort", "cc1", "python3", "qemu", "gdb")
 
@@ -24,13 +24,12 @@ def verdict(kept):
     return {True: "yes", False: "**NO**", None: ""}[kept]
 
 
-def targets(rows, more):
-    """Every figure that has a target, beside that target."""
+def limits(rows, more):
+    """Every figure that has a limit, beside that limit."""
     lines = [(f"`{row.name}`: {row.what}", number(row.base, 1), number(row.patched, 1), row.limit,
               verdict(row.kept)) for row in rows if row.limit]
-    lines += [(target.what, "", target.figure, target.target, verdict(target.kept))
-              for target in more]
-    return markdown(("figure", "base", "patched", "target", "kept"), lines)
+    lines += [(one.what, one.base, one.figure, one.limit, verdict(one.kept)) for one in more]
+    return markdown(("figure", "base", "patched", "limit", "kept"), lines)
 
 
 def best(row):
@@ -39,35 +38,28 @@ def best(row):
 
 
 def passes(rows):
-    """Symbolizer and synthesizer, in instructions."""
+    """The symbolizer pass and the synthesizer pass, in instructions."""
     found = {row.name: row for row in rows}
     lines = []
     for key in (*map(str, SIZES), *PROGRAMS):
-        cell = {}
-        for way in ("symbolize/text", "symbolize/query", "symbolize/text-id",
-                    "symbolize/query-id", "synthesize/text", "synthesize/query"):
-            cell[way] = best(found.get(f"{way}/{key}"))
-        if all(value is None for value in cell.values()):
-            continue
         row = found.get(f"symbolize/text/{key}")
-        items = row.items if row else None
-        text, query = cell["symbolize/text"], cell["symbolize/query"]
-        lines.append((
-            f"{int(key):,} VMAs" if key.isdigit() else key, number(items), number(text),
-            number(query), times(text, query),
-            number(text / items if text and items else None),
-            number(query / items if query and items else None),
-            times(cell["symbolize/text-id"], cell["symbolize/query-id"]),
-            number(cell["synthesize/text"]), number(cell["synthesize/query"]),
-            times(cell["synthesize/text"], cell["synthesize/query"])))
-    return markdown(("process", "addresses", "symbolizer: text", "queries", "times cheaper",
-                     "text, per address", "queries, per address",
-                     "times cheaper with build IDs", "synthesizer: text", "queries",
-                     "times cheaper"), lines)
+        if not row:
+            continue
+        line = [f"{int(key):,} mappings" if key.isdigit() else key, number(row.items)]
+        for kind in ("symbolize", "synthesize"):
+            text, query = found.get(f"{kind}/text/{key}"), best(found.get(f"{kind}/query/{key}"))
+            line += (number(text.base), number(text.patched), number(query),
+                     times(text.patched, query)) if text else "-" * 4
+        line.append(times(best(found.get(f"symbolize/text-id/{key}")),
+                          best(found.get(f"symbolize/query-id/{key}"))))
+        lines.append(line)
+    return markdown(("process", "addresses", "symbolizer pass: text, base", "text", "queries",
+                     "times cheaper", "synthesizer pass: text, base", "text", "queries",
+                     "times cheaper", "symbolizer pass with build IDs: times cheaper"), lines)
 
 
 def shares(rows):
-    """How the cost depends on the share of the VMAs that is asked for."""
+    """How the cost depends on the share of the mappings that is asked for."""
     found = {row.name: row for row in rows}
     lines = []
     for name, row in found.items():
@@ -77,7 +69,7 @@ def shares(rows):
         text, query = row.patched, best(found.get(f"share/query/{share}"))
         lines.append((f"{share} %", number(row.items), number(text), number(query),
                       times(text, query)))
-    return markdown(("of 10,000 VMAs", "addresses", "text", "queries", "times cheaper"), lines)
+    return markdown(("of 10,000 mappings", "addresses", "text", "queries", "times cheaper"), lines)
 
 
 def micro(value):
@@ -86,26 +78,26 @@ def micro(value):
 
 def stalls(scenes):
     """Latencies of a process that changes its address space, and what readers do to them."""
-    kinds = ["none"] + [f"{kind}-{readers}" for kind in ("text", "query", "elsewhere")
-                        for readers in READERS]
+    kinds = ["none"] + [f"{kind}-{readers}" for kind in
+                        ("text", "text-elsewhere", "query", "elsewhere") for readers in READERS]
     lines = []
     for size in SIZES:
         for kind in kinds:
             name = f"stall/{kind}/{size}"
             if not scenes.get(name):
                 continue
-            other = f"stall/elsewhere-{kind[-1]}/{size}" if kind.startswith("query") else \
-                f"stall/none/{size}"
+            other = f"stall/{elsewhere(kind)}/{size}"
             cells = [f"{size:,}: {kind}"]
             for call in CALLS:
                 cells.append(" / ".join(micro(scenes.latency(name, call, key))
                                         for key in ("p50", "p99", "max")))
-            ratios = [scenes.ratio(name, other, call) for call in CALLS]
-            cells.append(" / ".join(number(ratio, 2) for ratio in ratios))
+            for key in QUANTILES:
+                ratios = [scenes.ratio(name, other, call, key) for call in CALLS]
+                cells.append(" / ".join(number(ratio, 2) for ratio in ratios))
             cells.append(number(scenes.rate(name, "sleeps"), 1))
             lines.append(tuple(cells))
-    return markdown(("VMAs: readers", *(f"{call}, p50 / p99 / max" for call in CALLS),
-                     "p99 of each, ratio", "waits a second"), lines)
+    return markdown(("mappings: readers", *(f"{call}, p50 / p99 / max" for call in CALLS),
+                     *(f"{key} of each, ratio" for key in QUANTILES), "waits a second"), lines)
 
 
 def loads(scenes):
@@ -121,7 +113,7 @@ def loads(scenes):
                           f"{two / one:.2f}" if two else "-",
                           " / ".join(micro(scenes.latency(name, "reader", key))
                                      for key in ("p50", "p99"))))
-    return markdown(("VMAs: by", "a second, 1 reader", "2 readers", "ratio",
+    return markdown(("mappings: by", "a second, 1 reader", "2 readers", "ratio",
                      "latency, p50 / p99"), lines)
 
 

@@ -11,7 +11,8 @@
 #		away, they would judge the host.
 runner=/kselftest/run_kselftest.sh
 exact='procmap/wait:procmap_beside_test|process_vm:process_vm_turns_test'
-racing='procmap/fuzz:procmap_fuzz|procmap/(torture|wait):.*|procmap:.*_(oracle|writers|writers_flags)_test'
+racing='procmap/fuzz:procmap_fuzz|procmap/(torture|wait):.*|procmap:.*_scan_generation_test'
+racing="$racing|procmap:.*_(oracle|writers|writers_flags)_test"
 racing="$racing|procmap/buildid:.*_(fuse|share)_test|process_vm:.*_(adversary|exit_test|last_test|stall_test)"
 
 all_but_exact() {
