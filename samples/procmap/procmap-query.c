@@ -12,7 +12,7 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
-#include <linux/fs.h>
+#include "procmap-abi.h" /* or <linux/fs.h>, with headers of Linux 6.11 */
 
 /* Everything that a query can answer about one mapping */
 struct answer {
@@ -75,6 +75,17 @@ static int print_address(int fd, __u64 addr)
 	return 0;
 }
 
+/* Say what errno means here */
+static void complain(const char *path)
+{
+	if (errno == ENOENT)
+		fputs("no mapping there\n", stderr);
+	else if (errno == ENOTTY)
+		fprintf(stderr, "this kernel has no PROCMAP_QUERY: read the text of %s\n", path);
+	else
+		perror("PROCMAP_QUERY");
+}
+
 int main(int argc, char **argv)
 {
 	char path[64];
@@ -92,10 +103,8 @@ int main(int argc, char **argv)
 	}
 	err = argc == 3 ? print_address(fd, strtoull(argv[2], NULL, 16)) :
 			  print_executable_files(fd);
-	if (err && errno == ENOTTY)
-		fprintf(stderr, "this kernel has no PROCMAP_QUERY: read the text of %s\n", path);
-	else if (err)
-		perror("PROCMAP_QUERY");
+	if (err)
+		complain(path);
 	close(fd);
 	return err ? 1 : 0;
 }

@@ -2,8 +2,9 @@
 /*
  * procmap: a small profiler.
  *
- * It resolves samples a few times a second, and not at the end: an address
- * means what is mapped there when it is sampled.
+ * It resolves samples to files a few times a second, and not at the end: an
+ * address means what is mapped there when it is sampled. Symbols have time:
+ * they are looked up when sampling has ended.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -171,9 +172,10 @@ static int record_loop(struct record *r)
 	return status;
 }
 
-static void record_print(struct record *r)
+static int record_print(struct record *r)
 {
-	record_stacks_print(r->stacks, stdout);
+	if (record_stacks_print(r->stacks, stdout))
+		return record_error(r->cli->pid);
 	if (r->left_out)
 		fprintf(stderr, "procmap: %zu samples left out: process %d %s\n", r->left_out,
 			r->cli->pid, "exited or called execve() before they were resolved");
@@ -182,6 +184,12 @@ static void record_print(struct record *r)
 			(uintmax_t)r->samples.lost);
 	if (!record_stacks_samples(r->stacks) && !r->left_out)
 		fprintf(stderr, "procmap: no samples: did process %d run?\n", r->cli->pid);
+	return record_stacks_samples(r->stacks) ? CLI_OK : CLI_NO;
+}
+
+static bool record_symbols_wanted(const struct cli *cli)
+{
+	return !cli->no_symbols && record_symbols_available();
 }
 
 static int record_with(struct record *r)
@@ -190,24 +198,25 @@ static int record_with(struct record *r)
 	int status;
 
 	record_name(r->cli->pid, name);
-	r->stacks = record_stacks_new(name);
+	r->stacks = record_stacks_new(name, record_symbols_wanted(r->cli) ? r->cli->pid : 0);
 	if (!r->stacks)
 		return record_error(r->cli->pid);
 	r->events = record_open(r->cli->pid, r->cli->frequency);
 	if (!r->events)
 		return record_error(r->cli->pid);
 	status = record_loop(r);
-	if (status != CLI_OK)
-		return status;
-	record_print(r);
-	return record_stacks_samples(r->stacks) ? CLI_OK : CLI_NO;
+	return status == CLI_OK ? record_print(r) : status;
 }
 
 int cli_record(const struct cli *cli)
 {
-	struct record r = { .cli = cli, .pm = cli_open(cli) };
+	struct record r = { .cli = cli };
 	int status;
 
+	if (cli->symbols && !record_symbols_available())
+		return cli_error("this procmap was built without symbols: %s",
+				 "leave --symbols out, or build it with libdw and libiberty");
+	r.pm = cli_open(cli);
 	if (!r.pm)
 		return CLI_TROUBLE;
 	status = record_with(&r);

@@ -30,6 +30,8 @@ enum {
  * @record: sample the process
  * @seconds: how long to sample
  * @frequency: samples for each second that a thread runs
+ * @symbols: fail if the program was built without symbols
+ * @no_symbols: print offsets
  * @addrs: addresses as strings
  * @nr_addrs: number of them
  */
@@ -44,6 +46,8 @@ struct cli {
 	bool record;
 	unsigned int seconds;
 	unsigned int frequency;
+	bool symbols;
+	bool no_symbols;
 	char **addrs;
 	int nr_addrs;
 };

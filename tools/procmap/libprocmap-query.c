@@ -5,6 +5,7 @@
 #define _GNU_SOURCE
 #include <assert.h>
 #include <errno.h>
+#include <stddef.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include "procmap-abi.h"
@@ -15,6 +16,13 @@
 
 /* How often to read the text for the name of a VMA that keeps changing. */
 #define PROCMAP_NAME_TRIES 5
+
+/* Of the system's header or of ours: procmap-abi.h is to be plain C90 and C++. */
+static_assert(sizeof(struct procmap_query) == 104, "size of struct procmap_query");
+static_assert(offsetof(struct procmap_query, vma_flags) == 40, "vma_flags");
+static_assert(offsetof(struct procmap_query, dev_major) == 72, "dev_major");
+static_assert(offsetof(struct procmap_query, vma_name_size) == 80, "vma_name_size");
+static_assert(offsetof(struct procmap_query, build_id_addr) == 96, "build_id_addr");
 
 static_assert(PROCMAP_READ == PROCMAP_QUERY_VMA_READABLE, "PROCMAP_READ");
 static_assert(PROCMAP_WRITE == PROCMAP_QUERY_VMA_WRITABLE, "PROCMAP_WRITE");

@@ -6,8 +6,6 @@
 #ifndef PROCMAP_ABI_H
 #define PROCMAP_ABI_H
 
-#include <assert.h>
-#include <stddef.h>
 #include <linux/fs.h>
 
 #ifndef PROCMAP_QUERY
@@ -45,11 +43,5 @@ struct procmap_query {
 };
 
 #endif /* PROCMAP_QUERY */
-
-static_assert(sizeof(struct procmap_query) == 104, "size of struct procmap_query");
-static_assert(offsetof(struct procmap_query, vma_flags) == 40, "vma_flags");
-static_assert(offsetof(struct procmap_query, dev_major) == 72, "dev_major");
-static_assert(offsetof(struct procmap_query, vma_name_size) == 80, "vma_name_size");
-static_assert(offsetof(struct procmap_query, build_id_addr) == 96, "build_id_addr");
 
 #endif /* PROCMAP_ABI_H */

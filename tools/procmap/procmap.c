@@ -37,6 +37,8 @@ static const char cli_usage[] =
 "  -b, --build-id    show build IDs ('-': none, '?': not known)\n"
 "Samples:\n"
 "  -F, --frequency N take N samples for each second that a thread runs (99)\n"
+"      --symbols     print functions: the default, if built with libdw\n"
+"      --no-symbols  print files and offsets\n"
 "Source of the answers (default: queries, or the text where the kernel has none):\n"
 "  -q, --query       the PROCMAP_QUERY ioctl\n"
 "  -t, --text        the text of /proc/PID/maps\n"
@@ -54,6 +56,8 @@ static const char cli_usage[] =
 enum {
 	CLI_OPT_VERIFY = UCHAR_MAX + 1,
 	CLI_OPT_COUNT,
+	CLI_OPT_SYMBOLS,
+	CLI_OPT_NO_SYMBOLS,
 };
 
 /* A leading ':' makes getopt() tell a missing value from an unknown option. */
@@ -67,6 +71,8 @@ static const struct option cli_options[] = {
 	{ "file", no_argument, NULL, 'f' },
 	{ "build-id", no_argument, NULL, 'b' },
 	{ "frequency", required_argument, NULL, 'F' },
+	{ "symbols", no_argument, NULL, CLI_OPT_SYMBOLS },
+	{ "no-symbols", no_argument, NULL, CLI_OPT_NO_SYMBOLS },
 	{ "query", no_argument, NULL, 'q' },
 	{ "text", no_argument, NULL, 't' },
 	{ "json", no_argument, NULL, 'j' },
@@ -159,6 +165,12 @@ static int cli_set_option(struct cli *cli, int option)
 	case CLI_OPT_VERIFY:
 		cli->verify = true;
 		return CLI_OK;
+	case CLI_OPT_SYMBOLS:
+		cli->symbols = true;
+		return CLI_OK;
+	case CLI_OPT_NO_SYMBOLS:
+		cli->no_symbols = true;
+		return CLI_OK;
 	default:
 		return cli_set_count(cli, optarg);
 	}
@@ -179,9 +191,14 @@ static int cli_bad_option(int error, const char *word)
 static int cli_check(const struct cli *cli)
 {
 	if (cli->record && (cli->filters || cli->json || cli->build_id || cli->verify))
-		return cli_error("record goes with --frequency, --query and --text only");
+		return cli_error("record goes with %s only",
+				 "--frequency, --symbols, --no-symbols, --query and --text");
 	if (cli->frequency && !cli->record)
 		return cli_error("--frequency goes with record only");
+	if ((cli->symbols || cli->no_symbols) && !cli->record)
+		return cli_error("--symbols and --no-symbols go with record only");
+	if (cli->symbols && cli->no_symbols)
+		return cli_error("--symbols and --no-symbols exclude each other");
 	if (cli->count && !cli->verify)
 		return cli_error("--count goes with --verify only");
 	if (cli->verify && cli->nr_addrs)

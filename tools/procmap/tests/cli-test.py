@@ -15,6 +15,7 @@ import traceback
 BUILD = os.path.abspath(sys.argv[1] if len(sys.argv) > 1 else os.path.dirname(__file__) + "/..")
 PROCMAP = BUILD + "/procmap"
 FAKE = BUILD + "/tests/procmap-fake"
+NOSYMBOLS = BUILD + "/tests/procmap-nosymbols"
 TARGET = BUILD + "/tests/target"
 
 ENOENT, ESRCH, EIO, ENOTTY = 2, 3, 5, 25
@@ -104,10 +105,37 @@ def test_help(_):
     for option in "--help", "-h":
         out = succeeds([PROCMAP], option)
         equal(out.startswith("Usage: procmap "), True)
-        for word in "--exec", "--json", "--verify", "--count", "--text", "--query", "record", "Exit status":
+        for word in "--exec", "--json", "--verify", "--count", "--text", "--query", "record", \
+                "--no-symbols", "Exit status":
             equal(word in out, True)
     for option in "--version", "-V":
         equal(bool(re.fullmatch(r"procmap \d+\.\d+\n", succeeds([PROCMAP], option))), True)
+
+
+def source(name):
+    """A file of the directory above this one."""
+    with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", name),
+              encoding="utf-8") as file:
+        return file.read()
+
+
+def test_man_pages(_):
+    """man pages have all options of --help and all names of the library, with their types"""
+    page = source("procmap.1").replace(r"\-", "-")
+    options = re.findall(r"(?<![\w-])--?[a-zA-Z][a-z-]*", succeeds([PROCMAP], "--help"))
+    equal(len(options) > 20, True)
+    equal([word for word in options if not re.search(rf"{word}(?![\w-])", page)], [])
+    page, header = source("libprocmap.3"), source("libprocmap.h")
+    names = set(re.findall(r"PROCMAP_[A-Z_]+[A-Z]\b", header)) - {"PROCMAP_VERSION",
+                                                                    "PROCMAP_QUERY"}
+    equal(len(names) > 15, True)
+    equal([name for name in sorted(names) if not re.search(rf"\b{name}\b", page)], [])
+    synopsis = page.split(".SH DESCRIPTION")[0]
+    text = re.sub(r"^\.\w+ |[\s\"]", "", synopsis, flags=re.M)
+    prototypes = re.findall(r"^(?:static inline )?(\w[^;{]*?procmap_\w+\([^)]*\))[;\n]", header,
+                            re.M)
+    equal(len(prototypes), 11)
+    equal([words for words in prototypes if re.sub(r"\s", "", words) + ";" not in text], [])
 
 
 def test_bad_options(target):
@@ -150,6 +178,7 @@ def test_bad_pids(_):
 def test_bad_record(target):
     """record: bad words are one line, status 2"""
     pid = target.pid
+    only = "record goes with --frequency, --symbols, --no-symbols, --query and --text only"
     for words, says in (
             (["record"], "which process? Give a PID, see --help"),
             (["record", "x", 1], "bad PID 'x': give a decimal number"),
@@ -164,13 +193,27 @@ def test_bad_record(target):
              "bad frequency '0': give a decimal number from 1 to 10000"),
             (["record", pid, 1, "-F", 10001],
              "bad frequency '10001': give a decimal number from 1 to 10000"),
-            (["record", "-x", pid, 1], "record goes with --frequency, --query and --text only"),
-            (["--json", "record", pid, 1], "record goes with --frequency, --query and --text only"),
-            (["--verify", "record", pid, 1],
-             "record goes with --frequency, --query and --text only"),
+            (["record", "-x", pid, 1], only),
+            (["--json", "record", pid, 1], only),
+            (["--verify", "record", pid, 1], only),
             (["-F", 9, pid], "--frequency goes with record only"),
+            (["--symbols", pid], "--symbols and --no-symbols go with record only"),
+            (["--no-symbols", pid, "1000"], "--symbols and --no-symbols go with record only"),
+            (["record", "--symbols", "--no-symbols", pid, 1],
+             "--symbols and --no-symbols exclude each other"),
             (["record", 999999999, 1], "there is no process 999999999")):
         refuses([PROCMAP], *words, says=says)
+
+
+def test_built_without_symbols(_):
+    """record: a program without libdw says so if it is asked for symbols, and only then"""
+    refuses([NOSYMBOLS], "record", "--symbols", 999999999, 1,
+            says="this procmap was built without symbols: leave --symbols out, or build it with "
+                 "libdw and libiberty")
+    for option in [], ["--no-symbols"]:
+        refuses([NOSYMBOLS], "record", *option, 999999999, 1, says="there is no process 999999999")
+    ldd = subprocess.run(["ldd", NOSYMBOLS], capture_output=True, text=True, check=False)
+    equal("libdw" in ldd.stdout, False)
 
 
 def test_zombie(_):
@@ -446,9 +489,10 @@ class SkipTest(Exception):
     """The kernel or the machine lacks something."""
 
 
-TESTS = [test_help, test_bad_options, test_bad_record, test_bad_pids, test_zombie, test_permission,
-         test_no_queries, test_kernel_errors, test_list, test_list_json, test_json_tool,
-         test_names, test_addresses, test_bad_addresses, test_build_ids, test_output,
+TESTS = [test_help, test_man_pages, test_bad_options, test_bad_record, test_bad_pids,
+         test_built_without_symbols, test_zombie, test_permission, test_no_queries,
+         test_kernel_errors, test_list, test_list_json, test_json_tool, test_names, test_addresses,
+         test_bad_addresses, test_build_ids, test_output,
          test_verify, test_verify_lies, test_verify_changing, test_many]
 
 

@@ -41,6 +41,42 @@ static struct procmap_vma vmas[] = {
 	{ .start = 0xa000, .end = 0xb000, .flags = X, .name = "[vdso]" },
 };
 
+/*
+ * Symbols of process 42: the offsets from 0x1000 to before 0x1020 of /prog with
+ * a build ID.
+ */
+struct record_symbols {
+	int opened;
+};
+
+static struct record_symbols fake_symbols;
+
+bool record_symbols_available(void)
+{
+	return true;
+}
+
+struct record_symbols *record_symbols_open(pid_t pid, const struct procmap_vma *vma)
+{
+	if (pid != 42 || strcmp(vma->name, "/prog") || vma->build_id_size != 2)
+		return NULL;
+	fake_symbols.opened++;
+	return &fake_symbols;
+}
+
+const char *record_symbols_find(struct record_symbols *symbols, uint64_t offset)
+{
+	if (symbols != &fake_symbols || offset < 0x1000 || offset >= 0x1020)
+		return NULL;
+	return offset < 0x1010 ? "low" : "high;in<a, b>";
+}
+
+void record_symbols_close(struct record_symbols *symbols)
+{
+	if (symbols)
+		symbols->opened--;
+}
+
 static void test_parse(void)
 {
 	static const uint64_t addrs[] = { 0x2010, 0x2100, 0x3000, 0x2010 };
@@ -136,9 +172,9 @@ static bool prints(const struct record_stacks *stacks, const char *want)
 
 	if (!out)
 		return false;
-	record_stacks_print(stacks, out);
+	same = !record_stacks_print(stacks, out);
 	fclose(out);
-	same = !strcmp(text, want);
+	same = same && !strcmp(text, want);
 	if (!same)
 		printf("# got:\n# %s# not:\n# %s", text, want);
 	free(text);
@@ -147,7 +183,7 @@ static bool prints(const struct record_stacks *stacks, const char *want)
 
 static void test_fold(void)
 {
-	struct record_stacks *stacks = record_stacks_new("pro;g");
+	struct record_stacks *stacks = record_stacks_new("pro;g", 0);
 	struct procmap *pm = open_fake();
 
 	tap_begin("record: folded stacks, outermost first, with offset and build ID");
@@ -169,9 +205,63 @@ static void test_fold(void)
 	tap_end();
 }
 
+static void test_symbols(void)
+{
+	struct record_stacks *stacks = record_stacks_new("[vdso]", 42);
+	struct procmap *pm = open_fake();
+
+	tap_begin("record: symbols in place of offsets, stacks with the same are one line");
+	CHECK(!ADD(stacks, pm, 1, 0x2010, 0x2000));
+	CHECK(!ADD(stacks, pm, 2, 0x2011, 0x2001));
+	CHECK(!ADD(stacks, pm, 4, 0x201f, 0x2010));
+	CHECK(!ADD(stacks, pm, 8, 0x2010, 0x2020));
+	CHECK(!ADD(stacks, pm, 16, 0x5123, 0x2001));
+	CHECK(!ADD(stacks, pm, 32, 0x8000, 0xa010));
+	CHECK(!ADD(stacks, pm, 64, 0x9999, 0xa020));
+	CHECK(fake_symbols.opened == 1);
+	CHECK(prints(stacks,
+		     "[vdso];/prog+0x1020@ab01;high;in<a, b> 8\n"
+		     "[vdso];[vdso];[anonymous] 32\n"
+		     "[vdso];[vdso];[unmapped] 64\n"
+		     "[vdso];high;in<a, b>;high;in<a, b> 4\n"
+		     "[vdso];low;/a\\073b\\012c d (deleted)+0x7123 16\n"
+		     "[vdso];low;high;in<a, b> 3\n"));
+	CHECK(record_stacks_samples(stacks) == 127);
+	record_stacks_free(stacks);
+	CHECK(!fake_symbols.opened);
+	procmap_close(pm);
+	tap_end();
+}
+
+/* A file that has been replaced has the same path. */
+static void test_replaced(void)
+{
+	struct record_stacks *stacks = record_stacks_new("p", 42);
+	struct procmap *pm = open_fake();
+	struct procmap_vma before = vmas[1];
+
+	tap_begin("record: files with one path and other inodes or build IDs are others");
+	CHECK(!ADD(stacks, pm, 1, 0x2010));
+	vmas[1].build_id_size = 1;
+	CHECK(!ADD(stacks, pm, 2, 0x2010));
+	vmas[1].build_id[0] ^= 1;
+	CHECK(!ADD(stacks, pm, 4, 0x2010));
+	vmas[1] = before;
+	vmas[1].inode++;
+	CHECK(!ADD(stacks, pm, 8, 0x2010));
+	CHECK(fake_symbols.opened == 2);
+	vmas[1] = before;
+	CHECK(!ADD(stacks, pm, 16, 0x2010));
+	CHECK(fake_symbols.opened == 2);
+	CHECK(prints(stacks, "p;/prog+0x1010@aa 4\np;/prog+0x1010@ab 2\np;high;in<a, b> 25\n"));
+	record_stacks_free(stacks);
+	procmap_close(pm);
+	tap_end();
+}
+
 static void test_fold_garbage(void)
 {
-	struct record_stacks *stacks = record_stacks_new("p");
+	struct record_stacks *stacks = record_stacks_new("p", 0);
 	struct record_samples none = { .nr = 1, .ends = (size_t[]){ 0 } };
 	struct procmap *pm = open_fake();
 
@@ -191,7 +281,7 @@ static void test_fold_garbage(void)
 
 static void test_gone(void)
 {
-	struct record_stacks *stacks = record_stacks_new("p");
+	struct record_stacks *stacks = record_stacks_new("p", 0);
 	struct procmap *pm = open_fake();
 
 	tap_begin("record: an address space that is gone is told, what was counted stays");
@@ -201,8 +291,8 @@ static void test_gone(void)
 	CHECK(ADD(stacks, pm, 1, 0x2010, 0x2020) == -1 && errno == ESRCH);
 	CHECK(prints(stacks, "p;/prog+0x1010@ab01 2\n"));
 	fake.query_errno = 0;
-	CHECK(!record_stacks_rename(stacks, "q") && !ADD(stacks, pm, 1, 0x2010));
-	CHECK(prints(stacks, "p;/prog+0x1010@ab01 2\nq;/prog+0x1010@ab01 1\n"));
+	CHECK(!record_stacks_rename(stacks, "[vdso]") && !ADD(stacks, pm, 1, 0xa010));
+	CHECK(prints(stacks, "[vdso];[vdso]+0x10 1\np;/prog+0x1010@ab01 2\n"));
 	record_stacks_free(stacks);
 	procmap_close(pm);
 	tap_end();
@@ -213,6 +303,7 @@ static void test_no_memory(void)
 	struct record_samples samples = { 0 };
 	struct record_stacks *stacks;
 	struct procmap *pm;
+	FILE *out = tmpfile();
 	unsigned long nr;
 	int failed = 0, ret = -1;
 
@@ -223,15 +314,19 @@ static void test_no_memory(void)
 		fake.alloc_fail = nr;
 		errno = 0;
 		ret = record_parse(good, sizeof(good), &samples);
-		stacks = ret ? NULL : record_stacks_new("p");
+		stacks = ret ? NULL : record_stacks_new("p", 0);
 		if (!ret)
 			ret = stacks ? record_stacks_add(stacks, pm, &samples) : -1;
+		if (!ret)
+			ret = record_stacks_print(stacks, out);
 		failed += ret != 0;
 		CHECK(!ret || errno == ENOMEM);
+		CHECK(!ret == (ftell(out) > 0));
 		record_stacks_free(stacks);
 		record_samples_free(&samples);
 	}
-	CHECK(!ret && failed > 5);
+	CHECK(!ret && failed > 15);
+	fclose(out);
 	procmap_close(pm);
 	tap_end();
 }
@@ -244,6 +339,8 @@ int main(void)
 	test_parse_many();
 	test_parse_bad();
 	test_fold();
+	test_symbols();
+	test_replaced();
 	test_fold_garbage();
 	test_gone();
 	test_no_memory();
