@@ -12,6 +12,7 @@
  */
 #include <fcntl.h>
 #include <pthread.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
@@ -142,6 +143,36 @@ static int query_short(struct _test_data_faults *self)
 }
 
 /*
+ * Scan the file, whose path is too long for the memory that each scan has. On a
+ * FUSE server it has another name.
+ */
+static int scan_file(struct _test_data_faults *self)
+{
+	static struct procmap_record record;
+	static char name[PATH_MAX];
+	struct procmap_scan scan = {
+		.size = sizeof(scan),
+		.flags = PROCMAP_SCAN_NAMES | PROCMAP_SCAN_BUILD_IDS,
+		.start = (unsigned long)self->file,
+		.end = (unsigned long)self->file + PAGE,
+		.records = (unsigned long)&record,
+		.records_len = 1,
+		.record_size = sizeof(record),
+		.names = (unsigned long)name,
+		.names_size = sizeof(name),
+	};
+
+	if (ioctl(self->maps, PROCMAP_SCAN, &scan))
+		return -errno;
+	if (scan.records_filled != 1 || record.start != scan.start || record.name)
+		return -EBADMSG;
+	if (!self->server.pid && strcmp(self->path, name))
+		return -EBADMSG;
+	return record.build_id_size == self->image.id_size &&
+	       !memcmp(record.build_id, self->image.id, self->image.id_size) ? 0 : -EBADMSG;
+}
+
+/*
  * Are the bytes that came right, and are the bytes behind them unchanged?
  * Returns 0 if all came.
  */
@@ -217,6 +248,14 @@ FIXTURE_VARIANT_ADD(faults, query_all) {
 
 FIXTURE_VARIANT_ADD(faults, query_short_struct) {
 	.call = query_short, .may = QUERY_MAY, .must = ERR(ENOMEM) | ERR(EFAULT),
+};
+
+FIXTURE_VARIANT_ADD(faults, scan) {
+	.call = scan_file, .may = QUERY_MAY, .must = ERR(ENOMEM) | ERR(EFAULT),
+};
+
+FIXTURE_VARIANT_ADD(faults, scan_build_id_not_cached) {
+	.call = scan_file, .may = QUERY_MAY, .must = ERR(ENOMEM) | ERR(EFAULT), .fuse = true,
 };
 
 FIXTURE_VARIANT_ADD(faults, process_vm_readv) {

@@ -213,6 +213,7 @@ TEST_F(fd, opened_before_exit)
 	/* A zombie has no address space. */
 	ASSERT_EQ(0, waitid(P_PID, self->child.pid, &info, WEXITED | WNOWAIT));
 	EXPECT_EQ(-ESRCH, procmap_ask(self->fd, marker, 0, &self->call));
+	EXPECT_EQ(0, read(self->fd, &byte, 1));
 	EXPECT_EQ(0, procmap_child_wait(&self->child));
 	EXPECT_EQ(-ESRCH, procmap_ask(self->fd, marker, 0, &self->call));
 	EXPECT_EQ(-ESRCH, procmap_ask(self->fd, 0, PROCMAP_FLAGS, &self->call));
@@ -250,15 +251,18 @@ TEST_F(fd, opened_before_exec)
 {
 	const __u64 next = PROCMAP_QUERY_COVERING_OR_NEXT_VMA;
 	char *program = "procmap_target";
+	char byte;
 	int fd;
 
 	ASSERT_EQ(0, procmap_child_start(&self->child, sends_its_maps_and_execs, program));
 	self->fd = procmap_recv_fd(&self->child);
 	ASSERT_LE(0, self->fd);
 	EXPECT_EQ(0, procmap_ask(self->fd, 0, next, &self->call));
+	EXPECT_EQ(1, read(self->fd, &byte, 1));
 	ASSERT_EQ(0, procmap_send(&self->child, 0));
 	ASSERT_EQ(0, procmap_sync(&self->child));
 	EXPECT_EQ(-ESRCH, procmap_ask(self->fd, 0, next, &self->call));
+	EXPECT_EQ(0, pread(self->fd, &byte, 1, 0));
 	fd = maps_open(self->child.pid);
 	ASSERT_LE(0, fd);
 	EXPECT_EQ(0, procmap_ask(fd, 0, next, &self->call));

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "scan.h"
 #include "writers_target.h"
 
 /*
@@ -54,6 +55,100 @@ static bool all_equal(int fd, const struct maps_text *text)
 	return procmap_ask(fd, addr, PROCMAP_QUERY_COVERING_OR_NEXT_VMA, &call) == -ENOENT;
 }
 
+/**
+ * struct last_look - what the last look has found
+ * @pid: the process; 0: there was no look yet
+ * @fd: its maps file, which ends with the address space
+ * @list: its VMAs
+ */
+static struct last_look {
+	pid_t pid;
+	int fd;
+	struct scan_list list;
+} last_look;
+
+/* Did the last look find this VMA, just as it is now? */
+static bool known(const struct scan_list *list, const struct procmap_record *record)
+{
+	struct procmap_record was;
+	const char *name;
+	size_t i;
+
+	for (i = 0; i < last_look.list.nr; i++) {
+		was = last_look.list.record[i];
+		name = scan_name(&last_look.list, &was);
+		was.name = record->name;
+		was.generation = record->generation;
+		if (!memcmp(&was, record, sizeof(was)))
+			return name && !strcmp(name, scan_name(list, record));
+	}
+	return false;
+}
+
+static size_t nr_code(const struct scan_list *list)
+{
+	size_t i, nr = 0;
+
+	for (i = 0; i < list->nr; i++)
+		nr += scan_is_code(&list->record[i]);
+	return nr;
+}
+
+/*
+ * Who kept the last list must be told of all that has changed: by the
+ * generation, by that of code, and by that of each VMA.
+ */
+static bool told_of_changes(const struct scan_list *list)
+{
+	const struct scan_list *last = &last_look.list;
+	bool changed = list->nr != last->nr, code = nr_code(list) != nr_code(last);
+	size_t i;
+
+	for (i = 0; i < list->nr; i++) {
+		const struct procmap_record *record = &list->record[i];
+
+		if (known(list, record))
+			continue;
+		changed = true;
+		code |= scan_is_code(record);
+		if ((__s64)(record->generation - last->generation) > 0)
+			continue;
+		fprintf(stderr, "# 0x%llx-0x%llx has changed, its generation does not tell\n",
+			record->start, record->end);
+		return false;
+	}
+	if ((__s64)(list->generation - last->generation) < changed ||
+	    (__s64)(list->code_generation - last->code_generation) < code) {
+		fprintf(stderr, "# a change, and the generation is the same or less\n");
+		return false;
+	}
+	return true;
+}
+
+/* Without per-VMA locks there are no generations. */
+static bool scan_agrees(pid_t pid, int fd, const struct maps_text *text)
+{
+	struct procmap_scan again = {
+		.size = sizeof(again),
+		.record_size = sizeof(struct procmap_record),
+	};
+	struct scan_list list;
+	bool good;
+
+	if (scan_everything(fd, &list) || scan_check(fd, text, &list)) {
+		scan_list_free(&list);
+		return false;
+	}
+	/* After exec the process has another address space. */
+	good = last_look.pid != pid || scan_ioctl(last_look.fd, &again) || !list.generation ||
+	       told_of_changes(&list);
+	scan_list_free(&last_look.list);
+	if (last_look.pid)
+		close(last_look.fd);
+	last_look = (struct last_look){ .pid = pid, .fd = dup(fd), .list = list };
+	return good;
+}
+
 /* Returns the number of VMAs in the area, or LOOK_FAILED. */
 static __u64 look(pid_t pid)
 {
@@ -70,7 +165,7 @@ static __u64 look(pid_t pid)
 	}
 	for (i = 0; i < text.nr; i++)
 		nr += in_area(&text.vma[i]);
-	if (!all_equal(fd, &text))
+	if (!all_equal(fd, &text) || !scan_agrees(pid, fd, &text))
 		nr = LOOK_FAILED;
 	maps_text_free(&text);
 	close(fd);

@@ -36,6 +36,8 @@
  *	holes
  * @BENCH_ADJACENT: private memory of alternating protection, without holes
  * @BENCH_HOLES: the same with a hole behind each VMA
+ * @BENCH_LIBRARIES: files, with five VMAs each in a row, as a loader maps
+ *	libraries
  * @BENCH_REPLAY: the VMAs of a captured program; more VMAs, like the data of a
  *	large program, go where it has its widest gap
  */
@@ -43,6 +45,7 @@ enum bench_layout {
 	BENCH_MIXED,
 	BENCH_ADJACENT,
 	BENCH_HOLES,
+	BENCH_LIBRARIES,
 	BENCH_REPLAY,
 };
 
@@ -143,7 +146,7 @@ struct bench_case {
  * @query: argument of the query
  * @name: buffer for the name
  * @build_id: buffer for the build ID
- * @pass: the results of a whole pass
+ * @pass: the results of a pass
  * @reason: why the case cannot run, or why it failed
  */
 struct bench {
@@ -168,6 +171,8 @@ struct bench {
 
 extern const struct bench_case bench_query_cases[];
 extern const unsigned int bench_query_nr;
+extern const struct bench_case bench_scan_cases[];
+extern const unsigned int bench_scan_nr;
 extern const struct bench_case bench_mm_cases[];
 extern const unsigned int bench_mm_nr;
 extern struct bench_case bench_pass_cases[];
@@ -192,7 +197,7 @@ void bench_target_drop(void);
 int bench_library(const char **path, const char **dir);
 int bench_map_count_raise(unsigned long vmas);
 void bench_system_restore(void);
-long bench_count_vmas(void);
+long bench_count_vmas(pid_t pid);
 
 /* Limit the user's number for cases that take long and hardly vary. */
 static inline unsigned long bench_at_most(unsigned int most, unsigned long wanted)

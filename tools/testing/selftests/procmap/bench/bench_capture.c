@@ -188,7 +188,7 @@ int bench_capture_save(pid_t pid, const unsigned long *address, size_t nr, const
 		err = -EIO;
 	c.lost += c.left;
 	if (!err && c.lost)
-		fprintf(stderr, "procmap_bench: %lu of %zu addresses are in no VMA that is kept\n",
+		fprintf(stderr, "procmap_bench: %lu of %zu addresses are in no kept mapping\n",
 			c.lost, nr);
 	while (c.files)
 		free(c.path[--c.files]);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The symbolizer's pass of procmap_bench over a running process: text and
+ * The symbolizer pass of procmap_bench over a running process: text and
  * queries in turn.
  */
 #include <signal.h>
@@ -137,7 +137,7 @@ static int live_compare(pid_t pid, const struct bench_samples *samples)
 	if (bench_options.json)
 		printf("{ \"addresses\": %zu, \"ways\": [\n", samples->nr);
 	else
-		printf("%zu different addresses in %zu VMAs\n", samples->nr, ways[0].pass.nr);
+		printf("%zu different addresses in %zu mappings\n", samples->nr, ways[0].pass.nr);
 	for (i = 0; i < ARRAY_SIZE(ways); i++) {
 		live_show(&ways[i], &ways[0]);
 		differ = NULL;

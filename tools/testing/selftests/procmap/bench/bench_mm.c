@@ -182,17 +182,17 @@ static int brk_op(struct bench *b, unsigned int i)
 static int fork_setup(struct bench *b)
 {
 	const size_t page = PAGES(1);
-	long have = bench_count_vmas();
+	long have = bench_count_vmas(getpid());
 	long more = b->row->vmas - have, i;
 	int err = 0;
 
 	if (have < 0 || more < 0)
-		return bench_failed(b, "this process has too many VMAs", -ERANGE);
+		return bench_failed(b, "this process has too many mappings", -ERANGE);
 	err = mm_place(b, more * page, PAGES(16));
 	for (i = 0; !err && i < more; i++)
 		err = mm_map_at(b, b->area + i * page, page, i % 2 ? PROT_READ : RW);
-	if (!err && bench_count_vmas() != (long)b->row->vmas)
-		err = bench_failed(b, "wrong number of VMAs", -ENOTRECOVERABLE);
+	if (!err && bench_count_vmas(getpid()) != (long)b->row->vmas)
+		err = bench_failed(b, "wrong number of mappings", -ENOTRECOVERABLE);
 	return err;
 }
 
@@ -278,17 +278,17 @@ const struct bench_case bench_mm_cases[] = {
 	  .setup = move_setup, .op = move_op, .teardown = mm_teardown },
 	{ .name = "mm/brk", .batch = 5000, .what = "brk, grow + shrink by 16 pages",
 	  .setup = brk_setup, .op = brk_op },
-	{ .name = "mm/fork/20", .batch = 256, .vmas = 20, .what = "fork + exit + wait, 20 VMAs",
+	{ .name = "mm/fork/20", .batch = 256, .vmas = 20, .what = "fork + exit + wait, 20 mappings",
 	  .setup = fork_setup, .op = fork_op, .teardown = mm_teardown },
 	{ .name = "mm/fork/1000", .batch = 16, .vmas = 1000,
-	  .what = "fork + exit + wait, 1,000 VMAs",
+	  .what = "fork + exit + wait, 1,000 mappings",
 	  .setup = fork_setup, .op = fork_op, .teardown = mm_teardown },
 	{ .name = "mm/fault/write", .batch = 16, .flags = 1,
 	  .what = "first write to a private page, clearing included",
 	  .setup = fault_setup, .op = fault_op },
 	{ .name = "mm/fault/read", .batch = 64, .what = "first read of a private page (zero page)",
 	  .setup = fault_setup, .op = fault_op },
-	{ .name = "mm/munmap/100", .batch = 128, .what = "munmap of 100 VMAs at once",
+	{ .name = "mm/munmap/100", .batch = 128, .what = "munmap of 100 mappings at once",
 	  .setup = unmap_setup, .op = unmap_op },
 };
 

@@ -44,7 +44,7 @@ static void print_help(void)
 	       "  --pid PID          a process to look at\n"
 	       "  --addresses FILE   addresses in it, hexadecimal, one in a line\n"
 	       "  --sample SECONDS   addresses where it is found running (perf_event_open)\n"
-	       "  --save FILE        keep its VMAs and these addresses as an address set\n"
+	       "  --save FILE        keep its mappings and these addresses as an address set\n"
 	       "  --help             this text\n\n"
 	       "Exit status: 0, all ran or are not available in this kernel; 1, something failed, or\n"
 	       "answers differ; 2, wrong arguments.\n", BENCH_MAX_REPS, DEFAULT_REPS,

@@ -13,7 +13,7 @@
  * bench_pass_init() - allocate room for a pass
  * @pass: zeroed or not; bench_pass_free() frees it
  * @pid: the process
- * @address: for a symbolizer's pass: the addresses, ascending; the caller keeps
+ * @address: for the symbolizer pass: the addresses, ascending; the caller keeps
  *	them
  * @nr: their number; 0: no addresses
  *
@@ -142,15 +142,15 @@ static const char *vma_differ(const struct bench_pass *a, const struct bench_pas
 	const struct bench_vma *x = &a->vma[i], *y = &b->vma[i];
 
 	if (x->start != y->start || x->end != y->end)
-		return "the ranges of a VMA differ";
+		return "the ranges of a mapping differ";
 	if (x->offset != y->offset || x->inode != y->inode || x->dev_major != y->dev_major ||
 	    x->dev_minor != y->dev_minor)
-		return "the files of a VMA differ";
+		return "the files of a mapping differ";
 	if (strcmp(a->names + x->name, b->names + y->name))
-		return "the names of a VMA differ";
+		return "the names of a mapping differ";
 	if (x->build_id_size != y->build_id_size ||
 	    memcmp(x->build_id, y->build_id, x->build_id_size))
-		return "the build IDs of a VMA differ";
+		return "the build IDs of a mapping differ";
 	return NULL;
 }
 
@@ -167,12 +167,12 @@ const char *bench_pass_differ(const struct bench_pass *a, const struct bench_pas
 	size_t i;
 
 	if (a->nr != b->nr)
-		return "the numbers of VMAs differ";
+		return "the numbers of mappings differ";
 	for (i = 0; i < a->nr && !what; i++)
 		what = vma_differ(a, b, i);
 	if (!what && a->addresses != b->addresses)
 		what = "the numbers of addresses differ";
 	if (!what && memcmp(a->index, b->index, a->addresses * sizeof(*a->index)))
-		what = "an address is in different VMAs";
+		what = "an address is in different mappings";
 	return what;
 }

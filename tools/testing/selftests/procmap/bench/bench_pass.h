@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The passes that procmap_bench compares: what a symbolizer and what "perf
- * record" must know of a process. Each pass exists twice, once with the text of
- * /proc/<pid>/maps and once with queries. Both are written as well as possible.
+ * The passes that procmap_bench compares. The symbolizer pass finds the mapping
+ * of each address of a profile. The synthesizer pass finds all executable
+ * mappings of files, as "perf record" does when it starts to watch a process.
+ * Each pass exists twice, once with the text of /proc/<pid>/maps and once with
+ * queries. Both are written as well as possible.
  */
 #ifndef SELFTEST_PROCMAP_BENCH_PASS_H
 #define SELFTEST_PROCMAP_BENCH_PASS_H
@@ -36,7 +38,7 @@ struct bench_vma {
  * struct bench_pass - the task of a pass, and its results
  * @pid: the process
  * @build_id: get build IDs, too
- * @address: for a symbolizer's pass: the addresses, ascending
+ * @address: for the symbolizer pass: the addresses, ascending
  * @addresses: their number
  * @index: the number in @vma of each address's VMA, or BENCH_NOT_MAPPED
  * @vma: the VMAs that were found

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The cases of procmap_bench that look at a whole process: what a symbolizer
- * does with the addresses of a profile, and what "perf record" does with a
- * process when it starts to watch it. Each case must find the answer that the
+ * The passes of procmap_bench as cases. Each case must find the answer that the
  * text gives, or it fails.
  */
 #include <stdlib.h>
@@ -134,12 +132,13 @@ static const struct {
 	const char *what;
 	unsigned int want;
 } ways[] = {
-	{ "symbolize/text", "addresses of a program by the text", 0 },
+	{ "symbolize/text", "symbolizer pass by the text", 0 },
 	{ "symbolize/query", "the same by queries", BENCH_WANT_QUERY },
-	{ "symbolize/text-id", "by the text, build IDs from the files", BENCH_WANT_BUILD_ID },
-	{ "symbolize/query-id", "by queries, with build IDs",
+	{ "symbolize/text-id", "symbolizer pass by the text, build IDs from the files",
+	  BENCH_WANT_BUILD_ID },
+	{ "symbolize/query-id", "the same by queries, with build IDs",
 	  BENCH_WANT_BUILD_ID | BENCH_WANT_QUERY },
-	{ "synthesize/text", "all executable VMAs of files by the text", BENCH_WANT_ALL },
+	{ "synthesize/text", "synthesizer pass by the text", BENCH_WANT_ALL },
 	{ "synthesize/query", "the same by queries", BENCH_WANT_ALL | BENCH_WANT_QUERY },
 };
 
@@ -192,7 +191,7 @@ static void pass_add_share(unsigned int share, unsigned int want)
 	snprintf(percent, sizeof(percent), "%g", share / 10.0);
 	row = pass_add(want ? "share/query" : "share/text", percent,
 		       want ? "the same by queries" :
-			      "one address in so many % of 10,000 VMAs, by the text");
+			      "one address in so many % of 10,000 mappings, by the text");
 	row->vmas = SHARE_VMAS;
 	row->share = share;
 	row->want = want;

@@ -19,9 +19,9 @@ static const struct bench_difference {
 	  "query/library/plain", 1 },
 	{ "add/build-id-to-name", "what the build ID adds to a query for the name",
 	  "query/library/both", "query/library/name", 1 },
-	{ "walk/adjacent/per-vma", "passing one VMA that the filter excludes",
+	{ "walk/adjacent/per-mapping", "passing one mapping that the filter excludes",
 	  "walk/adjacent/10000", "walk/adjacent/10", 9990 },
-	{ "walk/holes/per-vma", "passing one VMA that the filter excludes and a hole",
+	{ "walk/holes/per-mapping", "passing one mapping that the filter excludes and a hole",
 	  "walk/holes/10000", "walk/holes/10", 9990 },
 };
 
@@ -186,10 +186,10 @@ static void table_environment(const struct bench_environment *env)
 static void table_result(const struct bench_result *result)
 {
 	if (result->err)
-		printf("%-24s %s: %s\n", result->row->name, bench_report_state(result->err),
+		printf("%-26s %s: %s\n", result->row->name, bench_report_state(result->err),
 		       result->reason);
 	else
-		printf("%-24s %12.1f %12.1f %12.1f %5.0f%%  %s\n", result->row->name,
+		printf("%-26s %12.1f %12.1f %12.1f %5.0f%%  %s\n", result->row->name,
 		       result->median, result->min, result->max, 100 * result->agree,
 		       result->row->what);
 }
@@ -198,9 +198,9 @@ static void table_difference(const struct bench_difference *d, int err, double v
 			     const char *reason)
 {
 	if (err)
-		printf("%-24s %s: %s\n", d->name, bench_report_state(err), reason);
+		printf("%-26s %s: %s\n", d->name, bench_report_state(err), reason);
 	else
-		printf("%-24s %12.1f %12s %12s %6s  %s\n", d->name, value, "", "", "", d->what);
+		printf("%-26s %12.1f %12s %12s %6s  %s\n", d->name, value, "", "", "", d->what);
 }
 
 /**
@@ -232,7 +232,7 @@ int bench_report_cases(const struct bench_result *results, unsigned int nr, bool
 	int err, failed = 0;
 
 	if (!json && nr)
-		printf("%-24s %12s %12s %12s %6s  %s\n", "case", "median", "min", "max", "agree",
+		printf("%-26s %12s %12s %12s %6s  %s\n", "case", "median", "min", "max", "agree",
 		       "what");
 	for (i = 0; i < nr; i++) {
 		failed |= results[i].err < 0;

@@ -85,7 +85,7 @@ static void json_scene(const struct bench_scene_state *state, const char *before
 		bench_report_string("reason", state->reason, " }");
 		return;
 	}
-	printf("\"vmas\": %lu, \"readers\": %u,\n    \"rounds\": [", row->vmas, row->readers);
+	printf("\"mappings\": %lu, \"readers\": %u,\n    \"rounds\": [", row->vmas, row->readers);
 	for (i = 0; i < state->rounds; i++)
 		json_round(&state->round[i], i + 1 < state->rounds ? "," : "");
 	printf(" ],\n    \"histogram\": { ");

@@ -15,16 +15,19 @@ static char library_path[96];
 static unsigned long map_count_before;
 
 /**
- * bench_count_vmas() - number of VMAs of the caller
+ * bench_count_vmas() - number of VMAs of a process
+ * @pid: the process
  *
  * Return: the number, or -errno.
  */
-long bench_count_vmas(void)
+long bench_count_vmas(pid_t pid)
 {
-	FILE *maps = fopen("/proc/self/maps", "re");
-	char line[512];
+	char path[64], line[512];
 	long nr = 0;
+	FILE *maps;
 
+	snprintf(path, sizeof(path), "/proc/%d/maps", pid);
+	maps = fopen(path, "re");
 	if (!maps)
 		return -errno;
 	while (fgets(line, sizeof(line), maps))

@@ -14,29 +14,41 @@
 
 #define TARGET_FILE_EVERY	8	/* one mixed VMA in so many maps a file */
 #define TARGET_HOLE_EVERY	16	/* one in so many is followed by a hole */
+#define TARGET_FILES		2	/* different files that VMAs map */
+#define TARGET_FILE_VMAS	5	/* VMAs in a row that a library has */
 #define TARGET_SPARE		1000	/* VMAs below vm.max_map_count to keep free */
 #define TARGET_GUARD		0x100000ul
 
 static struct bench_target target, twin;
 static __u64 target_word;
 
+/* Returns the file that a VMA of the area maps, or -1. */
+static int target_file(const struct bench_target *t, unsigned long i, const int *files)
+{
+	if (t->layout == BENCH_LIBRARIES)
+		return files[i / TARGET_FILE_VMAS % TARGET_FILES];
+	return t->layout == BENCH_MIXED && i % TARGET_FILE_EVERY == 0 ? files[0] : -1;
+}
+
 /* Map one VMA of the area. Neighbours always differ in protection. */
-static int target_map_one(const struct bench_target *t, unsigned long i, int file)
+static int target_map_one(const struct bench_target *t, unsigned long i, const int *files)
 {
 	int prot = i % 2 ? PROT_READ : PROT_READ | PROT_WRITE;
 	int flags = MAP_PRIVATE | MAP_FIXED | MAP_NORESERVE;
 	unsigned long page = sysconf(_SC_PAGESIZE);
 	unsigned long size = t->stride;
 	void *at = (void *)(t->area + i * t->stride);
+	int file = target_file(t, i, files);
+	off_t offset = 0;
 
 	if (t->layout == BENCH_HOLES ||
 	    (t->layout == BENCH_MIXED && i % TARGET_HOLE_EVERY == TARGET_HOLE_EVERY - 1))
 		size = page;
-	if (t->layout != BENCH_MIXED || i % TARGET_FILE_EVERY) {
+	if (t->layout == BENCH_LIBRARIES)
+		offset = i % TARGET_FILE_VMAS * size;
+	if (file < 0)
 		flags |= MAP_ANONYMOUS;
-		file = -1;
-	}
-	return mmap(at, size, prot, flags, file, 0) == at ? 0 : -errno;
+	return mmap(at, size, prot, flags, file, offset) == at ? 0 : -errno;
 }
 
 /* Find address space that nothing uses, and touch no page of it. */
@@ -51,10 +63,10 @@ static unsigned long target_room(unsigned long size)
  * In the child: map t->vmas VMAs, the library above them, and room for the
  * storm.
  */
-static int target_fill(struct bench_target *t, int file, const struct stat *st)
+static int target_fill(struct bench_target *t, const int *files, const struct stat *st)
 {
 	unsigned long page = sysconf(_SC_PAGESIZE);
-	long others = bench_count_vmas();
+	long others = bench_count_vmas(getpid());
 	unsigned long room, at, i;
 	int err = 0;
 
@@ -73,11 +85,11 @@ static int target_fill(struct bench_target *t, int file, const struct stat *st)
 	t->storm = (at + room - TARGET_GUARD - BENCH_STORM_SIZE) & -page;
 	t->library = (t->storm - TARGET_GUARD - st->st_size) & -page;
 	for (i = 0; i < t->made && !err; i++)
-		err = target_map_one(t, i, file);
+		err = target_map_one(t, i, files);
 	if (!err && mmap((void *)t->library, st->st_size, PROT_READ | PROT_EXEC,
-			 MAP_PRIVATE | MAP_FIXED, file, 0) == MAP_FAILED)
+			 MAP_PRIVATE | MAP_FIXED, files[0], 0) == MAP_FAILED)
 		err = -errno;
-	if (!err && t->layout == BENCH_MIXED && bench_count_vmas() != (long)t->vmas)
+	if (!err && t->layout == BENCH_MIXED && bench_count_vmas(getpid()) != (long)t->vmas)
 		err = -ENOTRECOVERABLE;
 	return err;
 }
@@ -100,30 +112,32 @@ static int target_replay(struct bench_target *t, const char *root)
 		return -ENOMEM;
 	bench_set_place(t->set, t->area, t->vmas * page);
 	err = bench_set_map(t->set, root);
-	have = bench_count_vmas();
+	have = bench_count_vmas(getpid());
 	if (err || !t->vmas)
 		return err;
 	if (have < 0 || have > (long)t->vmas)
 		return -ERANGE;
 	padding.area = t->set->padding;
 	for (i = 0; i < t->vmas - have && !err; i++)
-		err = target_map_one(&padding, i, -1);
-	if (!err && bench_count_vmas() != (long)t->vmas)
+		err = target_map_one(&padding, i, NULL);
+	if (!err && bench_count_vmas(getpid()) != (long)t->vmas)
 		err = -ENOTRECOVERABLE;
 	return err;
 }
 
 static int target_make(struct bench_target *t, const char *library, const char *root)
 {
+	int files[TARGET_FILES];
 	struct stat st;
-	int file, err = 0;
+	int err = 0;
 
 	if (t->layout == BENCH_REPLAY)
 		return target_replay(t, root);
-	file = open(library, O_RDONLY | O_CLOEXEC);
-	if (file < 0 || fstat(file, &st))
+	files[0] = open(library, O_RDONLY | O_CLOEXEC);
+	files[1] = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+	if (files[0] < 0 || files[1] < 0 || fstat(files[0], &st))
 		err = -errno;
-	return err ?: target_fill(t, file, &st);
+	return err ?: target_fill(t, files, &st);
 }
 
 static void target_child(struct bench_target *t, int order, int report, const char *library,

@@ -17,12 +17,14 @@
 #include <linux/userfaultfd.h>
 #include "bench_scene.h"
 #include "fuse_server.h"
+#include "stall.h"
 
 #define WAIT_NOWAIT	0x2		/* PROCESS_VM_NOWAIT of <linux/process_vm.h> */
 #define WAIT_PLACES	64		/* far apart; more than a queue has room for */
 #define WAIT_APART	0x80000ul
-#define WAIT_SETTLE	100000		/* us for a thread to get stuck after its start */
 #define WAIT_SOON_MS	10000
+#define WAIT_LOOK_MS	10		/* between two looks at the state of a caller */
+#define WAIT_LOOKS	20		/* a caller found asleep so often in a row hangs */
 #define WAIT_ROUNDS	3
 
 enum wait_adversary {
@@ -38,6 +40,8 @@ enum wait_adversary {
  * @at: address to read in the victim
  * @places: number of such addresses, WAIT_APART from one to the next
  * @err: -errno of making the victim, or of an illegal result of the caller
+ * @reader: the thread of the victim that reads the stalled page
+ * @writer: the thread that unmaps something meanwhile; 0 until it is about to
  * @calls: number of calls that returned
  * @took: how long they took
  */
@@ -45,6 +49,7 @@ struct wait_shared {
 	unsigned long at;
 	unsigned int places;
 	int err;
+	pid_t reader, writer;
 	unsigned long calls;
 	struct bench_hist took;
 };
@@ -77,19 +82,35 @@ void bench_wait_end(void)
 	memset(&server, 0, sizeof(server));
 }
 
+/* Does a thread that names itself in @tid soon wait in the kernel for good? */
+static bool thread_waits(pid_t pid, const pid_t *tid)
+{
+	pid_t found = 0;
+	int waited;
+
+	for (waited = 0; !found && waited < WAIT_SOON_MS; waited += WAIT_LOOK_MS) {
+		found = __atomic_load_n(tid, __ATOMIC_ACQUIRE);
+		if (!found)
+			usleep(WAIT_LOOK_MS * 1000);
+	}
+	return found && stall_gets_stuck(pid, found);
+}
+
 static void *victim_reads(void *at)
 {
 	int mem = open("/proc/self/mem", O_RDONLY | O_CLOEXEC);
 	char byte;
 
-	usleep(WAIT_SETTLE);
+	__atomic_store_n(&shared->reader, syscall(SYS_gettid), __ATOMIC_RELEASE);
 	return pread(mem, &byte, 1, (unsigned long)at) == 1 ? at : NULL;
 }
 
 static void *victim_unmaps(void *at)
 {
-	usleep(2 * WAIT_SETTLE);
-	munmap(at, sysconf(_SC_PAGESIZE));
+	if (thread_waits(getpid(), &shared->reader)) {
+		__atomic_store_n(&shared->writer, syscall(SYS_gettid), __ATOMIC_RELEASE);
+		munmap(at, sysconf(_SC_PAGESIZE));
+	}
 	return NULL;
 }
 
@@ -191,8 +212,8 @@ static int victim_start(enum wait_adversary adversary, int file)
 	close(ready[1]);
 	err = victim < 0 ? -errno : wait_byte(ready[0], WAIT_SOON_MS) ?: shared->err;
 	close(ready[0]);
-	if (adversary == WAIT_LOCKED)
-		usleep(4 * WAIT_SETTLE);
+	if (!err && adversary == WAIT_LOCKED && !thread_waits(victim, &shared->writer))
+		err = -ETIMEDOUT;
 	return err;
 }
 
@@ -234,8 +255,22 @@ static void caller_main(const struct bench_scene_state *state, const bool *stop)
 	_exit(0);
 }
 
+/* Returns -EPIPE once the caller has ended, -ETIMEDOUT if it hangs. */
+static int caller_end(int ended)
+{
+	int err = -ETIMEDOUT, waited, looks = 0;
+
+	for (waited = 0; looks < WAIT_LOOKS && waited < WAIT_SOON_MS; waited += WAIT_LOOK_MS) {
+		err = wait_byte(ended, WAIT_LOOK_MS);
+		if (err != -ETIMEDOUT)
+			return err;
+		looks = stall_state_of(caller, caller) == 'D' ? looks + 1 : 0;
+	}
+	return err;
+}
+
 /*
- * Let the caller run for a while. If it does not end by itself then, it hangs.
+ * Let the caller run for a while. If it waits for good then, it hangs.
  */
 static int caller_run(struct bench_scene_state *state, struct bench_round *round)
 {
@@ -253,7 +288,7 @@ static int caller_run(struct bench_scene_state *state, struct bench_round *round
 	usleep(state->milliseconds * 1000);
 	__atomic_store_n(stop, true, __ATOMIC_RELAXED);
 	if (!err)
-		err = wait_byte(ended[0], state->milliseconds);
+		err = caller_end(ended[0]);
 	close(ended[0]);
 	if (err == -ETIMEDOUT) {
 		round->hangs = 1;

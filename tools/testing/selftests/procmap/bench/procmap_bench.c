@@ -23,6 +23,7 @@ static const struct {
 } case_tables[] = {
 	{ bench_mm_cases, &bench_mm_nr },
 	{ bench_query_cases, &bench_query_nr },
+	{ bench_scan_cases, &bench_scan_nr },
 	{ bench_pass_cases, &bench_pass_nr },
 };
 

@@ -98,7 +98,8 @@ TEST_F_TIMEOUT(bench, list_names_every_kind, 200)
 	static const char *const kinds[] = {
 		"mm/mmap-munmap/anon ", "query/covering/10000 ", "symbolize/query-id/python3 ",
 		"synthesize/text/100000 ", "share/query/0.1 ", "stall/query-4/10000 ",
-		"load/text-2/30 ", "wait/locked/nowait ",
+		"load/text-2/30 ", "wait/locked/nowait ", "text/libraries ",
+		"stall/text-elsewhere-2/1000 ",
 	};
 	struct output output;
 	unsigned int i;
@@ -173,7 +174,7 @@ TEST_F_TIMEOUT(bench, scenes_are_played, 200)
 	if (sysconf(_SC_NPROCESSORS_ONLN) < 2)
 		SKIP(return, "%s: needs two processors", _metadata->name);
 	ASSERT_EQ(0, bench_select("--select 'stall/*/1000' --select 'load/*/30'", &output));
-	EXPECT_TRUE(all_ran(&output, 14));
+	EXPECT_TRUE(all_ran(&output, 17));
 	EXPECT_EQ(0, count(output.text, "\"hangs\": 1"));
 	free(output.text);
 }
@@ -225,7 +226,7 @@ TEST_F_TIMEOUT(bench, addresses_of_a_live_process_are_resolved, 200)
 	EXPECT_EQ(pid, waitpid(pid, NULL, 0));
 	unlink(path);
 	EXPECT_EQ(0, output.status);
-	EXPECT_EQ(1, count(output.text, "3 different addresses in 2 VMAs"));
+	EXPECT_EQ(1, count(output.text, "3 different addresses in 2 mappings"));
 	EXPECT_EQ(0, count(output.text, "differ\n"));
 	free(output.text);
 }

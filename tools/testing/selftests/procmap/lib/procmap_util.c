@@ -292,11 +292,11 @@ static void *map_room(size_t size)
 	return room == MAP_FAILED ? NULL : room;
 }
 
-/* A line of text has at least 48 bytes, so @vma never needs more room. */
+/* A line of text has at least 41 bytes, so @vma never needs more room. */
 static int text_room(struct maps_text *text, size_t size)
 {
 	text->buf_size = size;
-	text->vma_size = size / 48 * sizeof(*text->vma);
+	text->vma_size = size / 41 * sizeof(*text->vma);
 	text->buf = map_room(text->buf_size);
 	text->vma = map_room(text->vma_size);
 	if (text->buf && text->vma)

@@ -20,6 +20,9 @@
 #define STUCK_LOOKS	20
 #define LOOK_US		10000
 
+/* As many VMAs as a process may have on a kernel with detectors. */
+#define VMAS_SLOW	2000
+
 /**
  * stall_comes() - does a child end, or send something, within this time?
  * @child: the child
@@ -128,6 +131,50 @@ __u64 stall_now_ns(void)
 }
 
 /**
+ * stall_smaps_open() - open the smaps file of a process
+ * @pid: the process
+ *
+ * Unlike the text of the maps file, each read of it takes mmap_lock of the
+ * process. So it shows whether somebody holds mmap_lock, or queues for it.
+ *
+ * Return: the descriptor or -errno.
+ */
+int stall_smaps_open(pid_t pid)
+{
+	char path[64];
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%d/smaps", pid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	return fd < 0 ? -errno : fd;
+}
+
+/**
+ * stall_read_all() - read a file from its position to its end
+ * @fd: the file
+ * @room: gets the contents, with a NUL behind it
+ * @size: size of @room
+ *
+ * Return: the number of bytes, or -errno; -EFBIG: @room is too small.
+ */
+ssize_t stall_read_all(int fd, char *room, size_t size)
+{
+	size_t len = 0;
+	ssize_t got;
+
+	do {
+		got = read(fd, room + len, size - len);
+		if (got < 0)
+			return -errno;
+		len += got;
+	} while (got && len < size);
+	if (len == size)
+		return -EFBIG;
+	room[len] = '\0';
+	return len;
+}
+
+/**
  * stall_scaled() - reduce an amount of work on a slow kernel
  * @nr: the amount for a kernel without detectors
  *
@@ -143,6 +190,19 @@ unsigned int stall_scaled(unsigned int nr)
 	unsigned int scale = text ? atoi(text) : 1;
 
 	return scale > 1 ? nr / (scale * scale) + 1 : nr;
+}
+
+/**
+ * stall_vmas() - reduce a number of VMAs on a slow kernel
+ * @nr: the number for a kernel without detectors
+ *
+ * A debug kernel may look at all VMAs of a process each time one changes.
+ *
+ * Return: @nr, or at most VMAS_SLOW on a slow kernel.
+ */
+unsigned int stall_vmas(unsigned int nr)
+{
+	return stall_scaled(nr) < nr && nr > VMAS_SLOW ? VMAS_SLOW : nr;
 }
 
 /*

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Torture of PROCMAP_QUERY: writers that change one address space, readers that
- * query it, and what both share.
+ * Torture of PROCMAP_QUERY and of the text: writers that change one address
+ * space, readers that query or read it, and what both share.
  *
  * Each writer owns a region. Before it changes the region, it announces the
  * next state of the region. A reader notes which state had been reached before
@@ -21,15 +21,19 @@
 #define TORTURE_UNITS		32
 #define TORTURE_STATES		256
 #define TORTURE_REGIONS		96
-#define TORTURE_WRITERS		16
+#define TORTURE_WRITERS		17
 #define TORTURE_READERS		16
-#define TORTURE_ACTORS		(TORTURE_WRITERS + 2 * TORTURE_READERS + 4)
+/* Processes that read the text. A thread of the target reads it, too. */
+#define TORTURE_TEXTS		1
+#define TORTURE_ACTORS		(TORTURE_WRITERS + 2 * TORTURE_READERS + TORTURE_TEXTS + 4)
 /*
  * More than one: when an operation fails, a reader may report the effect first.
  */
 #define TORTURE_REPORTS		4
 #define TORTURE_NAME_ROOM	128
 #define TORTURE_ARENA		0x2000000000ULL
+/* One in so many answers is a lie. */
+#define TORTURE_LIE_EVERY	64
 
 /*
  * The properties of a unit of a region. The first four bits are those of
@@ -42,6 +46,8 @@
 #define UNIT_VISIBLE		0x000f
 #define UNIT_MAPPED		0x0010
 #define UNIT_FILE		0x0020
+/* Of the two files that a REGION_FILES maps at a time, the second. */
+#define UNIT_SECOND		0x0040
 /*
  * No query shows these flags of a VMA, but VMAs that differ in them do not
  * merge.
@@ -61,14 +67,18 @@
 /**
  * struct torture_state - the state of a region at one time
  * @op: the operation that led to it, enum torture_op
+ * @inode: REGION_FILES: inode of the file of its units, first and second
  * @unit: the properties of each unit, UNIT_*
  */
 struct torture_state {
 	__u32 op;
+	__u64 inode[2];
 	__u32 unit[TORTURE_UNITS];
 };
 
-enum torture_kind { REGION_SENTINEL, REGION_MIXED, REGION_BIG, REGION_STACK, REGION_HEAP };
+enum torture_kind {
+	REGION_SENTINEL, REGION_MIXED, REGION_BIG, REGION_STACK, REGION_FILES, REGION_HEAP
+};
 
 /**
  * struct torture_region - a part of the address space
@@ -96,20 +106,22 @@ enum torture_op {
 	OP_MMAP, OP_MMAP_OVER, OP_MMAP_FILE, OP_MUNMAP, OP_MPROTECT, OP_MREMAP_MOVE, OP_MREMAP_GROW,
 	OP_MREMAP_SHRINK, OP_MADVISE, OP_ANON_NAME, OP_UFFD_REGISTER, OP_UFFD_UNREGISTER, OP_MLOCK,
 	OP_MUNLOCK, OP_BIG_OVER, OP_BIG_MPROTECT, OP_STACK_MAP, OP_STACK_GROW, OP_STACK_CUT,
-	OP_BRK, OP_FORK, OP_EXEC, NR_OPS
+	OP_BRK, OP_NEW_FILE, OP_FORK, OP_EXEC, NR_OPS
 };
 
 enum torture_ask {
 	ASK_COVERING, ASK_NEXT, ASK_FILTERED, ASK_NAME, ASK_SMALL_NAME, ASK_WALK, ASK_STEP,
-	ASK_OWN_STATE, ASK_CHILD, NR_ASKS
+	ASK_OWN_STATE, ASK_CHILD, ASK_TEXT, ASK_LINE, ASK_MOVED_LINE, ASK_CLIPPED_LINE,
+	ASK_CHILD_LINE, NR_ASKS
 };
 
-/* The lies of a reader, which must be noticed. */
+/* The lies of a reader, which must be noticed. LIE_LINE_*: of the text. */
 enum torture_lie {
-	LIE_NONE, LIE_END, LIE_FLAGS, LIE_OFFSET, LIE_NAME, LIE_HOLE, LIE_SKIP, LIE_OLD, NR_LIES
+	LIE_NONE, LIE_END, LIE_FLAGS, LIE_OFFSET, LIE_NAME, LIE_HOLE, LIE_SKIP, LIE_OLD,
+	LIE_LINE_GONE, LIE_LINE_TWICE, LIE_LINE_TORN, LIE_LINE_CUT, LIE_LINE_OLD, NR_LIES
 };
 
-#define TORTURE_FILES	2
+#define TORTURE_FILES	3
 
 /**
  * struct torture_file - a file that is mapped
@@ -132,6 +144,8 @@ struct torture_file {
  * @stop: set when all processes and threads shall end
  * @failed: number of reports; @report has only the first ones
  * @ready: set when all threads of the target have started
+ * @text: read the text, too
+ * @target: PID of the target
  * @child: PID of a child of the target that execs, for readers to query
  */
 struct torture {
@@ -143,11 +157,14 @@ struct torture {
 	int stop;
 	unsigned int failed;
 	int ready;
+	bool text;
+	pid_t target;
 	pid_t child;
 	unsigned long ops[NR_OPS];
 	unsigned long asks[NR_ASKS];
 	unsigned long moved;
 	unsigned long lapped;
+	unsigned long lapped_lines;
 	unsigned long lies;
 	unsigned long beat[TORTURE_ACTORS];
 	char report[TORTURE_REPORTS][4096];
@@ -163,6 +180,7 @@ struct torture {
  * @name: buffer for the name
  * @name_size: the size of @name that the query passes; 0: no buffer
  * @ret: what was returned
+ * @text: the answer is a line of the text, behind one that ends at the address
  * @low: the last state that each region had reached before the query
  * @high: the last state that was announced for each region after the query
  */
@@ -171,6 +189,7 @@ struct torture_query {
 	char name[TORTURE_NAME_ROOM + 1];
 	__u32 name_size;
 	int ret;
+	bool text;
 	__u64 low[TORTURE_REGIONS];
 	__u64 high[TORTURE_REGIONS];
 };
@@ -187,12 +206,19 @@ const char *torture_name(const struct torture *t, const struct torture_region *r
 			 __u32 unit);
 const char *torture_anon_name(unsigned int number);
 bool torture_same_vma(__u32 first, __u32 second);
+bool torture_clipped(const struct torture *t, const struct torture_query *query);
+bool torture_is_sentinel(const struct torture *t, __u64 addr);
 
 /* torture_readers.c */
 int torture_read(struct torture *t, unsigned int actor, int maps);
 int torture_read_children(struct torture *t, unsigned int actor);
 bool torture_ask(struct torture *t, struct torture_query *query, int maps, __u64 addr,
 		 __u64 flags, __u32 name_size);
+void torture_grow_old(const struct torture *t, struct torture_query *query);
+
+/* torture_text.c */
+int torture_read_texts(struct torture *t, unsigned int actor);
+void torture_read_child_text(struct torture *t, int maps);
 
 /* torture_target.c */
 int torture_lay_out(struct torture *t);

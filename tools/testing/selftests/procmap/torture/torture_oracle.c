@@ -122,16 +122,29 @@ static bool name_fits(const struct torture *t, const struct torture_query *query
 }
 
 static bool file_fits(const struct torture *t, const struct torture_query *query,
-		      const struct torture_region *region, __u32 unit)
+		      const struct torture_region *region, const struct torture_state *state,
+		      __u32 unit)
 {
 	const struct torture_file *file = &t->file[region->file];
 	const struct procmap_query *q = &query->q;
+	__u64 inode = file->inode;
 
 	if (!(unit & UNIT_FILE))
 		return !q->vma_offset && !q->inode && !q->dev_major && !q->dev_minor;
+	if (region->kind == REGION_FILES)
+		inode = state->inode[!!(unit & UNIT_SECOND)];
 	return q->vma_offset == (unit >> UNIT_OFFSET_SHIFT) * region->unit &&
-	       q->inode == file->inode && q->dev_major == file->dev_major &&
+	       q->inode == inode && q->dev_major == file->dev_major &&
 	       q->dev_minor == file->dev_minor;
+}
+
+/* A line of the text begins at the end of the one before, or with its VMA. */
+static bool may_begin_at(const struct torture_query *query, const struct torture_region *region,
+			 struct run run, unsigned int unit)
+{
+	if (run.first == unit)
+		return true;
+	return query->text && query->q.query_addr == unit_addr(region, unit);
 }
 
 /*
@@ -149,10 +162,11 @@ static bool fits(const struct torture *t, const struct torture_query *query,
 	if (!passes(unit, q->query_flags) || q->vma_start != unit_addr(region, first))
 		return false;
 	run = run_of(region, state, first);
-	return run.first == first && q->vma_end == unit_addr(region, run.end) &&
+	return may_begin_at(query, region, run, first) &&
+	       q->vma_end == unit_addr(region, run.end) &&
 	       q->vma_flags == (unit & UNIT_VISIBLE) &&
 	       q->vma_page_size == (__u64)getpagesize() &&
-	       file_fits(t, query, region, unit) && name_fits(t, query, region, unit);
+	       file_fits(t, query, region, state, unit) && name_fits(t, query, region, unit);
 }
 
 static const struct torture_region *region_at(const struct torture *t, __u64 addr)
@@ -235,19 +249,41 @@ static bool name_was_longer(const struct torture *t, const struct torture_query 
 	return false;
 }
 
+/* Is this a line of something that no region describes, like a program? */
+static bool is_unknown(const struct torture *t, const struct torture_query *query)
+{
+	const struct procmap_query *q = &query->q;
+	unsigned int i;
+
+	if (!query->text || (q->vma_end > TORTURE_ARENA && q->vma_start < t->arena_end))
+		return false;
+	for (i = 0; i < t->nr_regions; i++) {
+		const struct torture_region *region = &t->region[i];
+
+		if (q->vma_end > region->base &&
+		    q->vma_start < unit_addr(region, region->units))
+			return false;
+	}
+	return true;
+}
+
 static const char *wrong_answer(const struct torture *t, const struct torture_query *query)
 {
 	const struct procmap_query *q = &query->q;
 
 	if (q->query_addr >= q->vma_end)
 		return "a VMA below the address";
+	if (query->text && q->query_addr > q->vma_start)
+		return "a line that begins inside of the one before";
 	if (q->query_addr < q->vma_start) {
 		if (!(q->query_flags & PROCMAP_QUERY_COVERING_OR_NEXT_VMA))
 			return "a VMA that does not cover the address";
 		if (was_missed(t, query, q->vma_start))
 			return "a VMA behind one that matched throughout";
 	}
-	return was_there(t, query) ? NULL : "a VMA that never existed like that";
+	if (is_unknown(t, query) || was_there(t, query))
+		return NULL;
+	return "a VMA that never existed like that";
 }
 
 /**
@@ -344,6 +380,38 @@ bool torture_moved(const struct torture *t, const struct torture_query *query)
 }
 
 /**
+ * torture_clipped() - is a line of the text only a part of its VMA?
+ * @t: the run
+ * @query: the line, which is legal
+ *
+ * Return: true if no state that the line may come from has such a VMA.
+ */
+bool torture_clipped(const struct torture *t, const struct torture_query *query)
+{
+	struct torture_query whole;
+
+	if (query->q.vma_start != query->q.query_addr || is_unknown(t, query))
+		return false;
+	whole = *query;
+	whole.text = false;
+	return !was_there(t, &whole);
+}
+
+/**
+ * torture_is_sentinel() - does a sentinel begin here?
+ * @t: the run
+ * @addr: the address
+ *
+ * Return: true if so.
+ */
+bool torture_is_sentinel(const struct torture *t, __u64 addr)
+{
+	const struct torture_region *region = region_at(t, addr);
+
+	return region && region->kind == REGION_SENTINEL && region->base == addr;
+}
+
+/**
  * torture_fail() - report a failure and end the run
  * @t: the run
  * @format: the report, as for printf()
@@ -363,8 +431,9 @@ void torture_fail(struct torture *t, const char *format, ...)
 	__atomic_store_n(&t->stop, 1, __ATOMIC_SEQ_CST);
 }
 
+/* Of a line of the text, describe only what is behind the line before. */
 static size_t describe_state(char *text, size_t size, const struct torture_region *region,
-			     __u64 number)
+			     __u64 number, const struct torture_query *query)
 {
 	const struct torture_state *state = state_of(region, number);
 	size_t used = snprintf(text, size, "\n#   state %llu by operation %u:", number, state->op);
@@ -373,7 +442,8 @@ static size_t describe_state(char *text, size_t size, const struct torture_regio
 	while (unit < region->units && used < size) {
 		struct run run = run_of(region, state, unit);
 
-		if (state->unit[unit] & UNIT_MAPPED)
+		if (state->unit[unit] & UNIT_MAPPED &&
+		    (!query->text || unit_addr(region, run.end) > query->q.query_addr))
 			used += snprintf(text + used, size - used, " %llx-%llx:%x",
 					 unit_addr(region, run.first), unit_addr(region, run.end),
 					 state->unit[unit]);
@@ -391,7 +461,8 @@ static size_t describe_state(char *text, size_t size, const struct torture_regio
 void torture_fail_query(struct torture *t, const struct torture_query *query, const char *wrong)
 {
 	const struct procmap_query *q = &query->q;
-	const struct torture_region *region = region_at(t, q->query_addr);
+	const struct torture_region *region = region_at(t, query->text ? q->vma_start :
+									 q->query_addr);
 	unsigned int i = region - t->region;
 	char states[2048] = "";
 	size_t used = 0;
@@ -400,7 +471,8 @@ void torture_fail_query(struct torture *t, const struct torture_query *query, co
 	/* Start with the state that led to the first one. */
 	number = query->low[i] ? query->low[i] - 1 : 0;
 	for (; region && number <= query->high[i]; number++)
-		used += describe_state(states + used, sizeof(states) - used, region, number);
+		used += describe_state(states + used, sizeof(states) - used, region, number,
+				       query);
 	torture_fail(t, TORTURE_REPORT, wrong, q->query_addr, q->query_flags, query->name_size,
 		     query->ret, q->vma_start, q->vma_end, q->vma_flags, q->vma_offset, q->inode,
 		     !query->ret && query->name_size && q->vma_name_size ? query->name : "",

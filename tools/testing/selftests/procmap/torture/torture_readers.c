@@ -8,8 +8,6 @@
 
 #include "torture.h"
 
-/* One in so many queries lies. */
-#define LIE_EVERY	64
 /* How often to yield, at most, while an answer grows old. */
 #define LIE_YIELDS	1000
 
@@ -22,6 +20,7 @@ static void prepare(struct torture_query *query, __u64 addr, __u64 flags, __u32 
 	query->q.vma_name_size = name_size;
 	query->q.vma_name_addr = name_size ? (unsigned long)query->name : 0;
 	query->name_size = name_size;
+	query->text = false;
 	query->name[name_size] = (char)PROCMAP_POISON;
 }
 
@@ -53,8 +52,12 @@ static void lie_skip(const struct torture *t, struct torture_query *query, int m
 	memcpy(query->low, low, sizeof(low));
 }
 
-/* Lie as if the kernel had answered from a state that has ended. */
-static void lie_old(const struct torture *t, struct torture_query *query)
+/**
+ * torture_grow_old() - lie as if the answer came from a state that has ended
+ * @t: the run
+ * @query: the query and its answer
+ */
+void torture_grow_old(const struct torture *t, struct torture_query *query)
 {
 	__u64 high[TORTURE_REGIONS];
 	unsigned int i, moved = 0, yields;
@@ -94,7 +97,7 @@ static void lie(const struct torture *t, struct torture_query *query, int maps)
 		lie_skip(t, query, maps);
 		break;
 	case LIE_OLD:
-		lie_old(t, query);
+		torture_grow_old(t, query);
 		break;
 	default:
 		break;
@@ -124,7 +127,8 @@ bool torture_ask(struct torture *t, struct torture_query *query, int maps, __u64
 	/* The target ends only when it is told to. */
 	if (query->ret == -ESRCH && torture_stopped(t))
 		return false;
-	if (t->lie && !query->ret && !(++asked % LIE_EVERY)) {
+	if (t->lie && t->lie < LIE_LINE_GONE && !query->ret &&
+	    !(++asked % TORTURE_LIE_EVERY)) {
 		torture_count(&t->lies);
 		lie(t, query, maps);
 	}
@@ -315,6 +319,8 @@ int torture_read_children(struct torture *t, unsigned int actor)
 			continue;
 		}
 		walk_child(t, maps);
+		if (t->text)
+			torture_read_child_text(t, maps);
 		close(maps);
 	}
 	return 0;

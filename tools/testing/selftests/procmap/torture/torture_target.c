@@ -19,6 +19,8 @@
 #define BIG_PAGES	64
 /* Pages of a unit of the heap. The program uses a part of the heap already. */
 #define HEAP_PAGES	8
+/* Few, so that the file of all of them is soon another one. */
+#define FILES_UNITS	2
 /* Pages; more than the gap that the kernel keeps below a stack. */
 #define STACK_GAP	1024
 
@@ -26,7 +28,7 @@
  * The sentinels have a file of their own, so they cannot merge with the
  * regions.
  */
-enum { FILE_REGIONS, FILE_SENTINELS };
+enum { FILE_REGIONS, FILE_SENTINELS, FILE_NEW };
 
 struct reader {
 	struct torture *t;
@@ -58,7 +60,8 @@ static struct torture_region *add_region(struct torture *t, enum torture_kind ki
 	region->base = t->arena_end;
 	region->unit = (__u64)pages * getpagesize();
 	region->units = units;
-	region->file = kind == REGION_SENTINEL ? FILE_SENTINELS : FILE_REGIONS;
+	region->file = kind == REGION_SENTINEL ? FILE_SENTINELS :
+		       kind == REGION_FILES ? FILE_NEW : FILE_REGIONS;
 	t->arena_end += units * region->unit;
 	return region;
 }
@@ -105,6 +108,9 @@ int torture_lay_out(struct torture *t)
 
 	if (!ret)
 		ret = open_file(&t->file[FILE_SENTINELS], "sentinel");
+	/* Only its name is of use. */
+	if (!ret)
+		ret = open_file(&t->file[FILE_NEW], TORTURE_NEW_FILE);
 	t->arena_end = TORTURE_ARENA;
 	for (i = 0; i < t->writers; i++) {
 		add_sentinels(t, i);
@@ -115,6 +121,8 @@ int torture_lay_out(struct torture *t)
 	add_sentinels(t, i++);
 	add_hole(t, STACK_GAP);
 	add_region(t, REGION_STACK, TORTURE_UNITS, 1);
+	add_sentinels(t, i++);
+	add_region(t, REGION_FILES, FILES_UNITS, 1);
 	while (i < 8)
 		add_sentinels(t, i++);
 	/* The last sentinel passes every filter. */
@@ -203,6 +211,15 @@ static void *reader(void *arg)
 	return NULL;
 }
 
+static void *text_reader(void *arg)
+{
+	struct reader *r = arg;
+
+	wait_for_all(r->t);
+	torture_read_texts(r->t, r->actor);
+	return NULL;
+}
+
 static void *forker(void *arg)
 {
 	struct reader *r = arg;
@@ -239,6 +256,7 @@ static bool start_writer(struct torture *t, struct threads *threads,
 	o->random = torture_seed(t, threads->nr);
 	o->maps = maps;
 	o->heap_least = heap;
+	o->file = -1;
 	o->uffd = region->kind == REGION_MIXED ? open_uffd() : -1;
 	if (region->kind == REGION_MIXED && o->uffd < 0) {
 		t->without[OP_UFFD_REGISTER] = true;
@@ -273,6 +291,8 @@ static bool start_all(struct torture *t, struct threads *threads, unsigned int h
 	}
 	for (i = 0; i < t->readers; i++)
 		good = good && start_reader(t, threads, reader, maps);
+	if (t->text)
+		good = good && start_reader(t, threads, text_reader, maps);
 	return good && start_reader(t, threads, forker, maps);
 }
 
@@ -289,6 +309,7 @@ int torture_target(struct torture *t)
 	unsigned int heap = maps < 0 ? 0 : find_heap(t, maps);
 	unsigned int i;
 
+	t->target = getpid();
 	if (!heap || !start_all(t, &threads, heap, maps))
 		torture_fail(t, "the target cannot be set up: errno %d", errno);
 	__atomic_store_n(&t->ready, 1, __ATOMIC_RELEASE);

@@ -9,6 +9,7 @@
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -20,6 +21,7 @@
 #endif
 
 #define BIG_PAUSE_US	5000
+#define NEW_FILE_PAUSE_US	5000
 
 /* The bits of a unit that correspond to the PROT_* arguments of mmap(). */
 #define UNIT_PROT	(UNIT_READ | UNIT_WRITE | UNIT_EXEC)
@@ -440,6 +442,43 @@ static bool do_heap(struct torture_owner *o)
 	return reached(o, (unsigned long)syscall(__NR_brk, end) == end);
 }
 
+/* Close the file. The last of its units that is mapped over frees it. */
+static bool next_file(struct torture_owner *o)
+{
+	if (o->file >= 0)
+		close(o->file);
+	/* The kernel frees the file before only after an RCU grace period. */
+	usleep(NEW_FILE_PAUSE_US);
+	o->file = memfd_create(TORTURE_NEW_FILE, MFD_CLOEXEC);
+	o->second = !o->second;
+	o->cursor = 0;
+	return o->file >= 0;
+}
+
+/*
+ * Map a new file over the one before, a unit at a time, then the next. Each
+ * unit is a VMA: the offsets do not fit. A file is soon at the place in memory
+ * where one was that is gone.
+ */
+static bool do_files(struct torture_owner *o)
+{
+	struct torture_state *next = next_state(o);
+	unsigned int unit;
+	struct stat st;
+
+	if ((o->file < 0 || o->cursor == o->region->units) && !next_file(o))
+		return reached(o, false);
+	if (fstat(o->file, &st))
+		return reached(o, false);
+	unit = o->cursor++;
+	next->inode[o->second] = st.st_ino;
+	next->unit[unit] = UNIT_MAPPED | UNIT_READ | UNIT_FILE | (o->second ? UNIT_SECOND : 0) |
+			   2 * unit << UNIT_OFFSET_SHIFT;
+	announce(o, OP_NEW_FILE);
+	return reached(o, mmap(addr_of(o, unit), bytes(o, 1), PROT_READ, MAP_PRIVATE | MAP_FIXED,
+			       o->file, bytes(o, 2 * unit)) == addr_of(o, unit));
+}
+
 /* Only one state of the writer's own region is legal: the present one. */
 static bool look(struct torture_owner *o)
 {
@@ -462,6 +501,7 @@ int torture_write(struct torture_owner *o)
 		[REGION_MIXED] = do_mixed,
 		[REGION_BIG] = do_big,
 		[REGION_STACK] = do_stack,
+		[REGION_FILES] = do_files,
 		[REGION_HEAP] = do_heap,
 	};
 

@@ -24,7 +24,8 @@
 #define MAX_QUERIES	1280
 #define ROUNDS		300
 #define NR_ASKING	3
-#define STACK		(64 * 1024)
+/* arm64 allows no smaller stacks */
+#define STACK		(128 * 1024)
 
 /* How often to count the stuck threads, a tenth of a second apart */
 #define LOOKS		(SOON_MS / 100)

@@ -12,9 +12,11 @@
 
 #include "fuse_server.h"
 #include "procmap_harness.h"
+#include "scan.h"
 #include "stall.h"
 
 #define NR_TARGETS	2
+#define MAX_RECORDS	256
 #define PAGES		4
 #define MB		0x100000UL
 
@@ -510,6 +512,84 @@ TEST_F_TIMEOUT(holes, a_query_that_is_killed_beside_a_writer_is_EINTR, 120)
 	ASSERT_TRUE(stall_gets_stuck(question.child.pid, question.child.pid));
 	EXPECT_EQ(-EINTR, procmap_child_kill_in_call(&question.child));
 	ASSERT_EQ(0, fuse_server_release(&self->server, 0, stalled_opcode(scene)));
+	ASSERT_TRUE(stall_comes(&scene->child, SOON_MS));
+	ASSERT_EQ(0, procmap_sync(&scene->child));
+	EXPECT_EQ(0, procmap_child_finish(&scene->child));
+}
+
+/*
+ * Scan the spot as it is afterwards, and what is behind it. The writer was at
+ * work when the scan began, so the scan is no snapshot.
+ */
+static int scans_the_spot(struct procmap_child *child, void *arg)
+{
+	const struct question *question = arg;
+	const struct scene *scene = question->scene;
+	const struct scan_how how = {
+		.start = (unsigned long)scene->base + AT_SPOT,
+		.records = MAX_RECORDS,
+	};
+	struct scan_list list;
+
+	return HOLDS(!scan_list(scene->maps, &how, &list)) && HOLDS(list.nr) &&
+	       HOLDS(list.record[0].start == how.start) && HOLDS(list.record[0].inode) &&
+	       HOLDS(!list.generation) ? 0 : 1;
+}
+
+/*
+ * Beside a writer that is held up, a scan finds everything before its spot, as
+ * it was. That is no snapshot of all VMAs, but one of the code.
+ */
+static void scan_below_the_spot(struct __test_metadata *_metadata, const struct scene *scene,
+				__u64 code_generation)
+{
+	const struct scan_how how = {
+		.flags = SCAN_EXTRAS,
+		.end = (unsigned long)scene->base + AT_SPOT,
+		.records = MAX_RECORDS,
+		.names = MAX_RECORDS * 64,
+	};
+	struct scan_list list;
+	size_t i;
+
+	ASSERT_EQ(0, scan_list(scene->maps, &how, &list));
+	EXPECT_EQ(0, list.generation);
+	EXPECT_EQ(code_generation, list.code_generation);
+	for (i = 0; i < list.nr; i++) {
+		EXPECT_EQ(scene->text.vma[i].start, list.record[i].start);
+		EXPECT_EQ(scene->text.vma[i].end, list.record[i].end);
+		EXPECT_STREQ(scene->text.vma[i].name, scan_name(&list, &list.record[i]));
+	}
+	EXPECT_EQ(how.end, scene->text.vma[i].start);
+	scan_list_free(&list);
+}
+
+TEST_F_TIMEOUT(holes, a_scan_that_is_killed_beside_a_writer_is_EINTR, 120)
+{
+	struct scene *scene = &self->scenes[0];
+	struct question killed = { .scene = scene }, waiting = { .scene = scene };
+	struct procmap_scan before = {
+		.size = sizeof(before),
+		.record_size = sizeof(struct procmap_record),
+	};
+
+	if (stall_count("vma_search_nap") < 0)
+		SKIP(return, "%s: kernel without per-VMA locks", _metadata->name);
+	ASSERT_EQ(0, start_target(&self->server, scene));
+	ASSERT_EQ(0, scan_ioctl(scene->maps, &before));
+	ASSERT_NE(0, before.generation);
+	ASSERT_NE(0, before.code_generation);
+	ASSERT_EQ(0, hold_up(&self->server, scene));
+	scan_below_the_spot(_metadata, scene, before.code_generation);
+	ASSERT_EQ(0, procmap_child_start(&killed.child, scans_the_spot, &killed));
+	ASSERT_EQ(0, procmap_child_start(&waiting.child, scans_the_spot, &waiting));
+	ASSERT_TRUE(stall_gets_stuck(killed.child.pid, killed.child.pid));
+	ASSERT_TRUE(stall_gets_stuck(waiting.child.pid, waiting.child.pid));
+	EXPECT_EQ(-EINTR, procmap_child_kill_in_call(&killed.child));
+	EXPECT_FALSE(stall_comes(&waiting.child, 0));
+	ASSERT_EQ(0, fuse_server_release(&self->server, 0, stalled_opcode(scene)));
+	ASSERT_TRUE(stall_comes(&waiting.child, SOON_MS));
+	EXPECT_EQ(0, procmap_child_wait(&waiting.child));
 	ASSERT_TRUE(stall_comes(&scene->child, SOON_MS));
 	ASSERT_EQ(0, procmap_sync(&scene->child));
 	EXPECT_EQ(0, procmap_child_finish(&scene->child));

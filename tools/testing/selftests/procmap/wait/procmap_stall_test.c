@@ -17,6 +17,8 @@
 #include "stall.h"
 
 #define PAGES		8
+#define TEXT_ROOM	0x10000
+#define SMAPS_ROOM	0x100000
 #define NR_HOGS		4
 #define TEARDOWN_TRIES	4
 
@@ -141,16 +143,29 @@ struct helper {
 	struct procmap_child child;
 	int maps;
 	const struct maps_text *text;
+	const char *bytes;
 	const char *addr;
 	const char *end;
 };
 
+/* Read smaps of the target. @maps is its smaps file. The target may end. */
+static int reads_smaps(struct procmap_child *child, void *arg)
+{
+	const struct helper *helper = arg;
+	static char room[SMAPS_ROOM];
+
+	return HOLDS(stall_read_all(helper->maps, room, sizeof(room)) >= 0) ? 0 : 1;
+}
+
+/* Read the text. It must be @bytes, which it was before. */
 static int reads_text(struct procmap_child *child, void *arg)
 {
 	const struct helper *helper = arg;
-	struct maps_text text;
+	static char room[TEXT_ROOM];
 
-	return HOLDS(!maps_text_read(helper->maps, &text)) ? 0 : 1;
+	return HOLDS(!lseek(helper->maps, 0, SEEK_SET)) &&
+	       HOLDS(stall_read_all(helper->maps, room, sizeof(room)) > 0) &&
+	       HOLDS(!strcmp(room, helper->bytes)) ? 0 : 1;
 }
 
 /* Query all VMAs of the text, except those from @addr to @end. */
@@ -267,10 +282,11 @@ FIXTURE_TEARDOWN(fault)
 	stall_teardown(&self->stall);
 }
 
-TEST_F_TIMEOUT(fault, queries_pass_a_stalled_fault_and_a_queued_writer, 120)
+TEST_F_TIMEOUT(fault, queries_and_text_pass_a_stalled_fault_and_a_queued_writer, 120)
 {
 	struct stall *stall = &self->stall;
-	struct helper query = { 0 }, reader = { 0 };
+	struct helper query = { 0 }, reader = { 0 }, locker = { 0 };
+	static char bytes[TEXT_ROOM];
 	struct maps_text text;
 	__u64 tid;
 
@@ -279,9 +295,14 @@ TEST_F_TIMEOUT(fault, queries_pass_a_stalled_fault_and_a_queued_writer, 120)
 	ASSERT_EQ(0, start_target(stall, faults));
 	ASSERT_EQ(0, procmap_recv(&stall->child, &tid));
 	ASSERT_EQ(0, maps_text_read(stall->maps, &text));
+	ASSERT_EQ(0, lseek(stall->maps, 0, SEEK_SET));
+	ASSERT_LT(0, stall_read_all(stall->maps, bytes, sizeof(bytes)));
 	query.text = &text;
 	query.maps = stall->maps;
+	reader.bytes = bytes;
 	reader.maps = stall->maps;
+	locker.maps = stall_smaps_open(stall->child.pid);
+	ASSERT_LE(0, locker.maps);
 
 	if (variant->by_fault)
 		ASSERT_EQ(0, fuse_server_fail(&stall->server, 0, FUSE_READ, 1, EIO));
@@ -291,17 +312,20 @@ TEST_F_TIMEOUT(fault, queries_pass_a_stalled_fault_and_a_queued_writer, 120)
 	ASSERT_EQ(1, write(stall->target.go[1], "", 1));
 	ASSERT_TRUE(stall_gets_stuck(stall->child.pid, tid));
 
-	/* The text has to wait behind the writer; queries must not. */
-	ASSERT_EQ(0, procmap_child_start(&reader.child, reads_text, &reader));
+	/* Smaps has to wait behind the writer; queries and the text must not. */
+	ASSERT_EQ(0, procmap_child_start(&locker.child, reads_smaps, &locker));
 	ASSERT_EQ(0, procmap_child_start(&query.child, queries_all, &query));
 	ASSERT_TRUE(stall_comes(&query.child, SOON_MS));
 	EXPECT_EQ(0, procmap_child_wait(&query.child));
-	EXPECT_FALSE(stall_comes(&reader.child, NEVER_MS));
+	ASSERT_EQ(0, procmap_child_start(&reader.child, reads_text, &reader));
+	ASSERT_TRUE(stall_comes(&reader.child, SOON_MS));
+	EXPECT_EQ(0, procmap_child_wait(&reader.child));
+	EXPECT_FALSE(stall_comes(&locker.child, NEVER_MS));
 	EXPECT_EQ('D', stall_state_of(stall->child.pid, tid));
 
 	ASSERT_EQ(0, fuse_server_release(&stall->server, 0, FUSE_READ));
-	ASSERT_TRUE(stall_comes(&reader.child, SOON_MS));
-	EXPECT_EQ(0, procmap_child_wait(&reader.child));
+	ASSERT_TRUE(stall_comes(&locker.child, SOON_MS));
+	EXPECT_EQ(0, procmap_child_wait(&locker.child));
 	ASSERT_TRUE(stall_comes(&stall->child, SOON_MS));
 	EXPECT_EQ(0, procmap_child_wait(&stall->child));
 }
@@ -460,10 +484,28 @@ static int queries_slowly(struct procmap_child *child, void *arg)
 }
 
 /*
- * Kill the target while a query waits for its mmap_lock. The query has to come
- * back. Returns 0 or -errno.
+ * The same for the text, which ends early when the target has no user left.
+ * Without per-VMA locks it has printed nothing by then.
  */
-static int kill_beside_query(struct stall *stall, struct helper *half)
+static int reads_slowly(struct procmap_child *child, void *arg)
+{
+	const struct helper *helper = arg;
+	struct sched_param param = { 0 };
+	const ssize_t least = stall_count("vma_search_nap") < 0 ? 0 : 1;
+	static char room[TEXT_ROOM];
+	ssize_t got;
+
+	if (!HOLDS(pin()) || !HOLDS(!sched_setscheduler(0, SCHED_IDLE, &param)))
+		return 1;
+	got = stall_read_all(helper->maps, room, sizeof(room));
+	return HOLDS(got >= least || got == -ESRCH) ? 0 : 1;
+}
+
+/*
+ * Kill the target while a query and a reader of the text wait for its writer.
+ * Both have to come back. Returns 0 or -errno.
+ */
+static int kill_beside_readers(struct stall *stall, struct helper *half, struct helper *reader)
 {
 	struct procmap_child hogs[NR_HOGS];
 	int ret, i;
@@ -480,21 +522,22 @@ static int kill_beside_query(struct stall *stall, struct helper *half)
 		stall_comes(&stall->child, NEVER_MS);
 	for (i = 0; i < NR_HOGS; i++)
 		procmap_child_kill(&hogs[i]);
-	if (!ret && !stall_comes(&half->child, SOON_MS))
+	if (!ret && (!stall_comes(&half->child, SOON_MS) || !stall_comes(&reader->child, SOON_MS)))
 		ret = -ETIMEDOUT;
 	return ret;
 }
 
 /*
- * A query does not make its caller a user of the address space. So a process
- * that dies tears down its address space itself.
+ * Neither a query nor a read of the text makes its caller a user of the address
+ * space. So a process that dies tears down its address space itself.
  */
 TEST_F_TIMEOUT(unmap, a_process_tears_its_address_space_down_itself, 120)
 {
 	struct stall *stall = &self->stall;
-	struct helper *half = &self->half;
+	struct helper *half = &self->half, reader;
 	struct procmap_call call;
 	int tries;
+	char byte;
 
 	for (tries = 0; tries < TEARDOWN_TRIES; tries++) {
 		if (tries)
@@ -502,17 +545,22 @@ TEST_F_TIMEOUT(unmap, a_process_tears_its_address_space_down_itself, 120)
 		ASSERT_EQ(0, stop_writer(stall, half, NULL));
 		ASSERT_EQ(0, procmap_child_start(&half->child, queries_slowly, half));
 		ASSERT_TRUE(stall_gets_stuck(half->child.pid, half->child.pid));
-		ASSERT_EQ(0, kill_beside_query(stall, half));
+		reader = *half;
+		ASSERT_EQ(0, procmap_child_start(&reader.child, reads_slowly, &reader));
+		ASSERT_TRUE(stall_gets_stuck(reader.child.pid, reader.child.pid));
+		ASSERT_EQ(0, kill_beside_readers(stall, half, &reader));
 		ASSERT_EQ(0, procmap_child_wait(&half->child));
+		ASSERT_EQ(0, procmap_child_wait(&reader.child));
 		/*
 		 * The target itself waits for the server, and does not end. A
-		 * query that comes now must not wait.
+		 * query that comes now must not wait, and the text is empty.
 		 */
 		usleep(NEVER_MS * 1000);
 		EXPECT_FALSE(stall_is_dead(stall->child.pid));
 		EXPECT_EQ(-ESRCH, stall_ask(stall->maps, (unsigned long)half->addr, 0, &call));
 		EXPECT_EQ(-ESRCH, stall_ask(stall->maps, 0, PROCMAP_QUERY_COVERING_OR_NEXT_VMA,
 					    &call));
+		EXPECT_EQ(0, pread(stall->maps, &byte, 1, 0));
 		ASSERT_EQ(0, fuse_server_release(&stall->server, 1, FUSE_WRITE));
 		ASSERT_EQ(0, fuse_server_release(&stall->server, 1, FUSE_SETATTR));
 		ASSERT_EQ(256 + SIGKILL, procmap_child_wait(&stall->child));

@@ -1,0 +1,739 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * PROCMAP_SCAN of processes that do not change: every field against the text
+ * and against queries, areas of every size, ranges and conditions.
+ */
+#include <fcntl.h>
+#include <limits.h>
+#include <linux/userfaultfd.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+
+#include "kinds.h"
+#include "procmap_harness.h"
+#include "procmap_zoo.h"
+#include "scan.h"
+#include "stall.h"
+
+#define MANY		100000
+#define MANY_USER	60000
+#define DIR_ROOM	4096
+#define RECORDS		4096
+#define NAMES		0x40000
+#define ALL_BITS	0x3ff2fULL
+
+/* What the target maps. */
+enum target { TARGET_KINDS, TARGET_LONG, TARGET_ZOO, TARGET_ADVISED };
+
+/*
+ * A process that does not change; the text of its maps, what a scan finds there,
+ * and the names of the files that it has mapped.
+ */
+FIXTURE(scan) {
+	struct procmap_child child;
+	char dir[DIR_ROOM];
+	int fd;
+	struct maps_text text;
+	struct scan_list list;
+	__u64 advised;
+};
+
+FIXTURE_VARIANT(scan) {
+	enum target target;
+};
+
+FIXTURE_VARIANT_ADD(scan, kinds) {
+	.target = TARGET_KINDS,
+};
+
+FIXTURE_VARIANT_ADD(scan, zoo) {
+	.target = TARGET_ZOO,
+};
+
+FIXTURE_VARIANT_ADD(scan, advised) {
+	.target = TARGET_ADVISED,
+};
+
+/* One VMA for each bit that madvise() and mlock() set; returns their address. */
+static char *map_advised(void)
+{
+	const int advice[] = { MADV_HUGEPAGE, MADV_NOHUGEPAGE, MADV_DONTDUMP, MADV_DONTFORK,
+			       MADV_WIPEONFORK };
+	const size_t page = sysconf(_SC_PAGESIZE);
+	char *base = mmap(NULL, 16 * page, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	char *at = base;
+	size_t i;
+
+	if (base == MAP_FAILED)
+		return NULL;
+	for (i = 0; i < ARRAY_SIZE(advice); i++, at += 2 * page) {
+		if (mprotect(at, page, PROT_READ | PROT_WRITE))
+			return NULL;
+		/* A kernel without huge pages does not know the first two. */
+		if (madvise(at, page, advice[i]) && i > 1)
+			return NULL;
+	}
+	if (mprotect(at, page, PROT_READ | PROT_WRITE) || mlock(at, page))
+		return NULL;
+	at += 2 * page;
+	if (mmap(at, page, PROT_READ | PROT_WRITE,
+		 MAP_PRIVATE | MAP_ANONYMOUS | MAP_GROWSDOWN | MAP_FIXED, -1, 0) != at)
+		return NULL;
+	return base;
+}
+
+struct arg {
+	enum target target;
+	const char *dir;
+};
+
+static int maps_target(struct procmap_child *child, void *data)
+{
+	const struct arg *arg = data;
+	struct procmap_zoo zoo;
+	__u64 at = 0;
+	int ret = 0;
+
+	switch (arg->target) {
+	case TARGET_KINDS:
+		ret = kinds_map(arg->dir);
+		break;
+	case TARGET_LONG:
+		ret = kinds_map_long(arg->dir);
+		break;
+	case TARGET_ZOO:
+		ret = procmap_zoo_map(&zoo);
+		break;
+	case TARGET_ADVISED:
+		at = (unsigned long)map_advised();
+		ret = at ? 0 : -errno;
+	}
+	if (!HOLDS(!ret) || !HOLDS(!procmap_send(child, at)))
+		return 1;
+	return HOLDS(!procmap_sync(child)) ? 0 : 1;
+}
+
+FIXTURE_SETUP(scan)
+{
+	struct arg arg = { .target = variant->target, .dir = self->dir };
+
+	ASSERT_EQ(0, procmap_tmp_dir(self->dir, sizeof(self->dir)));
+	ASSERT_EQ(0, procmap_child_start(&self->child, maps_target, &arg));
+	ASSERT_EQ(0, procmap_recv(&self->child, &self->advised));
+	self->fd = maps_open(self->child.pid);
+	ASSERT_LE(0, self->fd);
+	ASSERT_EQ(0, maps_text_read(self->fd, &self->text));
+	ASSERT_EQ(0, scan_everything(self->fd, &self->list));
+}
+
+FIXTURE_TEARDOWN(scan)
+{
+	EXPECT_EQ(0, procmap_child_finish(&self->child));
+	maps_text_free(&self->text);
+	scan_list_free(&self->list);
+	close(self->fd);
+	kinds_remove(self->dir);
+}
+
+TEST_F(scan, every_field_is_that_of_the_text_and_of_a_query)
+{
+	EXPECT_EQ(0, scan_check(self->fd, &self->text, &self->list));
+	EXPECT_EQ(1, self->list.calls);
+}
+
+TEST_F(scan, without_names_and_build_ids)
+{
+	const struct scan_how how = { .records = RECORDS };
+	struct scan_list list;
+	size_t i;
+
+	ASSERT_EQ(0, scan_list(self->fd, &how, &list));
+	ASSERT_EQ(self->list.nr, list.nr);
+	EXPECT_EQ(0, list.names_size);
+	for (i = 0; i < list.nr; i++) {
+		struct procmap_record whole = self->list.record[i];
+
+		whole.name = PROCMAP_RECORD_NO_NAME;
+		whole.build_id_size = 0;
+		memset(whole.build_id, 0, sizeof(whole.build_id));
+		ASSERT_EQ(0, memcmp(&whole, &list.record[i], sizeof(whole)));
+	}
+	scan_list_free(&list);
+}
+
+TEST_F(scan, only_names)
+{
+	const struct scan_how how = {
+		.flags = PROCMAP_SCAN_NAMES,
+		.records = RECORDS,
+		.names = NAMES,
+	};
+	struct scan_list list;
+	size_t i;
+
+	ASSERT_EQ(0, scan_list(self->fd, &how, &list));
+	for (i = 0; i < self->list.nr; i++) {
+		self->list.record[i].build_id_size = 0;
+		memset(self->list.record[i].build_id, 0, sizeof(list.record[i].build_id));
+	}
+	EXPECT_TRUE(scan_same(&self->list, &list));
+	scan_list_free(&list);
+}
+
+TEST_F(scan, only_build_ids)
+{
+	const struct scan_how how = {
+		.flags = PROCMAP_SCAN_BUILD_IDS,
+		.records = RECORDS,
+	};
+	struct scan_list list;
+	size_t i;
+
+	ASSERT_EQ(0, scan_list(self->fd, &how, &list));
+	for (i = 0; i < self->list.nr; i++)
+		self->list.record[i].name = PROCMAP_RECORD_NO_NAME;
+	EXPECT_TRUE(scan_same(&self->list, &list));
+	scan_list_free(&list);
+}
+
+/* However the calls are cut: all together find the same, in one generation. */
+static bool same_with(struct _test_data_scan *self, __u32 records, __u32 names)
+{
+	const struct scan_how how = {
+		.flags = SCAN_EXTRAS,
+		.records = records,
+		.names = names,
+	};
+	struct scan_list list;
+	int ret = scan_list(self->fd, &how, &list);
+	bool same = !ret && scan_same(&self->list, &list) &&
+		    list.generation == self->list.generation &&
+		    list.code_generation == self->list.code_generation;
+
+	if (!same)
+		fprintf(stderr, "# %u records and %u bytes of names at once: %d\n", records,
+			names, ret);
+	scan_list_free(&list);
+	return same;
+}
+
+TEST_F(scan, areas_of_records_of_every_size)
+{
+	const __u32 step = 1 + self->list.nr / 100;
+	__u32 records;
+
+	for (records = 1; records <= self->list.nr + 1; records += step)
+		ASSERT_TRUE(same_with(self, records, NAMES));
+}
+
+static __u32 longest_name(const struct scan_list *list)
+{
+	__u32 size, longest = 0;
+	size_t i;
+
+	for (i = 0; i < list->nr; i++) {
+		size = strlen(scan_name(list, &list->record[i])) + 1;
+		longest = size > longest ? size : longest;
+	}
+	return longest;
+}
+
+TEST_F(scan, areas_of_names_of_every_size)
+{
+	const __u32 least = longest_name(&self->list), most = self->list.names_size + 1;
+	const __u32 step = 1 + (most - least) / 100;
+	__u32 names;
+
+	for (names = least; names <= most; names += step)
+		ASSERT_TRUE(same_with(self, RECORDS, names));
+	ASSERT_TRUE(same_with(self, 1, least));
+	ASSERT_TRUE(same_with(self, 7, least));
+}
+
+/* A VMA whose name does not fit ends the call; ENAMETOOLONG if it is the first. */
+TEST_F(scan, a_name_that_does_not_fit)
+{
+	const __u32 longest = longest_name(&self->list);
+	struct scan scan;
+	size_t i = 0;
+
+	while (strlen(scan_name(&self->list, &self->list.record[i])) + 1 < longest)
+		i++;
+	ASSERT_EQ(0, scan_init(&scan, RECORDS, longest - 1));
+	scan.s.start = self->list.record[i].start;
+	EXPECT_EQ(-ENAMETOOLONG, scan_call(self->fd, &scan));
+	scan_free(&scan);
+
+	if (!i)
+		return;
+	ASSERT_EQ(0, scan_init(&scan, RECORDS, longest - 1));
+	scan.s.start = self->list.record[i - 1].start;
+	if (self->list.record[i - 1].name != self->list.record[i].name) {
+		ASSERT_EQ(0, scan_call(self->fd, &scan));
+		EXPECT_EQ(1, scan.s.records_filled);
+		EXPECT_EQ(self->list.record[i - 1].end, scan.s.next);
+	}
+	scan_free(&scan);
+}
+
+/* Without room for a record there is still the answer about generations. */
+TEST_F(scan, room_for_no_record)
+{
+	struct scan scan;
+
+	ASSERT_EQ(0, scan_init(&scan, 0, 0));
+	scan.s.start = 17;
+	ASSERT_EQ(0, scan_call(self->fd, &scan));
+	EXPECT_EQ(0, scan.s.records_filled);
+	EXPECT_EQ(0, scan.s.names_filled);
+	EXPECT_EQ(17, scan.s.next);
+	EXPECT_EQ(self->list.generation, scan.s.generation);
+	EXPECT_EQ(self->list.code_generation, scan.s.code_generation);
+	scan_free(&scan);
+}
+
+/* Which records lie in the range and match, by the list of all. */
+static bool finds(struct _test_data_scan *self, const struct scan_how *how)
+{
+	struct scan_list list, wanted = self->list;
+	const __u64 end = how->end ?: ~0ULL;
+	size_t i;
+	bool good;
+
+	wanted.nr = 0;
+	wanted.record = calloc(self->list.nr + 1, sizeof(*wanted.record));
+	for (i = 0; i < self->list.nr; i++) {
+		const struct procmap_record *record = &self->list.record[i];
+
+		if (record->end > how->start && record->start < end &&
+		    (record->flags & how->all_of) == how->all_of &&
+		    (!how->any_of || record->flags & how->any_of))
+			wanted.record[wanted.nr++] = *record;
+	}
+	good = !scan_list(self->fd, how, &list) && scan_same(&wanted, &list);
+	if (!good)
+		fprintf(stderr, "# 0x%llx-0x%llx all of 0x%llx any of 0x%llx\n", how->start,
+			how->end, how->all_of, how->any_of);
+	scan_list_free(&list);
+	free(wanted.record);
+	return good;
+}
+
+TEST_F(scan, ranges)
+{
+	const size_t step = 1 + self->list.nr / 40;
+	struct scan_how how = { .flags = SCAN_EXTRAS, .records = 64, .names = NAMES };
+	size_t i, k;
+
+	for (i = 0; i < self->list.nr; i += step) {
+		const struct procmap_record *at = &self->list.record[i];
+		const __u64 edge[] = { at->start - 1, at->start, at->start + 1, at->end - 1,
+				       at->end, at->end + 1 };
+
+		for (k = 0; k < ARRAY_SIZE(edge); k++) {
+			how.start = edge[k];
+			how.end = 0;
+			ASSERT_TRUE(finds(self, &how));
+			how.end = at->end + 0x10000;
+			ASSERT_TRUE(finds(self, &how));
+			how.start = 0;
+			how.end = edge[k];
+			ASSERT_TRUE(finds(self, &how));
+		}
+	}
+}
+
+TEST_F(scan, conditions)
+{
+	struct scan_how how = { .flags = SCAN_EXTRAS, .records = RECORDS, .names = NAMES };
+	__u64 one, other;
+
+	for (one = 1; one <= ALL_BITS; one <<= 1) {
+		if (!(one & ALL_BITS))
+			continue;
+		how.all_of = one;
+		how.any_of = 0;
+		ASSERT_TRUE(finds(self, &how));
+		for (other = 1; other <= ALL_BITS; other <<= 1) {
+			if (!(other & ALL_BITS))
+				continue;
+			how.all_of = one;
+			how.any_of = other;
+			ASSERT_TRUE(finds(self, &how));
+			how.all_of = 0;
+			how.any_of = one | other;
+			ASSERT_TRUE(finds(self, &how));
+			how.all_of = one | other;
+			how.any_of = 0;
+			ASSERT_TRUE(finds(self, &how));
+		}
+	}
+	how.all_of = 0;
+	how.any_of = ALL_BITS;
+	ASSERT_TRUE(finds(self, &how));
+}
+
+TEST_F(scan, end_of_the_address_space)
+{
+	const struct procmap_record *last = &self->list.record[self->list.nr - 1];
+	const __u64 beyond[] = { last->end, ~0ULL - 1, ~0ULL, 1ULL << 32, 1ULL << 63 };
+	struct scan scan;
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(beyond); i++) {
+		if (beyond[i] < last->end)
+			continue;
+		ASSERT_EQ(0, scan_init(&scan, 1, NAMES));
+		scan.s.start = beyond[i];
+		ASSERT_EQ(0, scan_call(self->fd, &scan));
+		EXPECT_EQ(0, scan.s.records_filled);
+		EXPECT_EQ(~0ULL, scan.s.next);
+		EXPECT_EQ(self->list.generation, scan.s.generation);
+		scan_free(&scan);
+	}
+}
+
+/* When it is complete, a call says so with the end that was asked for. */
+TEST_F(scan, next_is_the_end_when_nothing_is_left)
+{
+	const struct procmap_record *last = &self->list.record[self->list.nr - 1];
+	struct scan scan;
+
+	ASSERT_EQ(0, scan_init(&scan, 1, NAMES));
+	scan.s.end = self->list.record[0].end;
+	ASSERT_EQ(0, scan_call(self->fd, &scan));
+	EXPECT_EQ(1, scan.s.records_filled);
+	EXPECT_EQ(self->list.record[0].end, scan.s.next);
+	scan_free(&scan);
+
+	ASSERT_EQ(0, scan_init(&scan, 2, NAMES));
+	scan.s.start = last->start;
+	scan.s.end = last->end + 17;
+	ASSERT_EQ(0, scan_call(self->fd, &scan));
+	EXPECT_EQ(1, scan.s.records_filled);
+	EXPECT_EQ(last->end + 17, scan.s.next);
+	scan_free(&scan);
+}
+
+/* VMAs of one file in a row have one string. */
+TEST_F(scan, a_row_has_one_name)
+{
+	struct scan_list *list = &self->list;
+	size_t i, shared = 0;
+
+	for (i = 1; i < list->nr; i++) {
+		const struct procmap_record *one = &list->record[i - 1], *two = &list->record[i];
+
+		if (one->name != two->name || one->name == PROCMAP_RECORD_NO_NAME)
+			continue;
+		shared++;
+		EXPECT_EQ(one->inode, two->inode);
+		EXPECT_EQ(one->inode_generation, two->inode_generation);
+	}
+	/* The program itself has one. */
+	EXPECT_LE(3, shared);
+}
+
+static const struct {
+	const char *smaps;
+	__u64 record;
+} smaps_flags[] = {
+	{ "gd", PROCMAP_RECORD_GROWS_DOWN },
+	{ "lo", PROCMAP_RECORD_LOCKED },
+	{ "hg", PROCMAP_RECORD_HUGE },
+	{ "nh", PROCMAP_RECORD_NO_HUGE },
+	{ "dd", PROCMAP_RECORD_NO_DUMP },
+	{ "dc", PROCMAP_RECORD_NO_FORK },
+	{ "wf", PROCMAP_RECORD_WIPE_ON_FORK },
+	{ "um", PROCMAP_RECORD_UFFD_MISSING },
+	{ "uw", PROCMAP_RECORD_UFFD_WP },
+	{ "ui", PROCMAP_RECORD_UFFD_MINOR },
+};
+
+/* The bits that a line of smaps, "VmFlags: rd mr ...", shows. */
+static __u64 bits_of_smaps(const char *line)
+{
+	__u64 bits = 0;
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(smaps_flags); i++)
+		if (strstr(line + strlen("VmFlags:"), smaps_flags[i].smaps))
+			bits |= smaps_flags[i].record;
+	return bits;
+}
+
+static bool rare_bits_agree(pid_t pid, const struct scan_list *list, __u64 *seen)
+{
+	char path[64], *line = NULL;
+	size_t size = 0, i = 0;
+	bool good = true;
+	FILE *file;
+
+	snprintf(path, sizeof(path), "/proc/%d/smaps", pid);
+	file = fopen(path, "r");
+	if (!file)
+		return false;
+	while (good && getline(&line, &size, file) > 0) {
+		if (strncmp(line, "VmFlags:", strlen("VmFlags:")) || i == list->nr)
+			continue;
+		good = bits_of_smaps(line) == (list->record[i].flags & ~0xffULL);
+		*seen |= bits_of_smaps(line);
+		if (!good)
+			fprintf(stderr, "# 0x%llx has flags 0x%llx, smaps %s",
+				list->record[i].start, list->record[i].flags, line);
+		i++;
+	}
+	free(line);
+	fclose(file);
+	return good && i == list->nr;
+}
+
+TEST_F(scan, rare_bits_are_those_of_smaps)
+{
+	__u64 least = PROCMAP_RECORD_GROWS_DOWN | PROCMAP_RECORD_LOCKED |
+		      PROCMAP_RECORD_NO_DUMP | PROCMAP_RECORD_NO_FORK |
+		      PROCMAP_RECORD_WIPE_ON_FORK;
+	__u64 seen = 0;
+
+	EXPECT_TRUE(rare_bits_agree(self->child.pid, &self->list, &seen));
+	if (self->advised)
+		EXPECT_EQ(least, seen & least);
+}
+
+/*
+ * Paths around 4 KiB, some of which are longer than PATH_MAX. Such a VMA ends a
+ * scan for names, and has none. A scan for something else passes it.
+ */
+TEST(paths_of_every_length)
+{
+	struct arg arg = { .target = TARGET_LONG };
+	struct scan_how how = { .records = RECORDS, .names = NAMES };
+	unsigned int longest = 0, too_long = 0;
+	struct procmap_child child;
+	struct scan_list list;
+	struct maps_text text;
+	char dir[DIR_ROOM];
+	__u64 none;
+	size_t i;
+	int fd;
+
+	ASSERT_EQ(0, procmap_tmp_dir(dir, sizeof(dir)));
+	arg.dir = dir;
+	ASSERT_EQ(0, procmap_child_start(&child, maps_target, &arg));
+	ASSERT_EQ(0, procmap_recv(&child, &none));
+	fd = maps_open(child.pid);
+	ASSERT_LE(0, fd);
+	ASSERT_EQ(0, maps_text_read(fd, &text));
+	for (i = 0; i < text.nr; i++) {
+		const struct maps_vma *vma = &text.vma[i];
+		const size_t size = strlen(vma->name) + 1;
+		const bool fits = size <= PATH_MAX;
+
+		how.flags = PROCMAP_SCAN_NAMES;
+		how.start = vma->start;
+		how.end = vma->end;
+		ASSERT_EQ(fits ? 0 : -ENAMETOOLONG, scan_list(fd, &how, &list));
+		ASSERT_EQ(fits, list.nr);
+		if (fits)
+			ASSERT_EQ(0, strcmp(vma->name, scan_name(&list, list.record)));
+		longest = fits && size > longest ? size : longest;
+		too_long += !fits;
+		scan_list_free(&list);
+	}
+	EXPECT_LT(4000, longest);
+	EXPECT_LT(0, too_long);
+	how = (struct scan_how){ .records = 7 };
+	ASSERT_EQ(0, scan_list(fd, &how, &list));
+	EXPECT_EQ(text.nr, list.nr);
+	scan_list_free(&list);
+	EXPECT_EQ(0, procmap_child_finish(&child));
+	maps_text_free(&text);
+	close(fd);
+	kinds_remove(dir);
+}
+
+/* A process registers a part of its memory with userfaultfd for each mode. */
+static int registers(struct procmap_child *child, void *arg)
+{
+	const __u64 mode[] = { UFFDIO_REGISTER_MODE_MISSING, UFFDIO_REGISTER_MODE_WP,
+			       UFFDIO_REGISTER_MODE_MISSING | UFFDIO_REGISTER_MODE_WP };
+	const size_t page = sysconf(_SC_PAGESIZE);
+	struct uffdio_api api = { .api = UFFD_API };
+	int uffd = syscall(SYS_userfaultfd, O_CLOEXEC | UFFD_USER_MODE_ONLY);
+	char *at = mmap(NULL, 8 * page, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	size_t i;
+
+	if (!HOLDS(uffd >= 0) || !HOLDS(at != MAP_FAILED) || !HOLDS(!ioctl(uffd, UFFDIO_API, &api)))
+		return 1;
+	for (i = 0; i < ARRAY_SIZE(mode); i++) {
+		struct uffdio_register range = {
+			.range = { .start = (unsigned long)at + 2 * i * page, .len = page },
+			.mode = mode[i],
+		};
+
+		/* An architecture may lack the second mode. */
+		if (!HOLDS(!ioctl(uffd, UFFDIO_REGISTER, &range) ||
+			   mode[i] & UFFDIO_REGISTER_MODE_WP))
+			return 1;
+	}
+	if (!HOLDS(!procmap_send(child, (unsigned long)at)))
+		return 1;
+	return HOLDS(!procmap_sync(child)) ? 0 : 1;
+}
+
+TEST(bits_of_userfaultfd)
+{
+	struct procmap_child child;
+	struct scan_list list;
+	__u64 at, seen = 0;
+	int fd;
+
+	ASSERT_EQ(0, procmap_child_start(&child, registers, NULL));
+	ASSERT_EQ(0, procmap_recv(&child, &at));
+	fd = maps_open(child.pid);
+	ASSERT_LE(0, fd);
+	ASSERT_EQ(0, scan_everything(fd, &list));
+	EXPECT_TRUE(rare_bits_agree(child.pid, &list, &seen));
+	EXPECT_NE(0, seen & PROCMAP_RECORD_UFFD_MISSING);
+	EXPECT_EQ(0, procmap_child_finish(&child));
+	scan_list_free(&list);
+	close(fd);
+}
+
+/* Files with the same number one after the other: the generation tells. */
+static int maps_one_file(struct procmap_child *child, void *arg)
+{
+	int fd = *(int *)arg;
+	char *at = mmap(NULL, sysconf(_SC_PAGESIZE), PROT_READ, MAP_SHARED, fd, 0);
+
+	if (!HOLDS(at != MAP_FAILED) || !HOLDS(!procmap_send(child, (unsigned long)at)))
+		return 1;
+	return HOLDS(!procmap_sync(child)) ? 0 : 1;
+}
+
+struct tmpfs_handle {
+	struct file_handle handle;
+	__u32 words[8];
+};
+
+TEST(generation_of_an_inode)
+{
+	struct tmpfs_handle fh = { .handle.handle_bytes = sizeof(fh.words) };
+	const struct procmap_record *record;
+	struct procmap_child child;
+	struct scan_list list;
+	char dir[DIR_ROOM];
+	int file, fd, mount;
+	__u64 at;
+	size_t i;
+
+	ASSERT_EQ(0, procmap_tmp_dir(dir, sizeof(dir)));
+	file = open(dir, O_TMPFILE | O_RDWR, 0600);
+	rmdir(dir);
+	ASSERT_LE(0, file);
+	ASSERT_EQ(0, ftruncate(file, sysconf(_SC_PAGESIZE)));
+	/* The first word of a handle of tmpfs is the generation. */
+	ASSERT_EQ(0, name_to_handle_at(file, "", &fh.handle, &mount, AT_EMPTY_PATH));
+
+	ASSERT_EQ(0, procmap_child_start(&child, maps_one_file, &file));
+	ASSERT_EQ(0, procmap_recv(&child, &at));
+	fd = maps_open(child.pid);
+	ASSERT_LE(0, fd);
+	ASSERT_EQ(0, scan_everything(fd, &list));
+	for (i = 0; i < list.nr && list.record[i].start != at; i++)
+		;
+	ASSERT_NE(list.nr, i);
+	record = &list.record[i];
+	EXPECT_EQ(fh.words[0], record->inode_generation);
+	EXPECT_EQ(0, procmap_child_finish(&child));
+	scan_list_free(&list);
+	close(fd);
+	close(file);
+}
+
+static int maps_many(struct procmap_child *child, void *arg)
+{
+	const size_t most = geteuid() ? MANY_USER : MANY;
+	struct procmap_zoo zoo;
+
+	if (!HOLDS(!procmap_zoo_map_many(&zoo, stall_vmas(most), most)) ||
+	    !HOLDS(!procmap_send(child, zoo.nr)))
+		return 1;
+	return HOLDS(!procmap_sync(child)) ? 0 : 1;
+}
+
+/* struct many - a process with as many VMAs as there may be */
+FIXTURE(many) {
+	unsigned long limit;
+	struct procmap_child child;
+	__u64 nr;
+	int fd;
+};
+
+/* Write the limit if there is one; returns the limit that there was, 0: none. */
+static unsigned long map_limit(unsigned long wanted)
+{
+	FILE *file = fopen("/proc/sys/vm/max_map_count", wanted ? "r+" : "r");
+	unsigned long limit = 0;
+
+	if (!file)
+		return 0;
+	if (fscanf(file, "%lu", &limit) != 1)
+		limit = 0;
+	rewind(file);
+	if (wanted && fprintf(file, "%lu", wanted) < 0)
+		limit = 0;
+	return fclose(file) ? 0 : limit;
+}
+
+/* An ordinary user cannot raise the limit, and has fewer VMAs. */
+FIXTURE_SETUP(many)
+{
+	self->limit = map_limit(geteuid() ? 0 : MANY + 1000);
+	ASSERT_LT(0, self->limit);
+	ASSERT_EQ(0, procmap_child_start(&self->child, maps_many, NULL));
+	ASSERT_EQ(0, procmap_recv(&self->child, &self->nr));
+	self->fd = maps_open(self->child.pid);
+	ASSERT_LE(0, self->fd);
+}
+
+FIXTURE_TEARDOWN(many)
+{
+	EXPECT_EQ(0, procmap_child_finish(&self->child));
+	close(self->fd);
+	if (!geteuid())
+		EXPECT_LT(0, map_limit(self->limit));
+}
+
+TEST_F_TIMEOUT(many, are_all_found, 280)
+{
+	const struct scan_how how[] = {
+		{ .records = MANY + 1000 },
+		{ .records = 1000 },
+		{ .flags = PROCMAP_SCAN_NAMES, .records = RECORDS, .names = NAMES },
+	};
+	struct scan_list list;
+	struct maps_text text;
+	size_t i, k;
+
+	ASSERT_EQ(0, maps_text_read(self->fd, &text));
+	ASSERT_LT(self->nr, text.nr);
+	for (k = 0; k < ARRAY_SIZE(how); k++) {
+		ASSERT_EQ(0, scan_list(self->fd, &how[k], &list));
+		ASSERT_EQ(text.nr, list.nr);
+		EXPECT_NE(0, list.generation);
+		for (i = 0; i < list.nr; i++) {
+			ASSERT_EQ(text.vma[i].start, list.record[i].start);
+			ASSERT_EQ(text.vma[i].end, list.record[i].end);
+			ASSERT_EQ(text.vma[i].flags, list.record[i].flags & 0xf);
+		}
+		scan_list_free(&list);
+	}
+	maps_text_free(&text);
+}
+
+TEST_HARNESS_MAIN

@@ -1,0 +1,847 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The text of /proc/<pid>/maps of a process that does not change. Its bytes are
+ * those of the header lines in /proc/<pid>/smaps, which the kernel prints under
+ * mmap_lock. Each read() returns as many of them as seq_model.c says.
+ */
+#include <fcntl.h>
+#include <limits.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+
+#include "kinds.h"
+#include "procmap_harness.h"
+#include "procmap_zoo.h"
+#include "seq_model.h"
+#include "stall.h"
+
+#define MIB		(1024 * 1024)
+#define MANY		100000
+#define MAX_MAP_COUNT	"/proc/sys/vm/max_map_count"
+#define TEXT_ROOM	(64 * 1024)
+
+/* A buffer for the largest read. Static, so that reading maps no memory. */
+static char room[MIB];
+
+/**
+ * struct reader - a descriptor of a maps file, and what is expected of it
+ * @fd: the descriptor
+ * @pos: its file position
+ * @model: the model of its seq_file
+ */
+struct reader {
+	int fd;
+	off_t pos;
+	struct seq_model model;
+};
+
+static int open_proc(const char *format, ...)
+{
+	char path[64];
+	va_list args;
+	int fd;
+
+	va_start(args, format);
+	vsnprintf(path, sizeof(path), format, args);
+	va_end(args);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	return fd < 0 ? -errno : fd;
+}
+
+/*
+ * Read the header lines of smaps. They begin with an address, in small letters;
+ * all others begin with a large one. Returns their length, or -errno.
+ */
+static ssize_t read_headers(int smaps, char *text, size_t size)
+{
+	static char chunk[TEXT_ROOM];
+	bool begins = true, keep = false;
+	ssize_t got, i;
+	size_t len = 0;
+
+	while ((got = read(smaps, chunk, sizeof(chunk))) > 0) {
+		for (i = 0; i < got; i++) {
+			if (begins)
+				keep = chunk[i] < 'A' || chunk[i] > 'Z';
+			begins = chunk[i] == '\n';
+			if (!keep)
+				continue;
+			if (len == size)
+				return -EFBIG;
+			text[len++] = chunk[i];
+		}
+	}
+	return got < 0 ? -errno : (ssize_t)len;
+}
+
+static bool reader_open(struct reader *reader, pid_t pid, const char *text, size_t len)
+{
+	reader->fd = maps_open(pid);
+	reader->pos = 0;
+	seq_model_init(&reader->model, text, len);
+	return reader->fd >= 0;
+}
+
+/* Compare what a read at @pos returned with the model and with the text. */
+static bool agrees(struct reader *reader, off_t pos, size_t size, ssize_t got)
+{
+	size_t want = seq_model_read(&reader->model, pos, size);
+	const char *text = reader->model.text + pos;
+	ssize_t i;
+
+	if (got == (ssize_t)want && (!got || !memcmp(text, room, got)))
+		return true;
+	fprintf(stderr, "# %zu bytes at %lld: got %zd, not %zu", size, (long long)pos, got, want);
+	for (i = 0; i < got && i < (ssize_t)want; i++) {
+		if (text[i] == room[i])
+			continue;
+		fprintf(stderr, "; byte %zd is '%c', not '%c'; '%.100s' instead of '%.100s'", i,
+			room[i], text[i], room + i, text + i);
+		break;
+	}
+	fprintf(stderr, "\n");
+	return false;
+}
+
+static bool reads(struct reader *reader, size_t size)
+{
+	ssize_t got = read(reader->fd, room, size);
+	off_t pos = reader->pos;
+
+	if (got > 0)
+		reader->pos += got;
+	return agrees(reader, pos, size, got);
+}
+
+static bool preads(struct reader *reader, size_t size, off_t pos)
+{
+	return agrees(reader, pos, size, pread(reader->fd, room, size, pos));
+}
+
+static bool seeks(struct reader *reader, off_t pos, int whence)
+{
+	off_t want = whence == SEEK_CUR ? reader->pos + pos : pos;
+
+	if (lseek(reader->fd, pos, whence) != want) {
+		fprintf(stderr, "# lseek() to %lld: errno %d\n", (long long)want, errno);
+		return false;
+	}
+	seq_model_seek(&reader->model, want);
+	reader->pos = want;
+	return true;
+}
+
+static bool at_end(const struct reader *reader)
+{
+	return reader->pos == (off_t)reader->model.len;
+}
+
+/* Read on to the end, and once more there. */
+static bool reads_all(struct reader *reader, size_t size)
+{
+	while (!at_end(reader)) {
+		if (!reads(reader, size))
+			return false;
+	}
+	return reads(reader, size);
+}
+
+/*
+ * A process that waits, with what @variant->map maps, or a program. @text is
+ * what smaps shows.
+ */
+FIXTURE(text) {
+	char dir[PATH_MAX / 2];
+	struct procmap_child child;
+	char text[TEXT_ROOM];
+	size_t len;
+	struct reader reader;
+};
+
+/*
+ * @step: try each offset that is a multiple of this, and those around the ends
+ * of lines and of pages.
+ */
+FIXTURE_VARIANT(text) {
+	int (*map)(const char *dir);
+	const char *program;
+	size_t step;
+};
+
+FIXTURE_VARIANT_ADD(text, kinds) {
+	.map = kinds_map,
+	.step = 1,
+};
+
+FIXTURE_VARIANT_ADD(text, long_paths) {
+	.map = kinds_map_long,
+	.step = 97,
+};
+
+FIXTURE_VARIANT_ADD(text, program) {
+	.program = "procmap_target",
+	.step = 11,
+};
+
+#ifdef PROCMAP_BOTH_SIZES
+FIXTURE_VARIANT_ADD(text, program_of_32_bit) {
+	.program = "procmap_target_32",
+	.step = 11,
+};
+#endif
+
+struct mapper {
+	int (*map)(const char *dir);
+	const char *dir;
+};
+
+static int maps_and_waits(struct procmap_child *child, void *arg)
+{
+	const struct mapper *mapper = arg;
+	int err = mapper->map(mapper->dir);
+
+	if (err)
+		fprintf(stderr, "# cannot map: %s\n", strerror(-err));
+	if (!HOLDS(!err) || !HOLDS(!procmap_send(child, 0)))
+		return 1;
+	return HOLDS(!procmap_sync(child)) ? 0 : 1;
+}
+
+FIXTURE_SETUP(text)
+{
+	struct mapper mapper = { variant->map, self->dir };
+	int ret, fd;
+	ssize_t len;
+
+	ASSERT_EQ(0, procmap_tmp_dir(self->dir, sizeof(self->dir)));
+	if (variant->program)
+		ret = procmap_child_exec(&self->child, variant->program);
+	else
+		ret = procmap_child_start(&self->child, maps_and_waits, &mapper);
+	ASSERT_EQ(0, ret);
+	ASSERT_EQ(0, procmap_sync(&self->child));
+	fd = open_proc("/proc/%d/smaps", self->child.pid);
+	ASSERT_LE(0, fd);
+	len = read_headers(fd, self->text, sizeof(self->text));
+	/* More than two pages, so that no test sees one buffer only. */
+	ASSERT_LT(variant->program ? 4096 : 8192, len);
+	self->len = len;
+	close(fd);
+	ASSERT_TRUE(reader_open(&self->reader, self->child.pid, self->text, self->len));
+}
+
+FIXTURE_TEARDOWN(text)
+{
+	close(self->reader.fd);
+	EXPECT_EQ(0, procmap_child_finish(&self->child));
+	EXPECT_EQ(0, kinds_remove(self->dir));
+}
+
+static const size_t sizes[] = { 1, 7, 100, 4096, MIB };
+
+TEST_F_TIMEOUT(text, reads_of_every_size, 120)
+{
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(sizes); i++) {
+		ASSERT_TRUE(reader_open(&self->reader, self->child.pid, self->text, self->len));
+		EXPECT_TRUE(reads_all(&self->reader, sizes[i]))
+			TH_LOG("reading %zu bytes at a time", sizes[i]);
+		close(self->reader.fd);
+	}
+}
+
+/* The buffer, which may have grown, serves the next pass, too. */
+TEST_F_TIMEOUT(text, passes_on_one_descriptor, 120)
+{
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(sizes); i++) {
+		EXPECT_TRUE(reads_all(&self->reader, sizes[i]))
+			TH_LOG("reading %zu bytes at a time", sizes[i]);
+		ASSERT_TRUE(seeks(&self->reader, 0, SEEK_SET));
+	}
+}
+
+static bool is_near_an_end(const struct seq_model *model, size_t pos)
+{
+	return pos % 4096 < 2 || !pos || pos + 1 >= model->len ||
+	       memchr(model->text + pos - 1, '\n', 3);
+}
+
+/* The next offset to try. A slow kernel takes larger steps. */
+static size_t next_offset(const struct seq_model *model, size_t pos, size_t step)
+{
+	step *= model->len / stall_scaled(model->len);
+	do {
+		pos++;
+	} while (pos % step && !is_near_an_end(model, pos));
+	return pos;
+}
+
+TEST_F_TIMEOUT(text, pread_at_every_offset, 240)
+{
+	const struct seq_model *model = &self->reader.model;
+	size_t pos;
+
+	for (pos = 0; pos < self->len + 3; pos = next_offset(model, pos, variant->step))
+		ASSERT_TRUE(preads(&self->reader, 100, pos));
+	/* All that made no difference to the descriptor's own position. */
+	EXPECT_TRUE(reads_all(&self->reader, 4096));
+}
+
+TEST_F_TIMEOUT(text, lseek_to_every_offset, 240)
+{
+	const struct seq_model *model = &self->reader.model;
+	size_t pos;
+
+	for (pos = 0; pos < self->len + 3; pos = next_offset(model, pos, variant->step)) {
+		ASSERT_TRUE(seeks(&self->reader, pos, SEEK_SET));
+		ASSERT_TRUE(reads(&self->reader, 60));
+		ASSERT_TRUE(reads(&self->reader, 200));
+	}
+}
+
+/* A buffer of each size at the first line, and where the text goes on then. */
+TEST_F_TIMEOUT(text, sizes_around_those_of_lines, 120)
+{
+	size_t size;
+
+	for (size = 1; size < 400; size++) {
+		ASSERT_TRUE(seeks(&self->reader, 0, SEEK_SET));
+		ASSERT_TRUE(reads(&self->reader, size));
+		ASSERT_TRUE(reads(&self->reader, 4096));
+		ASSERT_TRUE(reads(&self->reader, size));
+	}
+}
+
+TEST_F_TIMEOUT(text, two_descriptors_in_turn, 120)
+{
+	struct reader other;
+
+	ASSERT_TRUE(reader_open(&other, self->child.pid, self->text, self->len));
+	while (!at_end(&self->reader) || !at_end(&other)) {
+		ASSERT_TRUE(reads(&self->reader, 17));
+		ASSERT_TRUE(reads(&other, 333));
+	}
+	close(other.fd);
+}
+
+static unsigned int random_below(unsigned int *seed, unsigned int limit)
+{
+	return rand_r(seed) % limit;
+}
+
+/* Most sizes are small, but all orders of magnitude occur. */
+static size_t random_size(unsigned int *seed)
+{
+	return random_below(seed, 2U << random_below(seed, 15));
+}
+
+static bool random_step(struct reader *reader, unsigned int *seed)
+{
+	size_t len = reader->model.len;
+	off_t pos = random_below(seed, len + 100);
+
+	switch (random_below(seed, 8)) {
+	case 0:
+		return seeks(reader, pos, SEEK_SET);
+	case 1:
+		return seeks(reader, random_below(seed, 200) - (reader->pos < 100 ? 0 : 100),
+			     SEEK_CUR);
+	case 2:
+		return preads(reader, random_size(seed), pos);
+	case 3:
+		return preads(reader, random_size(seed), 0);
+	default:
+		return reads(reader, random_size(seed));
+	}
+}
+
+TEST_F_TIMEOUT(text, calls_in_any_order, 120)
+{
+	unsigned int seed, steps = stall_scaled(200);
+	size_t i;
+
+	for (seed = 1; seed <= 10; seed++) {
+		unsigned int state = seed;
+
+		ASSERT_TRUE(reader_open(&self->reader, self->child.pid, self->text, self->len));
+		for (i = 0; i < steps; i++)
+			ASSERT_TRUE(random_step(&self->reader, &state))
+				TH_LOG("seed %u, step %zu", seed, i);
+		close(self->reader.fd);
+	}
+}
+
+TEST_F(text, of_the_main_thread)
+{
+	close(self->reader.fd);
+	self->reader.fd = open_proc("/proc/%d/task/%d/maps", self->child.pid, self->child.pid);
+	ASSERT_LE(0, self->reader.fd);
+	EXPECT_TRUE(reads_all(&self->reader, 100));
+}
+
+TEST_F(text, positions_that_no_text_has)
+{
+	ASSERT_EQ(-1, lseek(self->reader.fd, 0, SEEK_END));
+	EXPECT_EQ(EINVAL, errno);
+	ASSERT_EQ(-1, lseek(self->reader.fd, -1, SEEK_SET));
+	EXPECT_EQ(EINVAL, errno);
+	ASSERT_EQ(-1, pread(self->reader.fd, room, 1, -1));
+	EXPECT_EQ(EINVAL, errno);
+	EXPECT_TRUE(seeks(&self->reader, self->len, SEEK_SET));
+	EXPECT_TRUE(reads(&self->reader, 4096));
+	EXPECT_TRUE(preads(&self->reader, 4096, 1LL << 40));
+	EXPECT_TRUE(preads(&self->reader, 4096, LLONG_MAX - 8192));
+	EXPECT_TRUE(seeks(&self->reader, self->len - 1, SEEK_SET));
+	EXPECT_TRUE(reads_all(&self->reader, 4096));
+}
+
+/*
+ * What cannot be copied stays in the buffer, for the next read. How near to the
+ * end of the page the kernel copies depends on the architecture.
+ */
+TEST_F(text, bytes_that_cannot_be_copied_come_later)
+{
+	long page = sysconf(_SC_PAGESIZE);
+	char *two = mmap(NULL, 2 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
+			 0);
+	ssize_t got;
+
+	ASSERT_NE((long)MAP_FAILED, (long)two);
+	ASSERT_EQ(0, mprotect(two + page, page, PROT_NONE));
+	got = read(self->reader.fd, two + page - 10, 100);
+	ASSERT_LT(0, got);
+	ASSERT_GE(10, got);
+	EXPECT_EQ(0, memcmp(self->text, two + page - 10, got));
+	EXPECT_EQ(-1, read(self->reader.fd, two + page, 100));
+	EXPECT_EQ(EFAULT, errno);
+	EXPECT_EQ(20, read(self->reader.fd, two, 20));
+	EXPECT_EQ(0, memcmp(self->text + got, two, 20));
+	ASSERT_EQ(0, munmap(two, 2 * page));
+}
+
+/*
+ * The process itself, and its other thread. No function between the two reads
+ * maps memory.
+ */
+FIXTURE(own) {
+	char text[TEXT_ROOM];
+	struct reader reader;
+	pthread_t thread;
+	pid_t tid;
+	int end[2];
+};
+
+static void *own_thread(void *arg)
+{
+	struct _test_data_own *self = arg;
+	char byte;
+
+	__atomic_store_n(&self->tid, syscall(SYS_gettid), __ATOMIC_RELEASE);
+	return (void *)(long)read(self->end[0], &byte, 1);
+}
+
+FIXTURE_SETUP(own)
+{
+	ASSERT_EQ(0, pipe2(self->end, O_CLOEXEC));
+	ASSERT_EQ(0, pthread_create(&self->thread, NULL, own_thread, self));
+	while (!__atomic_load_n(&self->tid, __ATOMIC_ACQUIRE))
+		sched_yield();
+}
+
+FIXTURE_TEARDOWN(own)
+{
+	close(self->reader.fd);
+}
+
+static int own_end(struct _test_data_own *self)
+{
+	close(self->end[1]);
+	return pthread_join(self->thread, NULL);
+}
+
+/* Touch what the reads use, so that neither changes the address space. */
+static ssize_t own_headers(struct _test_data_own *self, pid_t tid)
+{
+	int smaps = open_proc("/proc/%d/task/%d/smaps", getpid(), tid);
+	ssize_t len;
+
+	self->reader.fd = open_proc("/proc/%d/task/%d/maps", getpid(), tid);
+	if (smaps < 0 || self->reader.fd < 0)
+		return -errno;
+	memset(room, 0, sizeof(room));
+	len = read_headers(smaps, self->text, sizeof(self->text));
+	close(smaps);
+	seq_model_init(&self->reader.model, self->text, len < 0 ? 0 : len);
+	return len;
+}
+
+TEST_F(own, text_of_the_reader)
+{
+	ASSERT_LT(500, own_headers(self, getpid()));
+	EXPECT_TRUE(reads_all(&self->reader, 4096));
+	EXPECT_EQ(0, own_end(self));
+}
+
+TEST_F(own, text_of_a_thread)
+{
+	ASSERT_NE(getpid(), self->tid);
+	ASSERT_LT(500, own_headers(self, self->tid));
+	EXPECT_TRUE(reads_all(&self->reader, 7));
+	EXPECT_EQ(0, own_end(self));
+}
+
+/* Waits until a thread that was joined has no directory in /proc either. */
+static bool thread_leaves(pid_t tid)
+{
+	char path[64];
+	int i;
+
+	snprintf(path, sizeof(path), "/proc/self/task/%d", tid);
+	for (i = 0; i < SOON_MS && !access(path, F_OK); i++)
+		usleep(1000);
+	return i < SOON_MS;
+}
+
+/* The text ends with its thread, although the address space lives on. */
+TEST_F(own, thread_that_ended)
+{
+	ASSERT_LT(500, own_headers(self, self->tid));
+	ASSERT_TRUE(reads(&self->reader, 10));
+	ASSERT_EQ(0, own_end(self));
+	ASSERT_TRUE(thread_leaves(self->tid));
+	/* The rest of the first line is in the buffer. */
+	EXPECT_LT(0, read(self->reader.fd, room, 4096));
+	EXPECT_EQ(-1, read(self->reader.fd, room, 4096));
+	EXPECT_EQ(ESRCH, errno);
+	EXPECT_EQ(-1, pread(self->reader.fd, room, 4096, 100));
+	EXPECT_EQ(ESRCH, errno);
+}
+
+/*
+ * A target that ends. Each read that needs a new line then says what 6.1 says;
+ * what the buffer has, it gives.
+ */
+FIXTURE(ending) {
+	struct procmap_child child;
+	int fd;
+	int at_the_end;
+	bool has_gate;
+};
+
+static int waits(struct procmap_child *child, void *arg)
+{
+	return HOLDS(!procmap_send(child, 0)) && HOLDS(!procmap_sync(child)) ? 0 : 1;
+}
+
+static int execs(struct procmap_child *child, void *arg)
+{
+	if (!waits(child, arg))
+		procmap_exec(child, "procmap_target");
+	return HOLDS(false) ? 0 : 1;
+}
+
+FIXTURE_SETUP(ending)
+{
+	self->fd = -1;
+	self->at_the_end = -1;
+}
+
+FIXTURE_TEARDOWN(ending)
+{
+	close(self->fd);
+	close(self->at_the_end);
+}
+
+/* One descriptor has read 10 bytes, the other one all. Returns true on success. */
+static bool begin_to_read(struct _test_data_ending *self,
+			  int (*child)(struct procmap_child *child, void *arg))
+{
+	ssize_t got;
+
+	if (procmap_child_start(&self->child, child, NULL) || procmap_sync(&self->child))
+		return false;
+	self->fd = maps_open(self->child.pid);
+	self->at_the_end = maps_open(self->child.pid);
+	while ((got = read(self->at_the_end, room, MIB)) > 0)
+		self->has_gate = memmem(room, got, "[vsyscall]\n", 11);
+	return !got && read(self->fd, room, 10) == 10;
+}
+
+static long read_again(int fd)
+{
+	long got = read(fd, room, MIB);
+
+	return got < 0 ? -errno : got;
+}
+
+static long pread_again(int fd, off_t pos)
+{
+	long got = pread(fd, room, MIB, pos);
+
+	return got < 0 ? -errno : got;
+}
+
+TEST_F(ending, reaped)
+{
+	ASSERT_TRUE(begin_to_read(self, waits));
+	ASSERT_EQ(0, procmap_child_finish(&self->child));
+	EXPECT_LT(0, read_again(self->fd));
+	EXPECT_EQ(-ESRCH, read_again(self->fd));
+	EXPECT_EQ(-ESRCH, pread_again(self->fd, 20));
+	EXPECT_EQ(-ESRCH, pread_again(self->fd, 0));
+	EXPECT_EQ(-1, lseek(self->fd, 20, SEEK_SET));
+	EXPECT_EQ(ESRCH, errno);
+	EXPECT_EQ(0, lseek(self->fd, 0, SEEK_SET));
+	EXPECT_EQ(-ESRCH, read_again(self->fd));
+}
+
+/*
+ * Behind [vsyscall] there can be no other line, and the kernel looks no further.
+ * Behind another last line it looks for the process.
+ */
+TEST_F(ending, reaped_after_the_last_line)
+{
+	ASSERT_TRUE(begin_to_read(self, waits));
+	ASSERT_EQ(0, procmap_child_finish(&self->child));
+	EXPECT_EQ(self->has_gate ? 0 : -ESRCH, read_again(self->at_the_end));
+	EXPECT_EQ(-ESRCH, pread_again(self->at_the_end, 0));
+}
+
+TEST_F(ending, zombie)
+{
+	siginfo_t info;
+
+	ASSERT_TRUE(begin_to_read(self, waits));
+	ASSERT_EQ(0, procmap_send(&self->child, 0));
+	ASSERT_EQ(0, waitid(P_PID, self->child.pid, &info, WEXITED | WNOWAIT));
+	EXPECT_LT(0, read_again(self->fd));
+	EXPECT_EQ(0, read_again(self->fd));
+	EXPECT_EQ(0, pread_again(self->fd, 20));
+	EXPECT_EQ(0, pread_again(self->fd, 0));
+	EXPECT_EQ(0, read_again(self->at_the_end));
+	EXPECT_EQ(0, procmap_child_wait(&self->child));
+	EXPECT_EQ(-ESRCH, pread_again(self->fd, 0));
+}
+
+TEST_F(ending, opened_as_a_zombie)
+{
+	siginfo_t info;
+	int fd;
+
+	ASSERT_TRUE(begin_to_read(self, waits));
+	ASSERT_EQ(0, procmap_send(&self->child, 0));
+	ASSERT_EQ(0, waitid(P_PID, self->child.pid, &info, WEXITED | WNOWAIT));
+	fd = maps_open(self->child.pid);
+	ASSERT_LE(0, fd);
+	EXPECT_EQ(0, read_again(fd));
+	EXPECT_EQ(0, procmap_child_wait(&self->child));
+	EXPECT_EQ(-ESRCH, read_again(fd));
+	close(fd);
+}
+
+TEST_F(ending, another_program)
+{
+	ASSERT_TRUE(begin_to_read(self, execs));
+	ASSERT_EQ(0, procmap_send(&self->child, 0));
+	ASSERT_EQ(0, procmap_sync(&self->child));
+	EXPECT_LT(0, read_again(self->fd));
+	EXPECT_EQ(0, read_again(self->fd));
+	EXPECT_EQ(0, pread_again(self->fd, 0));
+	EXPECT_EQ(0, read_again(self->at_the_end));
+	EXPECT_EQ(0, procmap_child_finish(&self->child));
+	EXPECT_EQ(-ESRCH, pread_again(self->fd, 0));
+}
+
+TEST(kernel_thread)
+{
+	/* kthreadd, whose PID is the same on every kernel. */
+	int fd = open_proc("/proc/2/maps");
+
+	ASSERT_LE(0, fd);
+	EXPECT_EQ(0, read_again(fd));
+	EXPECT_EQ(0, pread_again(fd, 1));
+	EXPECT_EQ(20, lseek(fd, 20, SEEK_SET));
+	EXPECT_EQ(0, read_again(fd));
+	close(fd);
+}
+
+/*
+ * From a root of its own a reader sees the paths that are below it, and all
+ * others from the root of the mount namespace.
+ */
+struct rooted {
+	const char *dir;
+	char text[TEXT_ROOM];
+};
+
+#define ROOT_REFUSED	2
+
+/* Map one page of a new file. */
+static bool map_new(const char *dir, const char *name)
+{
+	char path[PATH_MAX];
+	int fd;
+
+	snprintf(path, sizeof(path), "%s/%s", dir, name);
+	fd = procmap_tmp_file(path, 1);
+	if (fd < 0)
+		return false;
+	close(fd);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	return mmap(NULL, 1, PROT_READ, MAP_SHARED, fd, 0) != MAP_FAILED && !close(fd);
+}
+
+static bool mount_here(const char *dir)
+{
+	return !mkdir(dir, 0700) && !mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) &&
+	       !mount("text", dir, "tmpfs", 0, NULL);
+}
+
+static int reads_from_root(struct procmap_child *child, void *arg)
+{
+	struct rooted *rooted = arg;
+	char other[PATH_MAX], root[PATH_MAX], want[PATH_MAX];
+	struct reader reader = { .fd = -1 };
+	ssize_t len;
+	int smaps;
+
+	snprintf(other, sizeof(other), "%s/other", rooted->dir);
+	snprintf(root, sizeof(root), "%s/root", rooted->dir);
+	snprintf(want, sizeof(want), " %.2048s/other/elsewhere\n", rooted->dir);
+	if (procmap_become_root() || unshare(CLONE_NEWNS))
+		return ROOT_REFUSED;
+	if (!HOLDS(mount_here(other)) || !HOLDS(!mkdir(root, 0700)) ||
+	    !HOLDS(map_new(other, "elsewhere")) || !HOLDS(map_new(root, "inside")) ||
+	    !HOLDS(map_new(rooted->dir, "outside")))
+		return 1;
+	smaps = open_proc("/proc/self/smaps");
+	if (!HOLDS(reader_open(&reader, 0, rooted->text, 0)) || !HOLDS(!chroot(root)))
+		return 1;
+	len = read_headers(smaps, rooted->text, sizeof(rooted->text));
+	reader.model.len = len;
+	if (!HOLDS(len > 500) || !HOLDS(memmem(rooted->text, len, " /inside\n", 9)) ||
+	    !HOLDS(memmem(rooted->text, len, want, strlen(want))))
+		return 1;
+	return HOLDS(reads_all(&reader, 100)) ? 0 : 1;
+}
+
+TEST(from_a_root_of_the_reader)
+{
+	static struct rooted rooted;
+	struct procmap_child child;
+	char dir[PATH_MAX / 2];
+	int ret;
+
+	ASSERT_EQ(0, procmap_tmp_dir(dir, sizeof(dir)));
+	rooted.dir = dir;
+	memset(room, 0, sizeof(room));
+	ASSERT_EQ(0, procmap_child_start(&child, reads_from_root, &rooted));
+	ret = procmap_child_wait(&child);
+	EXPECT_EQ(0, kinds_remove(dir));
+	if (ret == ROOT_REFUSED && geteuid())
+		SKIP(return, "%s: needs root, or user namespaces (CONFIG_USER_NS)",
+		     _metadata->name);
+	EXPECT_EQ(0, ret);
+}
+
+/* A process with very many VMAs, which has as many as a slow kernel allows. */
+FIXTURE(many) {
+	struct procmap_child child;
+	char *text;
+	size_t size;
+	struct reader reader;
+	unsigned long limit;
+};
+
+static unsigned long map_limit(unsigned long limit)
+{
+	FILE *file = fopen(MAX_MAP_COUNT, limit ? "w" : "r");
+	bool good;
+
+	if (!file)
+		return 0;
+	good = limit ? fprintf(file, "%lu\n", limit) > 0 : fscanf(file, "%lu", &limit) == 1;
+	return !fclose(file) && good ? limit : 0;
+}
+
+static int maps_many(struct procmap_child *child, void *arg)
+{
+	struct procmap_zoo zoo;
+
+	if (!HOLDS(!procmap_zoo_map_many(&zoo, stall_vmas(MANY), MANY)) ||
+	    !HOLDS(!procmap_send(child, zoo.nr)))
+		return 1;
+	return HOLDS(!procmap_sync(child)) ? 0 : 1;
+}
+
+FIXTURE_SETUP(many)
+{
+	self->limit = map_limit(0);
+	self->size = 16 * MIB;
+	self->text = mmap(NULL, self->size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
+			  -1, 0);
+	ASSERT_NE((long)MAP_FAILED, (long)self->text);
+}
+
+FIXTURE_TEARDOWN(many)
+{
+	if (self->limit)
+		map_limit(self->limit);
+}
+
+static size_t count_lines(const char *text, size_t len)
+{
+	size_t lines = 0;
+
+	while (len--)
+		lines += *text++ == '\n';
+	return lines;
+}
+
+static void reads_many(struct __test_metadata *_metadata, struct reader *reader)
+{
+	size_t len = reader->model.len;
+	off_t pos;
+	size_t i;
+
+	for (i = 2; i < ARRAY_SIZE(sizes); i++) {
+		ASSERT_TRUE(reads_all(reader, sizes[i]));
+		ASSERT_TRUE(seeks(reader, 0, SEEK_SET));
+	}
+	for (pos = len - 1; pos > 0; pos -= len / 7)
+		ASSERT_TRUE(preads(reader, 5000, pos));
+}
+
+TEST_F_TIMEOUT(many, vmas, 240)
+{
+	ssize_t len;
+	__u64 nr;
+	int fd;
+
+	if (!map_limit(MANY + 1000))
+		SKIP(return, "%s: raising vm.max_map_count needs root", _metadata->name);
+	ASSERT_EQ(0, procmap_child_start(&self->child, maps_many, NULL));
+	ASSERT_EQ(0, procmap_recv(&self->child, &nr));
+	fd = open_proc("/proc/%d/smaps", self->child.pid);
+	len = read_headers(fd, self->text, self->size);
+	close(fd);
+	ASSERT_LT(0, len);
+	ASSERT_LT(nr, count_lines(self->text, len));
+	ASSERT_TRUE(reader_open(&self->reader, self->child.pid, self->text, len));
+	reads_many(_metadata, &self->reader);
+	close(self->reader.fd);
+	EXPECT_EQ(0, procmap_child_finish(&self->child));
+}
+
+TEST_HARNESS_MAIN

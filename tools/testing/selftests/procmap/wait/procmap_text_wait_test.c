@@ -1,0 +1,499 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Readers of the text of a process whose mmap_lock a writer holds for long, and
+ * readers that are killed. A FUSE server that does not answer stops the writer.
+ */
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <time.h>
+
+#include "fuse_server.h"
+#include "procmap_harness.h"
+#include "stall.h"
+
+#define PAGES		4
+#define TEXT_ROOM	0x10000
+#define SMAPS_ROOM	0x100000
+#define AREA_PAGES	(16 * PAGES)
+#define SPOT_PAGE	(8 * PAGES)
+
+/* VMAs of a large process; without root as many as there may be by default */
+#define MANY		100000
+#define MANY_USER	60000
+#define MAP_COUNT	"/proc/sys/vm/max_map_count"
+#define KILLS		20
+
+static const struct fuse_server_file server_files[] = {
+	{ .size = PAGES * 65536 },
+};
+
+static void __attribute__((constructor)) text_require(void)
+{
+	const char *lacking = fuse_server_lacking();
+
+	if (lacking)
+		ksft_exit_skip("%s\n", lacking);
+}
+
+/**
+ * struct scene - a process whose writer is held up
+ * @replaces: the writer maps over a VMA, else into a hole
+ * @cached: descriptor of the file; the target has unwritten data there
+ * @direct: another one, for a mapping without the page cache
+ * @child: the process
+ * @maps: its maps file
+ * @spot: where the writer maps
+ * @before: the text before the writer began
+ */
+struct scene {
+	bool replaces;
+	int cached;
+	int direct;
+	struct procmap_child child;
+	int maps;
+	__u64 spot;
+	char before[TEXT_ROOM];
+};
+
+static char *map_area(const struct scene *scene)
+{
+	const size_t page = sysconf(_SC_PAGESIZE);
+	char *base = mmap(NULL, AREA_PAGES * page, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	char *spot = base + SPOT_PAGE * page;
+	const int prot = PROT_READ | PROT_WRITE;
+
+	/* Let the VMAs on both sides of the spot be other ones. */
+	if (base == MAP_FAILED || munmap(spot - page, (PAGES + 2) * page))
+		return NULL;
+	if (scene->replaces && mmap(spot, PAGES * page, prot, MAP_PRIVATE | MAP_ANONYMOUS |
+				    MAP_FIXED, -1, 0) != spot)
+		return NULL;
+	return spot;
+}
+
+/*
+ * Map the file without the page cache. So the kernel first writes back what the
+ * page cache has, and the server does not answer that.
+ */
+static int writes_for_long(struct procmap_child *child, void *arg)
+{
+	const struct scene *scene = arg;
+	char *spot = map_area(scene);
+
+	if (!HOLDS(spot) || !HOLDS(!procmap_send(child, (unsigned long)spot)) ||
+	    !HOLDS(!procmap_sync(child)) || !HOLDS(pwrite(scene->cached, "x", 1, 0) == 1) ||
+	    !HOLDS(mmap(spot, PAGES * sysconf(_SC_PAGESIZE), PROT_READ, MAP_PRIVATE | MAP_FIXED,
+			scene->direct, 0) == spot))
+		return 1;
+	return HOLDS(!procmap_send(child, 0)) && HOLDS(!procmap_sync(child)) ? 0 : 1;
+}
+
+FIXTURE(text) {
+	struct fuse_server server;
+	bool server_runs;
+	struct scene scene;
+};
+
+FIXTURE_SETUP(text)
+{
+	ASSERT_EQ(0, stall_drop_root());
+	ASSERT_EQ(0, fuse_server_start(&self->server, server_files, ARRAY_SIZE(server_files)));
+	self->server_runs = true;
+}
+
+/* When the server ends, everything that still waits for it ends, too. */
+FIXTURE_TEARDOWN(text)
+{
+	if (self->server_runs)
+		fuse_server_stop(&self->server);
+}
+
+static int start_target(struct fuse_server *server, struct scene *scene)
+{
+	int ret;
+
+	scene->cached = fuse_server_open(server, 0, O_RDWR);
+	ret = fuse_server_open_flags(server, 0, FOPEN_DIRECT_IO);
+	if (scene->cached < 0 || ret)
+		return scene->cached < 0 ? scene->cached : ret;
+	scene->direct = fuse_server_open(server, 0, O_RDWR);
+	if (scene->direct < 0)
+		return scene->direct;
+	ret = procmap_child_start(&scene->child, writes_for_long, scene);
+	if (!ret)
+		ret = procmap_recv(&scene->child, &scene->spot);
+	close(scene->cached);
+	close(scene->direct);
+	return ret;
+}
+
+/* Start a process whose writer then holds its mmap_lock until it is let go. */
+static int hold_up(struct fuse_server *server, struct scene *scene)
+{
+	ssize_t len;
+	int ret = start_target(server, scene);
+
+	if (ret)
+		return ret;
+	scene->maps = maps_open(scene->child.pid);
+	if (scene->maps < 0)
+		return scene->maps;
+	len = stall_read_all(scene->maps, scene->before, sizeof(scene->before));
+	if (len < 0 || lseek(scene->maps, 0, SEEK_SET))
+		return len < 0 ? len : -errno;
+	ret = fuse_server_stall(server, 0, FUSE_WRITE);
+	if (!ret)
+		ret = procmap_send(&scene->child, 0);
+	return ret ? ret : fuse_server_wait_held(server, 0, FUSE_WRITE, SOON_MS, NULL);
+}
+
+static int let_go(struct fuse_server *server, struct scene *scene)
+{
+	int ret = fuse_server_release(server, 0, FUSE_WRITE);
+
+	if (!ret && !stall_comes(&scene->child, SOON_MS))
+		ret = -ETIMEDOUT;
+	return ret ? ret : procmap_sync(&scene->child);
+}
+
+/**
+ * struct reader - a process that reads a file from its start
+ * @child: the process
+ * @fd: the file; no other process may wait in a read of this descriptor
+ * @size: bytes of each read
+ * @got: what it has got, in memory shared with it
+ */
+struct reader {
+	struct procmap_child child;
+	int fd;
+	size_t size;
+	struct got {
+		size_t len;
+		char room[SMAPS_ROOM];
+	} *got;
+};
+
+static int reads(struct procmap_child *child, void *arg)
+{
+	const struct reader *reader = arg;
+	size_t len = 0;
+	ssize_t got;
+
+	do {
+		if (!HOLDS(len + reader->size < sizeof(reader->got->room)))
+			return 1;
+		got = pread(reader->fd, reader->got->room + len, reader->size, len);
+		if (got > 0)
+			len += got;
+		__atomic_store_n(&reader->got->len, len, __ATOMIC_RELEASE);
+	} while (got > 0);
+	return HOLDS(!got) ? 0 : 1;
+}
+
+static int start_reader(struct reader *reader, int fd, size_t size)
+{
+	if (fd < 0)
+		return fd;
+	reader->fd = fd;
+	reader->size = size;
+	reader->got = mmap(NULL, sizeof(*reader->got), PROT_READ | PROT_WRITE,
+			   MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (reader->got == MAP_FAILED)
+		return -errno;
+	return procmap_child_start(&reader->child, reads, reader);
+}
+
+/* Does a new reader come to the end, with the text that was there before? */
+static bool reads_what_was(const struct scene *scene, size_t size)
+{
+	struct reader reader;
+	bool good;
+
+	if (!HOLDS(!start_reader(&reader, maps_open(scene->child.pid), size)))
+		return false;
+	good = HOLDS(stall_comes(&reader.child, SOON_MS));
+	if (!good)
+		procmap_child_kill(&reader.child);
+	else
+		good = HOLDS(!procmap_child_wait(&reader.child)) &&
+		       HOLDS(!strcmp(reader.got->room, scene->before));
+	munmap(reader.got, sizeof(*reader.got));
+	close(reader.fd);
+	return good;
+}
+
+static const size_t sizes[] = { 100, 4096, SMAPS_ROOM / 2 };
+
+/* The writer maps into a hole. Until it is done, there is nothing to wait for. */
+TEST_F_TIMEOUT(text, comes_while_a_writer_holds_mmap_lock_for_long, 120)
+{
+	struct scene *scene = &self->scene;
+	struct reader locker;
+	unsigned int i;
+
+	if (stall_count("vma_search_nap") < 0)
+		SKIP(return, "%s: kernel without per-VMA locks", _metadata->name);
+	ASSERT_EQ(0, hold_up(&self->server, scene));
+	/* Smaps shows that mmap_lock is taken. */
+	ASSERT_EQ(0, start_reader(&locker, stall_smaps_open(scene->child.pid), SMAPS_ROOM / 2));
+	ASSERT_TRUE(stall_gets_stuck(locker.child.pid, locker.child.pid));
+
+	for (i = 0; i < ARRAY_SIZE(sizes); i++)
+		EXPECT_TRUE(reads_what_was(scene, sizes[i]));
+	EXPECT_FALSE(stall_comes(&locker.child, 0));
+	EXPECT_FALSE(stall_comes(&scene->child, 0));
+
+	ASSERT_EQ(0, let_go(&self->server, scene));
+	ASSERT_TRUE(stall_comes(&locker.child, SOON_MS));
+	EXPECT_EQ(0, procmap_child_wait(&locker.child));
+	EXPECT_EQ(0, procmap_child_finish(&scene->child));
+}
+
+/*
+ * The start of the line before the one that is before the spot. A read of one
+ * byte prints no line that it does not need, but it looks for the line behind
+ * the one that it prints.
+ */
+static size_t sure_bytes(const struct scene *scene)
+{
+	char start[32], *line;
+	int before = 2;
+
+	snprintf(start, sizeof(start), "\n%llx-", scene->spot);
+	line = strstr(scene->before, start);
+	while (line && line > scene->before && before--)
+		for (line--; line > scene->before && *line != '\n';)
+			line--;
+	return line ? line - scene->before : 0;
+}
+
+/*
+ * The writer maps over a VMA, and has taken it out of the tree. A reader gets
+ * everything before it, and then waits.
+ */
+TEST_F_TIMEOUT(text, waits_killably_where_a_writer_is_at_work, 120)
+{
+	struct scene *scene = &self->scene;
+	struct reader killed, waiting;
+	static char after[TEXT_ROOM];
+	size_t sure, len;
+
+	if (stall_count("vma_search_nap") < 0)
+		SKIP(return, "%s: kernel without per-VMA locks", _metadata->name);
+	scene->replaces = true;
+	ASSERT_EQ(0, hold_up(&self->server, scene));
+	sure = sure_bytes(scene);
+	ASSERT_LT(0, sure);
+	ASSERT_EQ(0, start_reader(&killed, maps_open(scene->child.pid), SMAPS_ROOM / 2));
+	ASSERT_EQ(0, start_reader(&waiting, maps_open(scene->child.pid), 1));
+	ASSERT_TRUE(stall_gets_stuck(killed.child.pid, killed.child.pid));
+	ASSERT_TRUE(stall_gets_stuck(waiting.child.pid, waiting.child.pid));
+
+	ASSERT_EQ(0, kill(killed.child.pid, SIGKILL));
+	ASSERT_TRUE(stall_comes(&killed.child, SOON_MS));
+	EXPECT_EQ(256 + SIGKILL, procmap_child_wait(&killed.child));
+	EXPECT_FALSE(stall_comes(&waiting.child, NEVER_MS));
+	len = __atomic_load_n(&waiting.got->len, __ATOMIC_ACQUIRE);
+	EXPECT_LE(sure, len);
+	EXPECT_EQ(0, memcmp(scene->before, waiting.got->room, len));
+
+	/* The rest is the new state, also of the VMA that was waited for. */
+	ASSERT_EQ(0, let_go(&self->server, scene));
+	ASSERT_TRUE(stall_comes(&waiting.child, SOON_MS));
+	EXPECT_EQ(0, procmap_child_wait(&waiting.child));
+	ASSERT_LT(0, stall_read_all(scene->maps, after, sizeof(after)));
+	EXPECT_NE(0, strcmp(scene->before, after));
+	EXPECT_EQ(0, strcmp(after, waiting.got->room));
+	EXPECT_EQ(0, procmap_child_finish(&scene->child));
+}
+
+/* struct many - a process with so many VMAs that its text takes long */
+FIXTURE(many) {
+	unsigned long limit;
+	unsigned int vmas;
+	struct procmap_child child;
+	int maps;
+	size_t size;
+};
+
+static int limit_vmas(unsigned long *limit, unsigned long wanted)
+{
+	FILE *file = fopen(MAP_COUNT, wanted ? "r+" : "r");
+	int ret = 0;
+
+	if (!file)
+		return -errno;
+	if (fscanf(file, "%lu", limit) != 1)
+		ret = -EIO;
+	rewind(file);
+	if (!ret && wanted && fprintf(file, "%lu", wanted) < 0)
+		ret = -EIO;
+	return fclose(file) ? -errno : ret;
+}
+
+static int has_many(struct procmap_child *child, void *arg)
+{
+	const unsigned int vmas = *(unsigned int *)arg;
+	const size_t page = sysconf(_SC_PAGESIZE);
+	char *base = mmap(NULL, vmas * page, PROT_NONE,
+			  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	unsigned int i;
+
+	if (!HOLDS(base != MAP_FAILED))
+		return 1;
+	for (i = 0; i < vmas; i += 2)
+		if (!HOLDS(!mprotect(base + i * page, page, PROT_READ)))
+			return 1;
+	return HOLDS(!procmap_send(child, 0)) && HOLDS(!procmap_sync(child)) ? 0 : 1;
+}
+
+/* Returns the bytes of the text or -errno. */
+static ssize_t text_size(int maps)
+{
+	static char room[SMAPS_ROOM];
+	ssize_t got, size = 0;
+
+	while ((got = read(maps, room, sizeof(room))) > 0)
+		size += got;
+	return got ? -errno : size;
+}
+
+FIXTURE_SETUP(many)
+{
+	self->vmas = stall_vmas(geteuid() ? MANY_USER : MANY);
+	if (!geteuid())
+		ASSERT_EQ(0, limit_vmas(&self->limit, MANY + 1000));
+	ASSERT_EQ(0, procmap_child_start(&self->child, has_many, &self->vmas));
+	ASSERT_EQ(0, procmap_sync(&self->child));
+	self->maps = maps_open(self->child.pid);
+	ASSERT_LE(0, self->maps);
+	self->size = text_size(self->maps);
+	ASSERT_LT(self->vmas, self->size);
+}
+
+FIXTURE_TEARDOWN(many)
+{
+	unsigned long was;
+
+	EXPECT_EQ(0, procmap_child_finish(&self->child));
+	if (self->limit)
+		EXPECT_EQ(0, limit_vmas(&was, self->limit));
+}
+
+/**
+ * struct end_reader - a process that reads the last byte of the text
+ * @child: the process
+ * @maps: the text
+ * @at: where the byte is
+ * @shared: what it tells, in memory shared with it: does it read, the CPU time that
+ *	    it had used before, and the byte
+ */
+struct end_reader {
+	struct procmap_child child;
+	int maps;
+	size_t at;
+	struct {
+		bool reads;
+		__u64 before;
+		char byte;
+	} *shared;
+};
+
+static __u64 cpu_time_ns(clockid_t clock)
+{
+	struct timespec ts;
+
+	return clock_gettime(clock, &ts) ? 0 : ts.tv_sec * 1000000000ULL + ts.tv_nsec;
+}
+
+/* Read one byte near the end, which prints everything before it, too. */
+static int reads_the_end(struct procmap_child *child, void *arg)
+{
+	const struct end_reader *reader = arg;
+
+	reader->shared->before = cpu_time_ns(CLOCK_PROCESS_CPUTIME_ID);
+	__atomic_store_n(&reader->shared->reads, true, __ATOMIC_RELEASE);
+	return HOLDS(pread(reader->maps, &reader->shared->byte, 1, reader->at) == 1) ? 0 : 1;
+}
+
+/* How much CPU time one such read takes; 0 if it fails. */
+static __u64 read_takes(const struct end_reader *reader)
+{
+	__u64 start = cpu_time_ns(CLOCK_PROCESS_CPUTIME_ID);
+	char byte;
+
+	if (pread(reader->maps, &byte, 1, reader->at) != 1)
+		return 0;
+	return cpu_time_ns(CLOCK_PROCESS_CPUTIME_ID) - start;
+}
+
+/* Wait until the reader has done a quarter of its read, or has ended. */
+static bool is_in_its_read(const struct end_reader *reader, __u64 whole)
+{
+	clockid_t clock;
+
+	if (clock_getcpuclockid(reader->child.pid, &clock))
+		return false;
+	while (!stall_comes(&reader->child, 0))
+		if (__atomic_load_n(&reader->shared->reads, __ATOMIC_ACQUIRE) &&
+		    cpu_time_ns(clock) > reader->shared->before + whole / 4)
+			return true;
+	return false;
+}
+
+/*
+ * Kill a reader within its read. The last thing that the read does is to copy
+ * the byte. Returns 1 if it did not come that far, 0 if it did, or -errno.
+ */
+static int stops_reading(struct end_reader *reader, __u64 whole)
+{
+	int ret;
+
+	memset(reader->shared, 0, sizeof(*reader->shared));
+	ret = procmap_child_start(&reader->child, reads_the_end, reader);
+	if (ret)
+		return ret;
+	if (!is_in_its_read(reader, whole))
+		return procmap_child_wait(&reader->child) ? -EIO : 0;
+	if (kill(reader->child.pid, SIGKILL) || !stall_comes(&reader->child, SOON_MS))
+		return -ETIMEDOUT;
+	procmap_child_wait(&reader->child);
+	return !reader->shared->byte;
+}
+
+/*
+ * A reader that does not look for signals copies its byte however early it is
+ * killed. One that does may be killed too late on a busy machine, so it has
+ * several tries.
+ */
+TEST_F_TIMEOUT(many, a_reader_killed_in_a_long_pread_ends_at_once, 280)
+{
+	struct end_reader reader = { .maps = self->maps, .at = self->size - 1 };
+	int stopped = 0;
+	unsigned int i;
+	__u64 whole;
+
+	if (stall_count("vma_search_nap") < 0)
+		SKIP(return, "%s: kernel without per-VMA locks", _metadata->name);
+	reader.shared = mmap(NULL, sizeof(*reader.shared), PROT_READ | PROT_WRITE,
+			     MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	ASSERT_NE((long)MAP_FAILED, (long)reader.shared);
+	whole = read_takes(&reader);
+	ASSERT_LT(0, whole);
+	for (i = 0; i < KILLS && !stopped; i++) {
+		/* An open file of its own, which no read has left a place in */
+		reader.maps = maps_open(self->child.pid);
+		ASSERT_LE(0, reader.maps);
+		stopped = stops_reading(&reader, whole);
+		close(reader.maps);
+	}
+	fprintf(stderr, "# %u VMAs: a read takes %llu us, kill %u: %d\n", self->vmas,
+		whole / 1000, i, stopped);
+	EXPECT_EQ(1, stopped);
+	munmap(reader.shared, sizeof(*reader.shared));
+}
+
+TEST_HARNESS_MAIN
