@@ -24,9 +24,12 @@ struct mm_struct *mm_visit_get(struct task_struct *task)
 {
 	struct mm_struct *mm;
 
-	/* Under task_lock(), a task is a user of its ->mm: mmgrab() is safe. */
+	/*
+	 * Under task_lock(), a task is a user of its ->mm: mmgrab() is safe.
+	 * Other flags may change meanwhile; PF_KTHREAD stays as it is.
+	 */
 	task_lock(task);
-	mm = task->flags & PF_KTHREAD ? NULL : task->mm;
+	mm = READ_ONCE(task->flags) & PF_KTHREAD ? NULL : task->mm;
 	if (mm)
 		mmgrab(mm);
 	task_unlock(task);

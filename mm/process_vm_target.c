@@ -13,19 +13,16 @@
 
 #include "process_vm.h"
 
-/**
- * process_vm_pidfd_task - get the task of a pidfd
- * @pidfd: descriptor of the caller
- *
- * Context: Process context.
- * Return: The leader of the process, with a reference. -EBADF: @pidfd is no
- * pidfd; -ESRCH: the process has been reaped.
- */
-struct task_struct *process_vm_pidfd_task(int pidfd)
+static struct task_struct *process_vm_task(int which, unsigned long flags)
 {
+	struct task_struct *task;
 	unsigned int file_flags;
 
-	return pidfd_get_task(pidfd, &file_flags);
+	if (flags & PROCESS_VM_PIDFD)
+		return pidfd_get_task(which, &file_flags);
+
+	task = find_get_task_by_vpid(which);
+	return task ? task : ERR_PTR(-ESRCH);
 }
 
 /*
@@ -181,27 +178,52 @@ static struct mm_struct *process_vm_access_nowait(struct task_struct *task, unsi
  *      - process_vm_stall_test: a_call_that_is_killed_is_EINTR
  */
 
-/**
- * process_vm_access_mm - get the address space of a task, if this is permitted
- * @task: the task; with PROCESS_VM_PIDFD, any task of the process
- * @flags: PROCESS_VM_* flags
- *
- * Like mm_access(), but for all threads of a process with PROCESS_VM_PIDFD, and
- * without waiting with PROCESS_VM_NOWAIT. In the latter case the caller gets
- * mm_count instead of mm_users, and can visit the address space (see
- * <linux/mm_visit.h>).
- *
- * Context: Process context. Takes and drops exec_update_lock and task_lock() of
- * the task. Waits for exec_update_lock, killably, but only tries it with
- * PROCESS_VM_NOWAIT.
- * Return: The address space, for process_vm_put_mm(). -ESRCH: it is gone, or
- * the task never had one; -EACCES: the caller lacks permission; -EAGAIN: with
- * PROCESS_VM_NOWAIT, the task is in execve(); -EINTR: without
- * PROCESS_VM_NOWAIT, the caller was killed while waiting.
- */
-struct mm_struct *process_vm_access_mm(struct task_struct *task, unsigned long flags)
+static struct mm_struct *process_vm_access(struct task_struct *task, unsigned long flags)
 {
 	if (flags & PROCESS_VM_NOWAIT)
 		return process_vm_access_nowait(task, flags);
 	return process_vm_access_waiting(task, flags);
+}
+
+/**
+ * process_vm_target - get the target of a call that has flags
+ * @which: thread ID in the caller's PID namespace, or a pidfd with
+ *	PROCESS_VM_PIDFD
+ * @flags: PROCESS_VM_* flags
+ * @task: where to store the task, with a reference; the leader of the process
+ *	with PROCESS_VM_PIDFD
+ * @mm: where to store the address space, for process_vm_put_mm()
+ *
+ * Like find_get_task_by_vpid() and mm_access(), but for all threads of a
+ * process with PROCESS_VM_PIDFD, and without waiting with PROCESS_VM_NOWAIT. In
+ * the latter case the caller gets mm_count instead of mm_users, and can visit
+ * the address space (see <linux/mm_visit.h>).
+ *
+ * Context: Process context. Takes and drops exec_update_lock and task_lock() of
+ * the task. Waits for exec_update_lock, killably, but only tries it with
+ * PROCESS_VM_NOWAIT.
+ * Return: 0, or an error with nothing stored. -EBADF: @which is no pidfd;
+ * -ESRCH: there is no such thread, the process has been reaped, its address
+ * space is gone, or it never had one; -EPERM: the caller lacks permission;
+ * -EAGAIN: with PROCESS_VM_NOWAIT, the task is in execve(); -EINTR: without
+ * PROCESS_VM_NOWAIT, the caller was killed while waiting.
+ */
+int process_vm_target(int which, unsigned long flags, struct task_struct **task,
+		      struct mm_struct **mm)
+{
+	struct task_struct *found = process_vm_task(which, flags);
+	struct mm_struct *accessed;
+
+	if (IS_ERR(found))
+		return PTR_ERR(found);
+
+	accessed = process_vm_access(found, flags);
+	if (IS_ERR(accessed)) {
+		put_task_struct(found);
+		/* As without flags: EPERM is what programs expect */
+		return accessed == ERR_PTR(-EACCES) ? -EPERM : PTR_ERR(accessed);
+	}
+	*task = found;
+	*mm = accessed;
+	return 0;
 }

@@ -8,6 +8,7 @@
 #include <linux/mm.h>
 #include <linux/random.h>
 #include <linux/sched.h>
+#include <linux/vma_generation.h>
 #include <linux/vma_lock.h>
 #include <linux/vma_lock_init.h>
 #include <linux/wait_bit.h>
@@ -109,7 +110,32 @@ struct lockdep_map vma_lock_map = STATIC_LOCKDEP_MAP_INIT("vma_lock", &vma_lock_
 void vma_lock_init_mm(struct mm_struct *mm)
 {
 	mm->vma_seq = get_random_long() & ~1UL;
+#ifndef CONFIG_64BIT
+	mm->vma_changes.wraps = get_random_u32();
+#endif
+	mm->vma_changes.code = vma_generation_at(mm, mm->vma_seq);
 	seqcount_init(&mm->vma_changes.stores);
+}
+
+/**
+ * vma_note_code() - note that a writer is about to change code
+ * @vma: the VMA, marked or not in the tree yet
+ * @flags: its VM_* bits, before or after the change
+ *
+ * Code is a VMA of a file that can be executed. The mark notes what was code. A
+ * writer that makes code of something else calls this before.
+ *
+ * Context: mmap_lock of the address space held for writing, in a write section.
+ */
+void vma_note_code(struct vm_area_struct *vma, unsigned long flags)
+{
+	struct mm_struct *mm = vma->vm_mm;
+
+	if (!(flags & VM_EXEC) || !vma->vm_file)
+		return;
+	WRITE_ONCE(mm->vma_changes.code, vma_generation_at(mm, mm->vma_seq + 1));
+	/* The note before the change; pairs with vma_generations_kept(). */
+	smp_wmb();
 }
 
 /* The lock word keeps new readers out. Wait for the readers that are there. */
@@ -145,6 +171,7 @@ static bool vma_lock_mark(struct vm_area_struct *vma, long flags)
 	lock_map_acquire(&vma_lock_map);
 	lock_map_release(&vma_lock_map);
 	vma_begin_write_section(vma->vm_mm);
+	vma_note_code(vma, vma->vm_flags);
 	do {
 		new = vma_lock_marked(vma->vm_mm) | flags | (old & VMA_LOCK_READERS);
 	} while (!atomic_long_try_cmpxchg(&vma->vm_lock, &old, new));

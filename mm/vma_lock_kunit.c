@@ -340,6 +340,190 @@ static void readers_are_limited(struct kunit *test)
 	expect_vma(test, start_of(10), 10);
 }
 
+/* Begin a walk and pass @nr VMAs. */
+static void walk_over(struct kunit *test, struct vma_walk *walk, unsigned int nr)
+{
+	struct vm_area_struct *vma;
+	unsigned int i;
+
+	vma_walk_begin(walk, test->priv, 0);
+	for (i = 0; i < nr; i++) {
+		vma = vma_walk_next(walk);
+		KUNIT_EXPECT_NOT_ERR_OR_NULL(test, vma);
+		if (!IS_ERR_OR_NULL(vma))
+			KUNIT_EXPECT_EQ(test, start_of(i), vma->vm_start);
+	}
+	vma_search_end(&walk->search);
+}
+
+/* Expect that the walk goes on with the VMAs from number @from on, but for @skip. */
+static void expect_rest(struct kunit *test, struct vma_walk *walk, unsigned int from,
+			unsigned int skip)
+{
+	struct vm_area_struct *vma;
+	unsigned int i;
+
+	for (i = from; i < NR_VMAS; i++) {
+		if (i == skip)
+			continue;
+		vma = vma_walk_next(walk);
+		KUNIT_EXPECT_NOT_ERR_OR_NULL(test, vma);
+		if (IS_ERR_OR_NULL(vma))
+			return;
+		KUNIT_EXPECT_EQ(test, start_of(i), vma->vm_start);
+	}
+	KUNIT_EXPECT_PTR_EQ(test, vma_walk_next(walk), NULL);
+}
+
+/* Does the walk know in which leaf it will go on? */
+static bool keeps_leaf(const struct vma_walk *walk)
+{
+	return !(walk->seq & 1);
+}
+
+static void walk_keeps_its_leaf(struct kunit *test)
+{
+	struct vma_walk walk;
+	unsigned int i, kept = 0;
+
+	if (!IS_ENABLED(CONFIG_64BIT)) {
+		kunit_mark_skipped(test, "the sequence has 32 bits");
+		return;
+	}
+	for (i = 0; i <= NR_VMAS; i++) {
+		walk_over(test, &walk, i);
+		kept += keeps_leaf(&walk);
+		expect_rest(test, &walk, i, NR_VMAS);
+	}
+	/* A leaf has 16 slots at most, half of them for holes here. */
+	KUNIT_EXPECT_GE(test, kept, NR_VMAS - NR_VMAS / 3);
+}
+
+/* At each place: a leaf that was kept is not used after a change. */
+static void walk_sees_a_new_vma(struct kunit *test)
+{
+	struct vm_area_struct *vma;
+	struct vma_walk walk;
+	unsigned int i;
+
+	for (i = 1; i < NR_VMAS; i++) {
+		unsigned long hole = end_of(i - 1);
+
+		walk_over(test, &walk, i);
+		KUNIT_EXPECT_EQ(test, hole, vm_mmap(NULL, hole, PAGE_SIZE, PROT_EXEC,
+						    MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, 0));
+		vma = vma_walk_next(&walk);
+		KUNIT_EXPECT_NOT_ERR_OR_NULL(test, vma);
+		if (!IS_ERR_OR_NULL(vma))
+			KUNIT_EXPECT_EQ(test, hole, vma->vm_start);
+		expect_rest(test, &walk, i, NR_VMAS);
+		KUNIT_EXPECT_EQ(test, 0, vm_munmap(hole, PAGE_SIZE));
+	}
+}
+
+static void walk_does_not_see_a_removed_vma(struct kunit *test)
+{
+	struct vma_walk walk;
+	unsigned int i;
+
+	for (i = 0; i < NR_VMAS; i++) {
+		if (i == FILE_VMA)
+			continue;
+		walk_over(test, &walk, i);
+		KUNIT_EXPECT_EQ(test, 0, vm_munmap(start_of(i), LENGTH * PAGE_SIZE));
+		expect_rest(test, &walk, i, i);
+		KUNIT_EXPECT_TRUE(test, map_one(NULL, i, PROT_READ | PROT_WRITE));
+	}
+}
+
+/* The caller may set the address between two calls. */
+static void walk_goes_where_it_is_sent(struct kunit *test)
+{
+	struct vma_walk walk;
+
+	walk_over(test, &walk, 2);
+	walk.search.addr = start_of(20);
+	expect_rest(test, &walk, 20, NR_VMAS);
+	walk.search.addr = 0;
+	expect_rest(test, &walk, 0, NR_VMAS);
+}
+
+/*
+ * The VMAs may be freed, and more, as soon as there are no users. A search that
+ * begins after that does not look at them.
+ */
+static void dead_space_is_not_searched(struct kunit *test)
+{
+	struct mm_struct *mm = test->priv;
+	struct vma_search search;
+	struct vma_walk walk;
+	int users;
+
+	walk_over(test, &walk, 1);
+	vma_search_begin(&search, mm, start_of(10));
+	users = atomic_xchg(&mm->mm_users, 0);
+	expect_vma(test, start_of(10), NR_VMAS);
+	KUNIT_EXPECT_EQ(test, (long)-ESRCH, PTR_ERR_OR_ZERO(vma_search_next(&search)));
+	KUNIT_EXPECT_EQ(test, (long)-ESRCH, PTR_ERR_OR_ZERO(vma_walk_next(&walk)));
+	atomic_set(&mm->mm_users, users);
+	vma_search_end(&search);
+	vma_search_end(&walk.search);
+	expect_vma(test, start_of(10), 10);
+}
+
+/* Expect the VMA, or this errno, of a search that must not sleep. */
+static void expect_nowait(struct kunit *test, unsigned int nr, long err)
+{
+	struct vma_search search;
+	struct vm_area_struct *vma;
+
+	vma_search_begin(&search, test->priv, start_of(nr));
+	search.nowait = true;
+	vma = vma_search_next(&search);
+	KUNIT_EXPECT_EQ(test, err, PTR_ERR_OR_ZERO(vma));
+	if (!IS_ERR_OR_NULL(vma))
+		KUNIT_EXPECT_EQ(test, start_of(nr), vma->vm_start);
+	vma_search_end(&search);
+}
+
+static void nowait_does_not_wait_for_a_writer(struct kunit *test)
+{
+	struct mm_struct *mm = test->priv;
+
+	mmap_write_lock(mm);
+	vma_start_write(find_vma(mm, start_of(10)));
+	expect_nowait(test, 9, 0);
+	expect_nowait(test, 10, -EAGAIN);
+	expect_nowait(test, 11, 0);
+	mmap_write_unlock(mm);
+	expect_nowait(test, 10, 0);
+}
+
+static void generation_tells_of_changes(struct kunit *test)
+{
+	struct mm_struct *mm = test->priv;
+	struct vma_search search;
+	unsigned long first;
+
+	if (!IS_ENABLED(CONFIG_64BIT)) {
+		kunit_mark_skipped(test, "the sequence has 32 bits");
+		return;
+	}
+	vma_search_begin(&search, mm, 0);
+	first = vma_search_generation(&search);
+	KUNIT_EXPECT_NE(test, 0UL, first);
+	expect_vma(test, start_of(10), 10);
+	KUNIT_EXPECT_EQ(test, first, vma_search_generation(&search));
+	/* A lock under which no VMA is marked changes nothing. */
+	mmap_write_lock(mm);
+	KUNIT_EXPECT_EQ(test, first, vma_search_generation(&search));
+	vma_start_write(find_vma(mm, start_of(10)));
+	KUNIT_EXPECT_EQ(test, 0UL, vma_search_generation(&search));
+	mmap_write_unlock(mm);
+	KUNIT_EXPECT_NE(test, 0UL, vma_search_generation(&search));
+	KUNIT_EXPECT_NE(test, first, vma_search_generation(&search));
+}
+
 /* A thread that unmaps a VMA. */
 struct unmapper {
 	struct mm_struct *mm;
@@ -405,6 +589,13 @@ static struct kunit_case vma_lock_test_cases[] = {
 	KUNIT_CASE(removed_range_is_passed_by_filters),
 	KUNIT_CASE(two_removed_ranges_hide_nothing_else),
 	KUNIT_CASE(readers_are_limited),
+	KUNIT_CASE(walk_keeps_its_leaf),
+	KUNIT_CASE(walk_sees_a_new_vma),
+	KUNIT_CASE(walk_does_not_see_a_removed_vma),
+	KUNIT_CASE(walk_goes_where_it_is_sent),
+	KUNIT_CASE(dead_space_is_not_searched),
+	KUNIT_CASE(nowait_does_not_wait_for_a_writer),
+	KUNIT_CASE(generation_tells_of_changes),
 	KUNIT_CASE(writer_waits_for_reader),
 	{}
 };

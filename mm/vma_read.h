@@ -96,15 +96,20 @@ static inline bool vma_start_read(struct vm_area_struct *vma, const struct mm_st
 	return true;
 }
 
-/* May a VMA of @mm have changed since mm->vma_seq was @seq? */
+/*
+ * May a VMA of @mm have changed since mm->vma_seq was @seq? The end of the
+ * address space frees VMAs and does not change the sequence, so look for users,
+ * too.
+ */
 static inline bool vma_seq_changed(const struct mm_struct *mm, unsigned long seq)
 {
 	/*
-	 * What the caller has read before the sequence; pairs with the smp_mb()
-	 * in vma_begin_write_section().
+	 * What the caller has read before the sequence and the users; pairs
+	 * with the smp_mb() in vma_begin_write_section(), and with the full
+	 * barrier in the decrement of mmput().
 	 */
 	smp_rmb();
-	return (seq & 1) || READ_ONCE(mm->vma_seq) != seq;
+	return (seq & 1) || READ_ONCE(mm->vma_seq) != seq || !atomic_read(&mm->mm_users);
 }
 
 #endif /* CONFIG_PER_VMA_LOCK */

@@ -25,6 +25,7 @@
 #include <linux/vmstat.h>
 
 #include "vma_read.h"
+#include "vma_walk.h"
 
 /* The result of one look. */
 enum vma_look {
@@ -42,11 +43,6 @@ enum vma_look {
 /* After that it sleeps between two rounds, for this many jiffies at most. */
 #define VMA_SEARCH_NAP_MAX	(HZ / 50 ?: 1)
 
-static bool vma_search_wants(const struct vma_search *search, unsigned long flags, bool file)
-{
-	return !(search->flags & ~flags) && (file || !search->file_only);
-}
-
 #ifdef CONFIG_PER_VMA_LOCK
 
 /*
@@ -54,20 +50,6 @@ static bool vma_search_wants(const struct vma_search *search, unsigned long flag
  * sections are shorter than that.
  */
 #define VMA_SEARCH_TRIES	64
-/* Steps in one RCU section. Each step goes to the end of a leaf at most. */
-#define VMA_SEARCH_STEPS	64
-
-/*
- * Read a field of a VMA that a writer may be changing, or whose memory may hold
- * another VMA by now. The caller confirms the result afterwards.
- */
-#define vma_peek(what)	data_race(READ_ONCE(what))
-
-/* Does @vma seem to match? It is not locked. */
-static bool vma_seems_wanted(const struct vma_search *search, const struct vm_area_struct *vma)
-{
-	return vma_search_wants(search, vma_peek(vma->vm_flags), vma_peek(vma->vm_file));
-}
 
 /* Lock @vma if it matches. It may be any other VMA by now, or a free one. */
 static __always_inline bool vma_search_lock(const struct vma_search *search,
@@ -114,25 +96,27 @@ static __always_inline struct vm_area_struct *vma_leaf_search(const struct vma_s
 /*
  * Look at the rest of a leaf while no writer is at work.
  *
- * Cost: one descent of the tree for the whole leaf, then a few instructions for
- * each slot: read its entry and, if that is a VMA, the flags and the file. At
- * the end one read barrier and one read of mm->vma_seq, but not if the VMA
- * covers the address. All this together was measured as about 26 instructions
- * for each VMA passed over, about 50 with a hole beside it. Only a VMA that
- * seems to match costs an atomic operation.
+ * Cost: at most one descent of the tree for the whole leaf, then a few
+ * instructions for each slot: read its entry and, if that is a VMA, the flags
+ * and the file. At the end one read barrier and one read of mm->vma_seq, but
+ * not if the VMA covers the address. All this together was measured as about 28
+ * instructions for each VMA passed over, about 52 with a hole beside it. Only a
+ * VMA that seems to match costs an atomic operation.
  *
  * The result is right because mm->vma_seq was even before the descent and is
  * still @seq at the end. So no VMA changed in between, and all that was read
  * was true at the same time.
  */
 static __always_inline enum vma_look vma_look_quiet(struct vma_search *search,
-						    unsigned long seq)
+						    struct vma_walk *walk, unsigned long seq)
 {
 	struct mm_struct *mm = search->mm;
 	struct vm_area_struct *vma = NULL;
 	struct maple_leaf leaf;
-	int err = maple_leaf_find(&mm->mm_mt, search->addr, &leaf);
+	int err = 0;
 
+	if (!walk || !vma_walk_resume(walk, seq, &leaf))
+		err = maple_leaf_find(&mm->mm_mt, search->addr, &leaf);
 	if (unlikely(err == -EAGAIN))
 		return VMA_LOOK_BUSY;
 	if (likely(!err))
@@ -146,6 +130,10 @@ static __always_inline enum vma_look vma_look_quiet(struct vma_search *search,
 	if (vma->vm_start > search->addr && vma_seq_changed(mm, seq)) {
 		vma_end_read(vma);
 		return VMA_LOOK_BUSY;
+	}
+	if (walk) {
+		leaf.slot++;
+		vma_walk_keep(walk, seq, &leaf, vma->vm_end);
 	}
 	search->vma = vma;
 	return VMA_LOOK_FOUND;
@@ -176,12 +164,17 @@ static bool vma_hole_outside(const struct vma_search *search, const struct vma_r
 /*
  * The caller read @stores, then the tree and fields of VMAs in it. Did the tree
  * have this state at one instant? It did if nobody stored to it meanwhile. A
- * writer may have stored to it before, and may do so afterwards.
+ * writer may have stored to it before, and may do so afterwards. The end of the
+ * address space frees VMAs without a store.
  */
 static bool vma_tree_unchanged(struct mm_struct *mm, unsigned int stores)
 {
-	/* Barrier inside: tree before counter; pairs with vma_tree_store(). */
-	return !(stores & 1) && !read_seqcount_retry(&mm->vma_changes.stores, stores);
+	/*
+	 * Barrier inside: tree before counter and users; pairs with
+	 * vma_tree_store(), and with the decrement of mmput().
+	 */
+	return !(stores & 1) && !read_seqcount_retry(&mm->vma_changes.stores, stores) &&
+	       !mm_visit_over(mm);
 }
 
 /*
@@ -296,7 +289,7 @@ static noinline enum vma_look vma_look_beside(struct vma_search *search)
  * One step: to the end of a leaf or, while a writer is at work, to the end of
  * one VMA or hole.
  */
-static __always_inline enum vma_look vma_look(struct vma_search *search)
+static __always_inline enum vma_look vma_look(struct vma_search *search, struct vma_walk *walk)
 {
 	/*
 	 * Acquire: the sequence before the tree and the VMAs; pairs with
@@ -305,7 +298,7 @@ static __always_inline enum vma_look vma_look(struct vma_search *search)
 	unsigned long seq = smp_load_acquire(&search->mm->vma_seq);
 
 	if (likely(!(seq & 1))) {
-		enum vma_look look = vma_look_quiet(search, seq);
+		enum vma_look look = vma_look_quiet(search, walk, seq);
 
 		if (likely(look != VMA_LOOK_BUSY))
 			return look;
@@ -314,27 +307,37 @@ static __always_inline enum vma_look vma_look(struct vma_search *search)
 	return vma_look_beside(search);
 }
 
-/* At most @steps steps, at least one. End early if a reschedule is pending. */
-static __always_inline enum vma_look vma_look_rcu(struct vma_search *search, unsigned int steps)
+/*
+ * At most @steps steps, at least one. End early if a reschedule is pending.
+ *
+ * __mmput() gives VMAs and nodes back while the tree still leads to them. If
+ * this section sees users, no grace period has ended since there are none. So
+ * what __mmput() frees outlasts the section.
+ */
+static __always_inline enum vma_look vma_look_rcu(struct vma_search *search, struct vma_walk *walk,
+						  unsigned int steps)
 {
-	enum vma_look look;
+	enum vma_look look = VMA_LOOK_NONE;
 
 	rcu_read_lock();
-	do {
-		look = vma_look(search);
-	} while (look == VMA_LOOK_MORE && --steps && !need_resched());
+	if (likely(!mm_visit_over(search->mm))) {
+		do {
+			look = vma_look(search, walk);
+		} while (look == VMA_LOOK_MORE && --steps && !need_resched());
+	}
 	rcu_read_unlock();
 	return look;
 }
 
 static noinline enum vma_look vma_look_once(struct vma_search *search)
 {
-	return vma_look_rcu(search, 1);
+	return vma_look_rcu(search, NULL, 1);
 }
 
-static __always_inline enum vma_look vma_look_held(struct vma_search *search)
+static __always_inline enum vma_look vma_look_held(struct vma_search *search,
+						   struct vma_walk *walk)
 {
-	enum vma_look look = vma_look_rcu(search, VMA_SEARCH_STEPS);
+	enum vma_look look = vma_look_rcu(search, walk, VMA_SEARCH_STEPS);
 
 	if (likely(look <= VMA_LOOK_NONE))
 		count_vm_event(VMA_SEARCH);
@@ -391,7 +394,7 @@ static enum vma_look vma_look_locked(struct vma_search *search)
  * The caller has called mm_visit_hold(). Undo that while waiting for mmap_lock,
  * and redo it before the return.
  */
-static enum vma_look vma_look_held(struct vma_search *search)
+static enum vma_look vma_look_held(struct vma_search *search, struct vma_walk *walk)
 {
 	enum vma_look look;
 	int err;
@@ -418,14 +421,15 @@ static void vma_search_count_nap(void) {}
 
 /*
  * A writer has the place that the search looks at. Look again at once for
- * VMA_SEARCH_ROUNDS rounds. After that sleep, twice as long each time.
+ * VMA_SEARCH_ROUNDS rounds. After that sleep, twice as long each time, or
+ * return -EAGAIN if the caller does not want that.
  *
  * Do not sleep for mmap_lock: its writer hands it to a sleeper, which then owns
  * it before it runs. Until it runs, the process would wait: for a time slice,
  * or for a tenth of a second if the sleeper has used up its quota of processor
  * time.
  */
-static void vma_search_nap(struct vma_search *search)
+static int vma_search_nap(struct vma_search *search)
 {
 	if (!search->busy_rounds || search->busy_addr != search->addr) {
 		search->busy_addr = search->addr;
@@ -433,27 +437,59 @@ static void vma_search_nap(struct vma_search *search)
 		search->nap = 0;
 	}
 	if (search->busy_rounds++ < VMA_SEARCH_ROUNDS)
-		return;
+		return 0;
+	if (search->nowait)
+		return -EAGAIN;
 	search->nap = clamp(search->nap * 2, 1, VMA_SEARCH_NAP_MAX);
 	vma_search_count_nap();
 	schedule_timeout_killable(search->nap);
+	return 0;
 }
 
 /*
  * Between two looks, with nothing held. May sleep. -EINTR: the caller was
- * killed; -ESRCH: no user of the address space is left.
+ * killed; -ESRCH: no user of the address space is left; -EAGAIN: it would have
+ * to sleep, and must not.
  */
 static noinline int vma_search_pause(struct vma_search *search, enum vma_look look)
 {
+	int err;
+
 	if (look == VMA_LOOK_BUSY) {
 		if (mm_visit_over(search->mm))
 			return -ESRCH;
-		vma_search_nap(search);
+		err = vma_search_nap(search);
+		if (err)
+			return err;
 	}
 	if (fatal_signal_pending(current))
 		return -EINTR;
 	cond_resched();
 	return 0;
+}
+
+static __always_inline struct vm_area_struct *vma_next_held(struct vma_search *search,
+							    struct vma_walk *walk)
+{
+	enum vma_look look;
+	int err;
+
+	if (search->vma)
+		vma_search_end(search);
+	for (;;) {
+		mm_visit_hold();
+		look = vma_look_held(search, walk);
+		if (likely(look == VMA_LOOK_FOUND)) {
+			search->addr = search->vma->vm_end;
+			return search->vma;
+		}
+		mm_visit_let_go();
+		if (look == VMA_LOOK_NONE || search->addr > search->last)
+			return mm_visit_over(search->mm) ? ERR_PTR(-ESRCH) : NULL;
+		err = vma_search_pause(search, look);
+		if (err)
+			return ERR_PTR(err);
+	}
 }
 
 /**
@@ -475,30 +511,28 @@ static noinline int vma_search_pause(struct vma_search *search, enum vma_look lo
  * the place that the search looks at. With CONFIG_PER_VMA_LOCK it does not take
  * mmap_lock. Without, it waits for mmap_lock, killably, and keeps it with the
  * VMA.
- * Return: the VMA, held; NULL if there is none. With nothing held: -ESRCH if no
- * user of the address space is left; -EINTR if the caller was killed.
+ * Return: the VMA, held, which may begin behind @search->last; NULL if there is
+ * none up to there. With nothing held: -ESRCH if no user of the address space is
+ * left; -EINTR if the caller was killed; -EAGAIN with @search->nowait, if a
+ * writer has the place that the search looks at.
  */
 struct vm_area_struct *vma_search_next(struct vma_search *search)
 {
-	enum vma_look look;
-	int err;
+	return vma_next_held(search, NULL);
+}
 
-	if (search->vma)
-		vma_search_end(search);
-	for (;;) {
-		mm_visit_hold();
-		look = vma_look_held(search);
-		if (likely(look == VMA_LOOK_FOUND)) {
-			search->addr = search->vma->vm_end;
-			return search->vma;
-		}
-		mm_visit_let_go();
-		if (look == VMA_LOOK_NONE)
-			return mm_visit_over(search->mm) ? ERR_PTR(-ESRCH) : NULL;
-		err = vma_search_pause(search, look);
-		if (err)
-			return ERR_PTR(err);
-	}
+/**
+ * vma_walk_next() - find the next VMA of a walk, and hold it
+ * @walk: the walk, begun with vma_walk_begin()
+ *
+ * Like vma_search_next(), and cheaper if nothing has changed since the last
+ * call.
+ *
+ * Context, return value: as vma_search_next().
+ */
+struct vm_area_struct *vma_walk_next(struct vma_walk *walk)
+{
+	return vma_next_held(&walk->search, walk);
 }
 
 /**

@@ -218,21 +218,28 @@ static int procmap_query_path(const struct procmap_query *q, struct procmap_extr
 	return 0;
 }
 
-/*
- * Copy the name of a VMA without a file. Such a name is short. Its source may
- * go away as soon as the VMA is unlocked.
+/**
+ * procmap_copy_name() - copy the name of a VMA without a file
+ * @vma: the VMA
+ * @buf: where to copy it
+ * @room: size of @buf in bytes. Such a name has no more than 256 of them
+ *
+ * The source of the name may go away as soon as the VMA is unlocked.
+ *
+ * Context: @vma locked, by mmap_lock or by its own lock. Does not sleep.
+ * Return: @buf, or NULL if the VMA has no name.
  */
-static void procmap_query_copy_name(struct procmap_extras *extras, struct vm_area_struct *vma)
+const char *procmap_copy_name(struct vm_area_struct *vma, char *buf, size_t room)
 {
 	const char *name = proc_vma_fixed_name(vma);
 
 	if (name)
-		strscpy(extras->name_buf, name, extras->name_room);
+		strscpy(buf, name, room);
 	else if (IS_ENABLED(CONFIG_ANON_VMA_NAME) && vma->anon_name)
-		snprintf(extras->name_buf, extras->name_room, "[anon:%s]", vma->anon_name->name);
+		snprintf(buf, room, "[anon:%s]", vma->anon_name->name);
 	else
-		return;
-	extras->name = extras->name_buf;
+		return NULL;
+	return buf;
 }
 
 /*
@@ -290,7 +297,7 @@ static int procmap_query_snapshot(struct procmap_query *q, struct procmap_extras
 	q->dev_major = 0;
 	q->dev_minor = 0;
 	if (q->vma_name_size)
-		procmap_query_copy_name(extras, vma);
+		extras->name = procmap_copy_name(vma, extras->name_buf, extras->name_room);
 	return 0;
 }
 
@@ -328,11 +335,11 @@ static int procmap_query_look_up(struct mm_struct *mm, struct procmap_query *q,
 	struct vma_search search;
 	int err;
 
-	if (!mm || mm_visit_over(mm))
+	if (!mm)
 		return -ESRCH;
 	/* On a 32-bit kernel no VMA can be at such an address. */
 	if (q->query_addr > ULONG_MAX)
-		return -ENOENT;
+		return mm_visit_over(mm) ? -ESRCH : -ENOENT;
 
 	vma_search_begin(&search, mm, q->query_addr);
 	search.flags = procmap_query_to_vm_flags(q->query_flags);

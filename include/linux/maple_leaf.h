@@ -38,8 +38,8 @@ static_assert(offsetofend(struct maple_node, ma_flags) <= offsetof(struct maple_
  */
 struct maple_leaf {
 	const struct maple_range_64 *node;
-	unsigned int slot;
-	unsigned int end;
+	unsigned long slot;
+	unsigned long end;
 	unsigned long max;
 };
 

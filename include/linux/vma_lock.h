@@ -35,6 +35,7 @@ void __vma_start_write(struct vm_area_struct *vma);
 void vma_begin_removal(struct mm_struct *mm);
 void vma_start_remove(struct vm_area_struct *vma);
 void vma_cancel_remove(struct vm_area_struct *vma);
+void vma_note_code(struct vm_area_struct *vma, unsigned long flags);
 void vma_lock_release(struct vm_area_struct *vma);
 void vma_end_read(struct vm_area_struct *vma);
 
@@ -74,12 +75,19 @@ static inline void vma_begin_write_section(struct mm_struct *mm)
  */
 static inline void vma_end_write_all(struct mm_struct *mm)
 {
+	if (!(mm->vma_seq & 1))
+		return;
+#ifndef CONFIG_64BIT
+	/* While the sequence is odd, no reader believes in this number. */
+	if (mm->vma_seq == ULONG_MAX)
+		WRITE_ONCE(mm->vma_changes.wraps, mm->vma_changes.wraps + 1);
+#endif
 	/*
 	 * Release: all changes before the end of the marks; pairs with
-	 * vma_start_read(), vma_look() and vma_look_beside().
+	 * vma_start_read(), vma_look(), vma_look_beside(), vma_read_leaf() and
+	 * vma_generations_now().
 	 */
-	if (mm->vma_seq & 1)
-		smp_store_release(&mm->vma_seq, mm->vma_seq + 1); /* as said */
+	smp_store_release(&mm->vma_seq, mm->vma_seq + 1);
 }
 
 /**
@@ -108,6 +116,14 @@ static inline void vma_lock_forget(struct vm_area_struct *vma)
 static inline void vma_lock_forget(struct vm_area_struct *vma) {}
 #endif
 
+/* What a mark does, for a VMA that seems to be marked already. */
+static inline void vma_start_marked(struct vm_area_struct *vma)
+{
+	vma_lock_forget(vma);
+	if (!IS_ENABLED(CONFIG_64BIT))
+		vma_note_code(vma, vma->vm_flags);
+}
+
 /**
  * vma_start_write() - mark a VMA before it is changed
  * @vma: the VMA; nothing happens if it is in no tree
@@ -123,7 +139,7 @@ static inline void vma_start_write(struct vm_area_struct *vma)
 	if (atomic_long_read(&vma->vm_lock) != vma_lock_marked(vma->vm_mm))
 		__vma_start_write(vma);
 	else	/* May be a very old mark where long has 32 bits. */
-		vma_lock_forget(vma);
+		vma_start_marked(vma);
 }
 
 /**
@@ -140,6 +156,7 @@ static inline void vma_tree_store(struct ma_state *mas, struct vm_area_struct *v
 {
 	struct mm_struct *mm = container_of(mas->tree, struct mm_struct, mm_mt);
 
+	VM_WARN_ON_ONCE(!(mm->vma_seq & 1));
 	raw_write_seqcount_begin(&mm->vma_changes.stores);
 	mas_store_prealloc(mas, vma);
 	raw_write_seqcount_end(&mm->vma_changes.stores);
@@ -159,6 +176,8 @@ static inline void vma_mark_attached(struct vm_area_struct *vma)
 	}
 	vma_begin_write_section(vma->vm_mm);
 	vma_lock_forget(vma);
+	if (vma->vm_file)
+		vma_note_code(vma, vma->vm_flags);
 	/*
 	 * Nobody else writes the word of a detached VMA. Release: a reader that
 	 * sees it attached also sees its fields; pairs with vma_start_read().
@@ -174,6 +193,7 @@ static inline void vma_start_write(struct vm_area_struct *vma) {}
 static inline void vma_begin_removal(struct mm_struct *mm) {}
 static inline void vma_start_remove(struct vm_area_struct *vma) {}
 static inline void vma_cancel_remove(struct vm_area_struct *vma) {}
+static inline void vma_note_code(struct vm_area_struct *vma, unsigned long flags) {}
 static inline void vma_mark_attached(struct vm_area_struct *vma) {}
 static inline void vma_assert_marked(struct vm_area_struct *vma) {}
 static inline void vma_lock_release(struct vm_area_struct *vma) {}

@@ -36,6 +36,10 @@ struct vma_removal {
  * @stores: odd while the writer stores to the tree
  * @nr_removed: how many of @removed are in use
  * @removed: holes that the writer may fill again
+ * @code: the generation that began, or will begin, at the end of the last write
+ *	section that changed code; see vma_generation.h
+ * @wraps: how often mm->vma_seq has wrapped, and a random part; only where long
+ *	has 32 bits
  *
  * Only the writer writes this. In a write section each range only grows.
  */
@@ -43,6 +47,10 @@ struct vma_changes {
 	seqcount_t stores;
 	unsigned int nr_removed;
 	struct vma_removal removed[VMA_REMOVALS];
+	u64 code;
+#ifndef CONFIG_64BIT
+	u32 wraps;
+#endif
 };
 
 #endif /* _LINUX_VMA_LOCK_TYPES_H */

@@ -9,6 +9,7 @@
 #ifndef _LINUX_VMA_SEARCH_H
 #define _LINUX_VMA_SEARCH_H
 
+#include <linux/maple_leaf.h>
 #include <linux/mm_types.h>
 
 /**
@@ -16,19 +17,23 @@
  * @mm: the address space; the caller holds its mm_count
  * @addr: where the search goes on. It has looked at everything between the
  *	address where it began and this one
+ * @last: do not wait for a writer behind this address
  * @flags: VM_* bits that the VMA must have
  * @file_only: only VMAs with a file
  * @covering: only the VMA that covers @addr
+ * @nowait: return -EAGAIN rather than sleep where a writer is at work
  *
- * The caller sets @flags, @file_only and @covering after vma_search_begin(). It
- * may set @addr between two calls of vma_search_next().
+ * The caller sets @last, @flags, @file_only, @covering and @nowait after
+ * vma_search_begin(). It may set @addr between two calls of vma_search_next().
  */
 struct vma_search {
 	struct mm_struct *mm;
 	unsigned long addr;
+	unsigned long last;
 	unsigned long flags;
 	bool file_only;
 	bool covering;
+	bool nowait;
 	/* private: the VMA that is held, or NULL */
 	struct vm_area_struct *vma;
 	/* private: where it met a writer last, rounds there, last sleep */
@@ -37,7 +42,62 @@ struct vma_search {
 	int nap;
 };
 
+/**
+ * struct vma_walk - a search for one VMA after the other
+ * @search: the search
+ *
+ * vma_walk_next() finds the next VMA in the leaf of the tree where it has found
+ * the last one, without a descent of the tree, as long as no VMA of the address
+ * space changes.
+ */
+struct vma_walk {
+	struct vma_search search;
+	/* private: where the next VMA must be, if mm->vma_seq still is @seq */
+	struct maple_leaf leaf;
+	unsigned long addr;
+	unsigned long seq;
+};
+
+/**
+ * struct vma_props - properties of a VMA
+ * @start: first address
+ * @end: first address behind it
+ * @flags: VM_* bits
+ * @generation: the generation in which the VMA was changed last, see
+ *	vma_generation.h; 0: not known, a writer is about to change it
+ * @file: the file, only to be compared; NULL: none. All below is 0 then
+ * @offset: offset of @start in the file, in bytes
+ * @ino: inode number of the file
+ * @dev: device of the file's super block
+ * @inode_generation: generation of the inode
+ */
+struct vma_props {
+	unsigned long start;
+	unsigned long end;
+	unsigned long flags;
+	u64 generation;
+	const struct file *file;
+	u64 offset;
+	unsigned long ino;
+	dev_t dev;
+	u32 inode_generation;
+};
+
+/**
+ * struct vma_row - VMAs of one file that follow each other
+ * @file: the file of the first, only to be compared; NULL: no row
+ * @generation: vma_search_generation() when the first was held
+ */
+struct vma_row {
+	const struct file *file;
+	unsigned long generation;
+};
+
 struct vm_area_struct *vma_search_next(struct vma_search *search);
+struct vm_area_struct *vma_walk_next(struct vma_walk *walk);
+unsigned int vma_walk_read(struct vma_walk *walk, struct vma_row *row,
+			   struct vma_props *props, unsigned int nr);
+void vma_props_copy(const struct vma_search *search, struct vma_props *props);
 void vma_search_end(struct vma_search *search);
 struct vm_area_struct *vma_search_rcu(struct vma_search *search);
 struct vm_area_struct *find_and_lock_vma_rcu(struct mm_struct *mm, unsigned long address);
@@ -55,11 +115,53 @@ static inline void vma_search_begin(struct vma_search *search, struct mm_struct 
 {
 	search->mm = mm;
 	search->addr = addr;
+	search->last = ULONG_MAX;
 	search->flags = 0;
 	search->file_only = false;
 	search->covering = false;
+	search->nowait = false;
 	search->vma = NULL;
 	search->busy_rounds = 0;
 }
+
+/**
+ * vma_walk_begin() - begin a walk without filters
+ * @walk: the walk; to be ended with vma_search_end(&walk->search)
+ * @mm: the address space; the caller holds its mm_count until then
+ * @addr: the first address to look at
+ *
+ * Context: any.
+ */
+static inline void vma_walk_begin(struct vma_walk *walk, struct mm_struct *mm, unsigned long addr)
+{
+	vma_search_begin(&walk->search, mm, addr);
+	walk->seq = 1;	/* odd: the walk knows no leaf yet */
+}
+
+#ifdef CONFIG_PER_VMA_LOCK
+/**
+ * vma_search_generation() - tell whether VMAs have changed since another time
+ * @search: the search
+ *
+ * If this returns the same generation twice, and not 0, no VMA of the address
+ * space was added, changed or removed in between. A VMA that the search holds
+ * at the second time had the same properties at the first one.
+ *
+ * Context: any.
+ * Return: the generation; 0 while a writer is at work, and on 32-bit machines,
+ * where it would wrap too soon.
+ */
+static inline unsigned long vma_search_generation(const struct vma_search *search)
+{
+	unsigned long seq = READ_ONCE(search->mm->vma_seq);
+
+	return IS_ENABLED(CONFIG_64BIT) && !(seq & 1) ? seq : 0;
+}
+#else
+static inline unsigned long vma_search_generation(const struct vma_search *search)
+{
+	return 0;
+}
+#endif
 
 #endif /* _LINUX_VMA_SEARCH_H */

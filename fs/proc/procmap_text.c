@@ -1,0 +1,371 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The text of /proc/<pid>/maps, one locked VMA at a time.
+ *
+ * A read finds each VMA by the search, formats its line into the buffer of
+ * seq_file while it holds the VMA, and releases it. seq_file allocates and
+ * copies to user memory only when nothing is held. Nobody takes mmap_lock.
+ *
+ * The position between two reads is the end of the last line that was printed.
+ * So no address is printed twice, and none is left out, whatever happens to the
+ * VMAs meanwhile. A VMA that reaches below this position has grown or merged
+ * with the one that was printed. Its line begins at the position.
+ */
+#include <linux/fs.h>
+#include <linux/kernel.h>
+#include <linux/mm.h>
+#include <linux/sched/signal.h>
+#include <linux/sched/task.h>
+#include <linux/seq_file.h>
+#include <linux/string.h>
+#include <linux/vma_search.h>
+#include <asm/unaligned.h>
+#include "internal.h"
+
+/* The position after the gate VMA, which is the last line. */
+#define PROCMAP_TEXT_END	(-1UL)
+
+/* The column of the name. */
+#define PROCMAP_TEXT_WIDTH	(25 + sizeof(void *) * 6 - 1)
+
+/* Offset, device and inode, if there is no file. */
+#define PROCMAP_NO_FILE		"00000000 00:00 0 "
+
+/* The digits of a hexadecimal number of 64 bits. */
+#define PROCMAP_TEXT_DIGITS	16
+
+/*
+ * Room for a part of a line: 3 numbers, 4 permissions and 4 other characters.
+ * What writes behind the end of a number writes less than that.
+ */
+#define PROCMAP_TEXT_PART	(3 * PROCMAP_TEXT_DIGITS + 4 + 4)
+
+/**
+ * struct procmap_digits - a number that was formatted
+ * @value: the number
+ * @len: how many digits it has
+ * @text: the digits
+ */
+struct procmap_digits {
+	unsigned long value;
+	unsigned int len;
+	char text[PROCMAP_TEXT_DIGITS];
+};
+
+/**
+ * struct procmap_what - the second part of a line, from the device to the newline
+ * @file: the file of the VMA
+ * @generation: the generation of the address space when the line was printed
+ * @column: length of the first part
+ * @start: where the second part begins in the buffer
+ * @len: its length
+ */
+struct procmap_what {
+	const struct file *file;
+	unsigned long generation;
+	size_t column;
+	size_t start;
+	size_t len;
+};
+
+/**
+ * struct procmap_text - a reader of the text
+ * @maps: what all files of this kind have; must be first
+ * @walk: the search, which holds the VMA of the current line
+ * @last_end: the end of the last VMA, where the next one often begins
+ * @last: the last line of a file, for as long as the buffer has it
+ * @cut_short: the last read ended before a VMA that a writer was changing
+ */
+struct procmap_text {
+	struct proc_maps_private maps;
+	struct vma_walk walk;
+	struct procmap_digits last_end;
+	struct procmap_what last;
+	bool cut_short;
+};
+
+/* Find the VMA of the next line. The gate VMA comes after all others. */
+static void *procmap_text_find(struct procmap_text *text)
+{
+	struct vm_area_struct *vma = vma_walk_next(&text->walk);
+
+	if (vma == ERR_PTR(-ESRCH))
+		return NULL;
+	return vma ?: get_gate_vma(text->maps.mm);
+}
+
+static void *procmap_text_start(struct seq_file *m, loff_t *ppos)
+{
+	struct procmap_text *text = m->private;
+	struct task_struct *task;
+	void *vma;
+
+	if (*ppos == PROCMAP_TEXT_END)
+		return NULL;
+	/* The text ends when the task is gone, even if its memory lives on. */
+	task = get_proc_task(text->maps.inode);
+	if (!task)
+		return ERR_PTR(-ESRCH);
+	put_task_struct(task);
+	if (!text->maps.mm)
+		return NULL;
+	vma_walk_begin(&text->walk, text->maps.mm, *ppos);
+	text->last.file = NULL;
+	vma = procmap_text_find(text);
+	/*
+	 * A read that has lines does not wait for more. But the one after a
+	 * read that was cut short does, once more: that may have been on the
+	 * way to a position, and seq_file tries this again and again.
+	 */
+	text->walk.search.nowait = !text->cut_short;
+	text->cut_short = false;
+	return vma;
+}
+
+static void *procmap_text_next(struct seq_file *m, void *v, loff_t *ppos)
+{
+	struct procmap_text *text = m->private;
+	void *vma;
+
+	/* The gate VMA needs no lock. */
+	if (!text->walk.search.vma) {
+		*ppos = PROCMAP_TEXT_END;
+		return NULL;
+	}
+	*ppos = text->walk.search.addr;
+	vma_search_end(&text->walk.search);
+	if (fatal_signal_pending(current))
+		return ERR_PTR(-EINTR);
+	cond_resched();
+	vma = procmap_text_find(text);
+	text->cut_short = vma == ERR_PTR(-EAGAIN);
+	return vma;
+}
+
+static void procmap_text_stop(struct seq_file *m, void *v)
+{
+	struct procmap_text *text = m->private;
+
+	vma_search_end(&text->walk.search);
+}
+
+/* The eight hexadecimal digits of a value, the first one in the highest byte. */
+static u64 procmap_hex(u32 value)
+{
+	u64 digits = value, letters;
+
+	digits = (digits | digits << 16) & 0x0000ffff0000ffff;
+	digits = (digits | digits << 8) & 0x00ff00ff00ff00ff;
+	digits = (digits | digits << 4) & 0x0f0f0f0f0f0f0f0f;
+	/* Adding 6 carries into the next four bits where the digit is a letter. */
+	letters = (digits + 0x0606060606060606) >> 4 & 0x0101010101010101;
+	return digits + 0x3030303030303030 + letters * ('a' - '9' - 1);
+}
+
+/* Format a value as "%08llx". Writes up to 16 bytes. */
+static char *procmap_put_hex8(char *to, u64 value)
+{
+	const unsigned int high = DIV_ROUND_UP(fls(value >> 32), 4);
+
+	if (high) {
+		put_unaligned_be64(procmap_hex(value >> 32) << (64 - 8 * high), to);
+		to += high;
+	}
+	put_unaligned_be64(procmap_hex(value), to);
+	return to + 8;
+}
+
+/* Format a value as "%02x". Writes up to 8 bytes. */
+static char *procmap_put_hex2(char *to, u32 value)
+{
+	unsigned int len = max(2, DIV_ROUND_UP(fls(value), 4));
+
+	put_unaligned_be64(procmap_hex(value) << (64 - 8 * len), to);
+	return to + len;
+}
+
+/* Format both addresses. The first one often is the last one of the line before. */
+static char *procmap_put_range(char *to, struct procmap_digits *last, unsigned long start,
+			       unsigned long end)
+{
+	if (start == last->value && last->len) {
+		memcpy(to, last->text, PROCMAP_TEXT_DIGITS);
+		to += last->len;
+	} else {
+		to = procmap_put_hex8(to, start);
+	}
+	*to++ = '-';
+	last->value = end;
+	last->len = procmap_put_hex8(to, end) - to;
+	/* What is behind the digits does not matter: it is written over later. */
+	memcpy(last->text, to, PROCMAP_TEXT_DIGITS);
+	return to + last->len;
+}
+
+static char *procmap_put_flags(char *to, unsigned long flags)
+{
+	*to++ = flags & VM_READ ? 'r' : '-';
+	*to++ = flags & VM_WRITE ? 'w' : '-';
+	*to++ = flags & VM_EXEC ? 'x' : '-';
+	*to++ = flags & VM_MAYSHARE ? 's' : 'p';
+	return to;
+}
+
+/* Format device and inode of a file. */
+static char *procmap_put_inode(char *to, const struct inode *inode)
+{
+	to = procmap_put_hex2(to, MAJOR(inode->i_sb->s_dev));
+	*to++ = ':';
+	to = procmap_put_hex2(to, MINOR(inode->i_sb->s_dev));
+	*to++ = ' ';
+	to += num_to_str(to, 20, inode->i_ino, 0);
+	*to++ = ' ';
+	return to;
+}
+
+/*
+ * Where to format a part of a line: in the buffer of seq_file or, near its end,
+ * in @spare. The line may still fit then: a part is not always so long.
+ */
+static char *procmap_text_room(struct seq_file *m, char *spare)
+{
+	char *buf;
+
+	return seq_get_buf(m, &buf) >= PROCMAP_TEXT_PART ? buf : spare;
+}
+
+/* Print what was formatted there. */
+static void procmap_text_put(struct seq_file *m, const char *from, const char *end)
+{
+	if (likely(from == m->buf + m->count))
+		seq_commit(m, end - from);
+	else
+		seq_write(m, from, end - from);
+}
+
+/* Print the path of a file, as seen from the reader's root, newlines escaped. */
+static void procmap_show_path(struct seq_file *m, struct file *file)
+{
+	char *buf, *path, *end;
+	size_t size = seq_get_buf(m, &buf);
+
+	path = size ? file_path(file, buf, size) : ERR_PTR(-ENAMETOOLONG);
+	if (IS_ERR(path)) {
+		seq_commit(m, -1);
+		return;
+	}
+	end = strchrnul(path, '\n');
+	if (likely(!*end))
+		end = memmove(buf, path, end - path) + (end - path);
+	else
+		end = mangle_path(buf, path, "\n");
+	seq_commit(m, end ? end - buf : -1);
+}
+
+/*
+ * VMAs of one file often follow each other. Then the second part of the line is
+ * the same, if the padding is. It is copied if no VMA of the address space has
+ * changed since the last line: this VMA had this file already then, so the file
+ * cannot be another one at the same place in memory.
+ */
+static bool procmap_repeat_what(struct seq_file *m, const struct procmap_what *last,
+				const struct procmap_what *now)
+{
+	if (!now->file || now->file != last->file || now->column != last->column)
+		return false;
+	if (!now->generation || now->generation != last->generation)
+		return false;
+	/* A reader who has moved his position has the buffer filled from its start. */
+	if (last->start + last->len > now->start)
+		return false;
+	seq_write(m, m->buf + last->start, last->len);
+	return true;
+}
+
+/* Print the second part of the line of a file: device, inode, path. */
+static void procmap_show_file(struct seq_file *m, struct file *file, size_t column, char *spare)
+{
+	struct procmap_text *text = m->private;
+	struct procmap_what now = {
+		.file = file,
+		.generation = vma_search_generation(&text->walk.search),
+		.column = column,
+		.start = m->count,
+	};
+	char *what;
+
+	if (!procmap_repeat_what(m, &text->last, &now)) {
+		what = procmap_text_room(m, spare);
+		procmap_text_put(m, what, procmap_put_inode(what, file_inode(file)));
+		seq_pad(m, ' ');
+		procmap_show_path(m, file);
+		seq_putc(m, '\n');
+	}
+	now.len = m->count - now.start;
+	text->last = now;
+}
+
+/* Print the name of a VMA without a file. */
+static void procmap_show_name(struct seq_file *m, struct vm_area_struct *vma)
+{
+	const char *name = proc_vma_fixed_name(vma);
+
+	if (name) {
+		seq_pad(m, ' ');
+		seq_puts(m, name);
+	} else if (IS_ENABLED(CONFIG_ANON_VMA_NAME) && vma->anon_name) {
+		seq_pad(m, ' ');
+		seq_printf(m, "[anon:%s]", vma->anon_name->name);
+	}
+	seq_putc(m, '\n');
+}
+
+/* Print the held VMA, or the part of it that lies behind the last line. */
+static int procmap_text_show(struct seq_file *m, void *v)
+{
+	struct vm_area_struct *vma = v;
+	struct file *file = vma->vm_file;
+	unsigned long start = max_t(unsigned long, vma->vm_start, m->index);
+	char spare[PROCMAP_TEXT_PART];
+	char *line, *to;
+
+	seq_setwidth(m, PROCMAP_TEXT_WIDTH);
+	line = procmap_text_room(m, spare);
+	to = procmap_put_range(line, &((struct procmap_text *)m->private)->last_end,
+			       start, vma->vm_end);
+	*to++ = ' ';
+	to = procmap_put_flags(to, vma->vm_flags);
+	*to++ = ' ';
+	if (file) {
+		to = procmap_put_hex8(to, ((u64)vma->vm_pgoff << PAGE_SHIFT) +
+					  (start - vma->vm_start));
+		*to++ = ' ';
+		procmap_text_put(m, line, to);
+		procmap_show_file(m, file, to - line, spare);
+	} else {
+		memcpy(to, PROCMAP_NO_FILE, sizeof(PROCMAP_NO_FILE) - 1);
+		procmap_text_put(m, line, to + sizeof(PROCMAP_NO_FILE) - 1);
+		procmap_show_name(m, vma);
+	}
+	return 0;
+}
+
+static const struct seq_operations procmap_text_operations = {
+	.start	= procmap_text_start,
+	.next	= procmap_text_next,
+	.stop	= procmap_text_stop,
+	.show	= procmap_text_show,
+};
+
+/**
+ * procmap_text_open() - open /proc/<pid>/maps
+ * @inode: the inode
+ * @file: the file
+ *
+ * Context: process context, no locks held. Sleeps.
+ * Return: 0, or an errno of proc_maps_open().
+ */
+int procmap_text_open(struct inode *inode, struct file *file)
+{
+	return proc_maps_open(inode, file, &procmap_text_operations, sizeof(struct procmap_text));
+}

@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Generations: tell whether the VMAs of an address space have changed.
+ *
+ * If a reader sees the same generation at two times, no VMA of this address
+ * space was added, changed or removed in between. A reader that sees generation
+ * 0 has met a writer, and knows nothing.
+ *
+ * There are two of them: one for all VMAs, and one for code, which is VMAs of
+ * files that can be executed, before or after the change. A generation ends when
+ * a writer begins, and the next one begins when the writer ends. So both are
+ * made of mm->vma_seq, which is even between writers. They are never 0, as the
+ * lowest bit is set. They have 64 bits everywhere, so they do not repeat.
+ */
+#ifndef _LINUX_VMA_GENERATION_H
+#define _LINUX_VMA_GENERATION_H
+
+#include <linux/mm_types.h>
+#include <linux/vma_lock.h>
+
+/**
+ * struct vma_generations - the generations of an address space at one instant
+ * @all: of all VMAs; 0: a writer is at work
+ * @code: of VMAs of files that can be executed; 0: a writer is at work on them
+ */
+struct vma_generations {
+	u64 all;
+	u64 code;
+};
+
+#ifdef CONFIG_PER_VMA_LOCK
+
+/* The generation that begins when mm->vma_seq becomes @seq, an even value. */
+static inline u64 vma_generation_at(const struct mm_struct *mm, unsigned long seq)
+{
+#ifdef CONFIG_64BIT
+	return seq + 1;
+#else
+	u32 wraps = READ_ONCE(mm->vma_changes.wraps);
+
+	/* A writer asks for the generation that it will begin. */
+	if (!seq && mm->vma_seq == ULONG_MAX)
+		wraps++;
+	return ((u64)wraps << 32 | seq) + 1;
+#endif
+}
+
+/**
+ * vma_generations_now() - read both generations
+ * @mm: the address space; the caller holds its mm_count
+ *
+ * Context: any. What the caller then reads of the VMAs comes after.
+ * Return: the generations.
+ */
+static inline struct vma_generations vma_generations_now(const struct mm_struct *mm)
+{
+	/*
+	 * Acquire: the sequence before the VMAs, and before the note of code;
+	 * pairs with vma_end_write_all().
+	 */
+	unsigned long seq = smp_load_acquire(&mm->vma_seq);
+	struct vma_generations now = { .all = seq & 1 ? 0 : vma_generation_at(mm, seq) };
+
+	/* A machine with 32 bits writes it in two steps: the end confirms it. */
+	now.code = data_race(READ_ONCE(mm->vma_changes.code));
+	if (IS_ENABLED(CONFIG_64BIT)) {
+		/* Does it begin only when the writer that is at work ends? */
+		if ((s64)(now.code - seq) > 1)
+			now.code = 0;
+		return now;
+	}
+	/* 64 bits need two reads: no writer may have come in between. */
+	smp_rmb();
+	if ((seq & 1) || READ_ONCE(mm->vma_seq) != seq)
+		now = (struct vma_generations){};
+	return now;
+}
+
+#else /* !CONFIG_PER_VMA_LOCK */
+
+static inline struct vma_generations vma_generations_now(const struct mm_struct *mm)
+{
+	return (struct vma_generations){};
+}
+
+#endif /* CONFIG_PER_VMA_LOCK */
+
+/**
+ * vma_generations_kept() - which generations have held since an earlier time?
+ * @mm: the address space; the caller holds its mm_count
+ * @before: the generations at that time
+ *
+ * Context: any. What the caller has read of the VMAs comes before.
+ * Return: @before, with 0 in the place of each that may have ended.
+ */
+static inline struct vma_generations vma_generations_kept(const struct mm_struct *mm,
+							  struct vma_generations before)
+{
+	struct vma_generations now;
+
+	/*
+	 * The VMAs before sequence, note and users; pairs with
+	 * vma_begin_write_section(), vma_note_code(), and the full barrier in
+	 * the decrement of mmput(), after which VMAs are freed.
+	 */
+	smp_rmb();
+	if (!atomic_read(&mm->mm_users))
+		return (struct vma_generations) {};
+	now = vma_generations_now(mm);
+	return (struct vma_generations) {
+		.all = now.all == before.all ? now.all : 0,
+		.code = now.code == before.code ? now.code : 0,
+	};
+}
+
+#endif /* _LINUX_VMA_GENERATION_H */

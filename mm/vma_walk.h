@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * What the search and the walk of vma_search.h share: what matches, and the leaf
+ * that a walk keeps.
+ */
+#ifndef _MM_VMA_WALK_H
+#define _MM_VMA_WALK_H
+
+#include <linux/maple_leaf.h>
+#include <linux/mm.h>
+#include <linux/vma_search.h>
+
+static inline bool vma_search_wants(const struct vma_search *search, unsigned long flags, bool file)
+{
+	return !(search->flags & ~flags) && (file || !search->file_only);
+}
+
+#ifdef CONFIG_PER_VMA_LOCK
+
+/* Steps in one RCU section. Each step goes to the end of a leaf at most. */
+#define VMA_SEARCH_STEPS	64
+
+/*
+ * Read a field of a VMA that a writer may be changing, or whose memory may hold
+ * another VMA by now. The caller confirms the result afterwards.
+ */
+#define vma_peek(what)	data_race(READ_ONCE(what))
+
+/* Does @vma seem to match? It is not locked. */
+static inline bool vma_seems_wanted(const struct vma_search *search,
+				    const struct vm_area_struct *vma)
+{
+	return vma_search_wants(search, vma_peek(vma->vm_flags), vma_peek(vma->vm_file));
+}
+
+/*
+ * Go on in the leaf where @walk has found its last VMA.
+ *
+ * The walk has kept the leaf over the end of an RCU section. It may use it
+ * again because mm->vma_seq is @seq, as it was before the leaf was found: all
+ * stores to the tree change the sequence first. And the address space still had
+ * users in this section, so the end of it has not freed the tree either. So the
+ * leaf was still in the tree in this RCU section, and is not freed before its
+ * end.
+ */
+static __always_inline bool vma_walk_resume(const struct vma_walk *walk, unsigned long seq,
+					    struct maple_leaf *leaf)
+{
+	if (walk->seq != seq || walk->addr != walk->search.addr)
+		return false;
+	*leaf = walk->leaf;
+	return true;
+}
+
+/*
+ * Remember the leaf, if it has more than the VMA that was found. A sequence of
+ * 32 bits wraps too soon: it could be the same after many changes.
+ */
+static __always_inline void vma_walk_keep(struct vma_walk *walk, unsigned long seq,
+					  const struct maple_leaf *leaf, unsigned long end)
+{
+	walk->leaf = *leaf;
+	walk->addr = end;
+	walk->seq = IS_ENABLED(CONFIG_64BIT) && leaf->slot <= leaf->end ? seq : 1;
+}
+
+#endif /* CONFIG_PER_VMA_LOCK */
+#endif /* _MM_VMA_WALK_H */

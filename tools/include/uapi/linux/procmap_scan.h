@@ -1,0 +1,1 @@
+../../../../include/uapi/linux/procmap_scan.h
