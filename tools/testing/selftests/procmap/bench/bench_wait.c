@@ -40,8 +40,8 @@ enum wait_adversary {
  * @at: address to read in the victim
  * @places: number of such addresses, WAIT_APART from one to the next
  * @err: -errno of making the victim, or of an illegal result of the caller
- * @reader: the thread of the victim that reads the stalled page
- * @writer: the thread that unmaps something meanwhile; 0 until it is about to
+ * @unmap: the victim shall unmap something now
+ * @writer: the thread that does, once it is about to
  * @calls: number of calls that returned
  * @took: how long they took
  */
@@ -49,7 +49,8 @@ struct wait_shared {
 	unsigned long at;
 	unsigned int places;
 	int err;
-	pid_t reader, writer;
+	bool unmap;
+	pid_t writer;
 	unsigned long calls;
 	struct bench_hist took;
 };
@@ -82,42 +83,27 @@ void bench_wait_end(void)
 	memset(&server, 0, sizeof(server));
 }
 
-/* Does a thread that names itself in @tid soon wait in the kernel for good? */
-static bool thread_waits(pid_t pid, const pid_t *tid)
-{
-	pid_t found = 0;
-	int waited;
-
-	for (waited = 0; !found && waited < WAIT_SOON_MS; waited += WAIT_LOOK_MS) {
-		found = __atomic_load_n(tid, __ATOMIC_ACQUIRE);
-		if (!found)
-			usleep(WAIT_LOOK_MS * 1000);
-	}
-	return found && stall_gets_stuck(pid, found);
-}
-
 static void *victim_reads(void *at)
 {
 	int mem = open("/proc/self/mem", O_RDONLY | O_CLOEXEC);
 	char byte;
 
-	__atomic_store_n(&shared->reader, syscall(SYS_gettid), __ATOMIC_RELEASE);
 	return pread(mem, &byte, 1, (unsigned long)at) == 1 ? at : NULL;
 }
 
 static void *victim_unmaps(void *at)
 {
-	if (thread_waits(getpid(), &shared->reader)) {
-		__atomic_store_n(&shared->writer, syscall(SYS_gettid), __ATOMIC_RELEASE);
-		munmap(at, sysconf(_SC_PAGESIZE));
-	}
+	while (!__atomic_load_n(&shared->unmap, __ATOMIC_RELAXED))
+		usleep(WAIT_LOOK_MS * 1000);
+	__atomic_store_n(&shared->writer, syscall(SYS_gettid), __ATOMIC_RELEASE);
+	munmap(at, sysconf(_SC_PAGESIZE));
 	return NULL;
 }
 
 /*
  * Soon one thread is stuck with mmap_lock held for reading, and another waits
- * to take it for writing. From then on, this process must not need any new
- * page.
+ * to take it for writing. From then on, this process must neither map memory
+ * nor need any new page.
  */
 static int victim_lock(char *stalled)
 {
@@ -194,6 +180,24 @@ static int wait_byte(int fd, int timeout_ms)
 	return read(fd, &byte, 1) == 1 ? 0 : -EPIPE;
 }
 
+/* The writer must come when the reader holds the lock. */
+static int victim_wait_locked(void)
+{
+	int err, waited;
+
+	err = fuse_server_wait_held(&server, 0, FUSE_READ, WAIT_SOON_MS, NULL);
+	__atomic_store_n(&shared->unmap, true, __ATOMIC_RELAXED);
+	for (waited = 0; !err && !__atomic_load_n(&shared->writer, __ATOMIC_ACQUIRE);
+	     waited += WAIT_LOOK_MS) {
+		usleep(WAIT_LOOK_MS * 1000);
+		if (waited > WAIT_SOON_MS)
+			err = -ETIMEDOUT;
+	}
+	if (!err && !stall_gets_stuck(victim, shared->writer))
+		err = -ETIMEDOUT;
+	return err;
+}
+
 static int victim_start(enum wait_adversary adversary, int file)
 {
 	int ready[2], err;
@@ -212,8 +216,8 @@ static int victim_start(enum wait_adversary adversary, int file)
 	close(ready[1]);
 	err = victim < 0 ? -errno : wait_byte(ready[0], WAIT_SOON_MS) ?: shared->err;
 	close(ready[0]);
-	if (!err && adversary == WAIT_LOCKED && !thread_waits(victim, &shared->writer))
-		err = -ETIMEDOUT;
+	if (!err && adversary == WAIT_LOCKED)
+		err = victim_wait_locked();
 	return err;
 }
 
@@ -264,7 +268,7 @@ static int caller_end(int ended)
 		err = wait_byte(ended, WAIT_LOOK_MS);
 		if (err != -ETIMEDOUT)
 			return err;
-		looks = stall_state_of(caller, caller) == 'D' ? looks + 1 : 0;
+		looks = stall_state_of(caller, caller) != 'R' ? looks + 1 : 0;
 	}
 	return err;
 }
