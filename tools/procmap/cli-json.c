@@ -83,8 +83,14 @@ void cli_print_json_vma(const struct procmap_vma *vma)
 
 void cli_print_json_begin(const struct cli *cli, const struct procmap *pm, const char *array)
 {
+	static const char *const backends[] = {
+		[PROCMAP_BACKEND_SCAN] = "scan",
+		[PROCMAP_BACKEND_QUERY] = "query",
+		[PROCMAP_BACKEND_TEXT] = "text",
+	};
+
 	printf("{\n\"pid\": %d,\n\"backend\": \"%s\",\n\"%s\": [", cli->pid,
-	       procmap_get_backend(pm) == PROCMAP_BACKEND_QUERY ? "query" : "text", array);
+	       backends[procmap_get_backend(pm)], array);
 }
 
 void cli_print_json_end(void)

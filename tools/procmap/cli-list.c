@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include "cli.h"
 
-static void cli_list_line(const struct cli *cli, const struct procmap_vma *vma)
+void cli_list_line(const struct cli *cli, const struct procmap_vma *vma)
 {
 	char perms[5], hex[2 * PROCMAP_BUILD_ID_MAX + 1];
 
@@ -20,7 +20,12 @@ static void cli_list_line(const struct cli *cli, const struct procmap_vma *vma)
 	putchar('\n');
 }
 
-static void cli_list_header(const struct cli *cli)
+unsigned int cli_list_flags(const struct cli *cli)
+{
+	return cli->filters | PROCMAP_NAME | (cli->build_id ? PROCMAP_BUILD_ID : 0);
+}
+
+void cli_list_header(const struct cli *cli)
 {
 	printf("%-25s %-4s %8s", "ADDRESSES", "PERM", "OFFSET");
 	if (cli->build_id)
@@ -30,12 +35,10 @@ static void cli_list_header(const struct cli *cli)
 
 static int cli_list_all(const struct cli *cli, struct procmap *pm, struct procmap_vma *vma)
 {
-	unsigned int flags = cli->filters | PROCMAP_NAME;
+	const unsigned int flags = cli_list_flags(cli);
 	const char *separator = "\n";
 	int ret;
 
-	if (cli->build_id)
-		flags |= PROCMAP_BUILD_ID;
 	/*
 	 * Fetch the first VMA before any output, so that an error comes first.
 	 */

@@ -33,7 +33,7 @@ struct cli_file {
 /**
  * struct cli_verify - a verification
  * @cli: the command line
- * @query: handle for queries
+ * @query: handle for queries, or for scans
  * @text: handle for the text, on the same descriptor
  * @snapshot: VMAs of the text that was read last
  * @nr_snapshot: number of them
@@ -426,10 +426,13 @@ static int cli_verify_run(struct cli_verify *v)
 
 static int cli_verify_open(struct cli_verify *v)
 {
-	v->query = procmap_open(v->cli->pid, PROCMAP_BACKEND_QUERY);
+	const bool scan = v->cli->backend == PROCMAP_BACKEND_SCAN;
+
+	v->query = procmap_open(v->cli->pid, scan ? PROCMAP_BACKEND_SCAN : PROCMAP_BACKEND_QUERY);
 	if (!v->query) {
 		if (errno == ENOTTY)
-			return cli_error("this kernel has no PROCMAP_QUERY: nothing to verify");
+			return cli_error("this kernel has no %s: nothing to verify",
+					 scan ? "PROCMAP_SCAN" : "PROCMAP_QUERY");
 		return cli_procmap_error(v->cli->pid);
 	}
 	v->text = procmap_open_fd(procmap_get_fd(v->query), PROCMAP_BACKEND_TEXT);

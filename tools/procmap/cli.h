@@ -30,6 +30,8 @@ enum {
  * @record: sample the process
  * @seconds: how long to sample
  * @frequency: samples for each second that a thread runs
+ * @watch: print VMAs as they come and go
+ * @interval: how often to look, in milliseconds
  * @symbols: fail if the program was built without symbols
  * @no_symbols: print offsets
  * @addrs: addresses as strings
@@ -46,6 +48,8 @@ struct cli {
 	bool record;
 	unsigned int seconds;
 	unsigned int frequency;
+	bool watch;
+	unsigned int interval;
 	bool symbols;
 	bool no_symbols;
 	char **addrs;
@@ -95,6 +99,35 @@ bool cli_parse_number(const char *word, int base, uint64_t *value);
  * Return: exit status.
  */
 int cli_list(const struct cli *cli);
+
+/**
+ * cli_list_flags() - get the flags of a look-up for the list
+ * @cli: the command line
+ *
+ * Return: PROCMAP_* flags.
+ */
+unsigned int cli_list_flags(const struct cli *cli);
+
+/**
+ * cli_list_header() - print the headings of the list
+ * @cli: the command line
+ */
+void cli_list_header(const struct cli *cli);
+
+/**
+ * cli_list_line() - print one line of the list
+ * @cli: the command line
+ * @vma: the VMA
+ */
+void cli_list_line(const struct cli *cli, const struct procmap_vma *vma);
+
+/**
+ * cli_watch() - print VMAs as they come and go
+ * @cli: the command line
+ *
+ * Return: exit status.
+ */
+int cli_watch(const struct cli *cli);
 
 /**
  * cli_resolve() - print what is at the addresses

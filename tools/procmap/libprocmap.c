@@ -17,27 +17,38 @@ static bool procmap_flags_valid(unsigned int flags)
 }
 
 /*
- * Find out by a query whether the kernel has queries. Its version does not
- * tell.
+ * Find out by a call whether the kernel has a backend. Its version does not
+ * tell. After an error other than ENOTTY it has: the first look-up reports that
+ * error.
  */
-static int procmap_probe(struct procmap *pm, enum procmap_backend backend)
+static bool procmap_has(struct procmap *pm, enum procmap_backend backend)
 {
 	struct procmap_vma vma = { 0 };
 
+	if (backend == PROCMAP_BACKEND_SCAN)
+		return !procmap_scan_probe(pm) || errno != ENOTTY;
+	if (backend == PROCMAP_BACKEND_QUERY)
+		return !procmap_query_find(pm, 0, PROCMAP_OR_NEXT, &vma) || errno != ENOTTY;
+	return true;
+}
+
+static int procmap_probe(struct procmap *pm, enum procmap_backend backend)
+{
+	static const enum procmap_backend best[] = {
+		PROCMAP_BACKEND_SCAN, PROCMAP_BACKEND_QUERY, PROCMAP_BACKEND_TEXT,
+	};
+	size_t i;
+
 	if (fcntl(pm->fd, F_GETFD) < 0)
 		return -1;
-	pm->backend = PROCMAP_BACKEND_TEXT;
-	if (backend == PROCMAP_BACKEND_TEXT)
-		return 0;
-
-	if (procmap_query_find(pm, 0, PROCMAP_OR_NEXT, &vma) && errno == ENOTTY)
-		return backend == PROCMAP_BACKEND_QUERY ? -1 : 0;
-	/*
-	 * After any other error there are queries. The first look-up reports
-	 * it.
-	 */
-	pm->backend = PROCMAP_BACKEND_QUERY;
-	return 0;
+	for (i = 0; i < sizeof(best) / sizeof(best[0]); i++) {
+		if (backend != PROCMAP_BACKEND_AUTO && backend != best[i])
+			continue;
+		pm->backend = best[i];
+		if (procmap_has(pm, best[i]))
+			return 0;
+	}
+	return -1;
 }
 
 static struct procmap *procmap_new(int fd, bool own_fd, enum procmap_backend backend)
@@ -58,7 +69,7 @@ static struct procmap *procmap_new(int fd, bool own_fd, enum procmap_backend bac
 static bool procmap_backend_valid(enum procmap_backend backend)
 {
 	return backend == PROCMAP_BACKEND_AUTO || backend == PROCMAP_BACKEND_QUERY ||
-	       backend == PROCMAP_BACKEND_TEXT;
+	       backend == PROCMAP_BACKEND_TEXT || backend == PROCMAP_BACKEND_SCAN;
 }
 
 struct procmap *procmap_open(pid_t pid, enum procmap_backend backend)
@@ -101,6 +112,7 @@ void procmap_close(struct procmap *pm)
 		return;
 	if (pm->own_fd)
 		close(pm->fd);
+	procmap_cache_free(pm);
 	free(pm->text.buf);
 	free(pm);
 	errno = err;
@@ -116,11 +128,16 @@ int procmap_get_fd(const struct procmap *pm)
 	return pm->fd;
 }
 
-static int procmap_find_any(struct procmap *pm, uint64_t addr, unsigned int flags,
+/* With @fresh, the answer is the current state. */
+static int procmap_find_any(struct procmap *pm, uint64_t addr, unsigned int flags, bool fresh,
 			    struct procmap_vma *vma)
 {
+	if (pm->backend == PROCMAP_BACKEND_SCAN)
+		return procmap_cache_find(pm, addr, flags, fresh, vma);
 	if (pm->backend == PROCMAP_BACKEND_QUERY)
 		return procmap_query_find(pm, addr, flags, vma);
+	if (fresh)
+		procmap_text_rewind(&pm->text);
 	return procmap_text_find(pm, addr, flags, vma);
 }
 
@@ -130,8 +147,7 @@ int procmap_find(struct procmap *pm, uint64_t addr, unsigned int flags, struct p
 		errno = EINVAL;
 		return -1;
 	}
-	procmap_text_rewind(&pm->text);
-	return procmap_find_any(pm, addr, flags, vma);
+	return procmap_find_any(pm, addr, flags, true, vma);
 }
 
 int procmap_next(struct procmap *pm, unsigned int flags, struct procmap_vma *vma)
@@ -142,9 +158,7 @@ int procmap_next(struct procmap *pm, unsigned int flags, struct procmap_vma *vma
 		errno = EINVAL;
 		return -1;
 	}
-	if (!addr)
-		procmap_text_rewind(&pm->text);
-	if (!procmap_find_any(pm, addr, flags | PROCMAP_OR_NEXT, vma))
+	if (!procmap_find_any(pm, addr, flags | PROCMAP_OR_NEXT, !addr, vma))
 		return 1;
 	return errno == ENOENT ? 0 : -1;
 }
@@ -207,7 +221,7 @@ static int procmap_batch_fill(struct procmap *pm, const uint64_t *addrs, size_t 
 		}
 		batch->index[i] = PROCMAP_UNMAPPED;
 		if (!procmap_batch_hit(batch, addrs[i], flags)) {
-			if (procmap_find_any(pm, addrs[i], flags, vma)) {
+			if (procmap_find_any(pm, addrs[i], flags, !i, vma)) {
 				if (errno != ENOENT)
 					return -1;
 				continue;
@@ -234,7 +248,6 @@ int procmap_resolve_many(struct procmap *pm, const uint64_t *addrs, size_t nr, u
 	batch->index = calloc(nr ? nr : 1, sizeof(*batch->index));
 	if (!batch->index)
 		return -1;
-	procmap_text_rewind(&pm->text);
 	ret = procmap_batch_fill(pm, addrs, nr, flags, batch, &vma);
 	err = errno;
 	procmap_vma_free(&vma);
@@ -242,6 +255,18 @@ int procmap_resolve_many(struct procmap *pm, const uint64_t *addrs, size_t nr, u
 		procmap_batch_free(batch);
 	errno = err;
 	return ret;
+}
+
+int procmap_changed(struct procmap *pm, unsigned int flags, uint64_t *generation)
+{
+	if (flags & ~(PROCMAP_EXEC | PROCMAP_FILE)) {
+		errno = EINVAL;
+		return -1;
+	}
+	if (pm->backend == PROCMAP_BACKEND_SCAN)
+		return procmap_scan_changed(pm, flags, generation);
+	*generation = 0;
+	return 1;
 }
 
 void procmap_batch_free(struct procmap_batch *batch)

@@ -2,7 +2,8 @@
 /*
  * libprocmap - look up the memory mappings of a process
  *
- * Uses the PROCMAP_QUERY ioctl of /proc/PID/maps. On a kernel without it, uses
+ * Uses the PROCMAP_SCAN ioctl of /proc/PID/maps, with a cache that is never
+ * stale. On a kernel without it, uses the PROCMAP_QUERY ioctl, and without that
  * the text of the same file, with the same answers. The library is small enough
  * to be copied into a program: besides the files under this licence it needs
  * only libc.
@@ -31,21 +32,25 @@
 extern "C" {
 #endif
 
-#define PROCMAP_VERSION "1.0"
+#define PROCMAP_VERSION "1.1"
 
 /* The longest build ID that a VMA can have, in bytes. */
 #define PROCMAP_BUILD_ID_MAX 20
 
 /**
  * enum procmap_backend - where the answers come from
- * @PROCMAP_BACKEND_AUTO: queries if the kernel has them, else the text
+ * @PROCMAP_BACKEND_AUTO: scans if the kernel has them, else queries, else the
+ *	text
  * @PROCMAP_BACKEND_QUERY: the PROCMAP_QUERY ioctl
  * @PROCMAP_BACKEND_TEXT: the text of /proc/PID/maps
+ * @PROCMAP_BACKEND_SCAN: the PROCMAP_SCAN ioctl. The handle keeps what it has
+ *	got, and asks the kernel at each look-up whether it still holds.
  */
 enum procmap_backend {
 	PROCMAP_BACKEND_AUTO,
 	PROCMAP_BACKEND_QUERY,
 	PROCMAP_BACKEND_TEXT,
+	PROCMAP_BACKEND_SCAN,
 };
 
 /*
@@ -152,7 +157,7 @@ struct procmap;
  *
  * Return: a handle, to be closed with procmap_close(), or NULL with errno
  * ENOENT or ESRCH (no such process), EACCES (no permission to trace it), ENOTTY
- * (@backend is PROCMAP_BACKEND_QUERY and the kernel has no queries), EINVAL
+ * (the kernel does not have the @backend that was asked for), EINVAL
  * (@pid or @backend is invalid), ENOMEM or another error of open(2).
  */
 struct procmap *procmap_open(pid_t pid, enum procmap_backend backend);
@@ -183,7 +188,7 @@ void procmap_close(struct procmap *pm);
  * procmap_get_backend() - say where the answers of a handle come from
  * @pm: the handle
  *
- * Return: PROCMAP_BACKEND_QUERY or PROCMAP_BACKEND_TEXT.
+ * Return: PROCMAP_BACKEND_SCAN, PROCMAP_BACKEND_QUERY or PROCMAP_BACKEND_TEXT.
  */
 enum procmap_backend procmap_get_backend(const struct procmap *pm);
 
@@ -203,8 +208,12 @@ int procmap_get_fd(const struct procmap *pm);
  * @flags: PROCMAP_* flags of a look-up
  * @vma: filled; zeroed before its first use, freed with procmap_vma_free()
  *
- * The answer is the current state. It costs one query. With the text it costs
- * reading it up to @addr.
+ * The answer is the current state. It costs one query; or one scan that fills
+ * nothing, if the handle has the answer and it still holds. With the text it
+ * costs reading it up to @addr.
+ *
+ * Who looks for PROCMAP_EXEC | PROCMAP_FILE is asked to give both: then only
+ * changes of code make the handle ask again, not those of other memory.
  *
  * Return: 0, or -1 with errno ENOENT (no VMA matches), EINVAL (unknown flag),
  * ENAMETOOLONG (a name of more than a mebibyte) or an error that is listed at
@@ -221,9 +230,9 @@ int procmap_find(struct procmap *pm, uint64_t addr, unsigned int flags, struct p
  *	matches, or the first above the last one
  *
  * A walk never misses a VMA that exists and matches all the time. For a VMA
- * that changes meanwhile, each answer was true at some time. The text backend
- * reads the text once for the whole walk, unless the handle is used for
- * something else in between.
+ * that changes meanwhile, each answer was true at some time of the walk. Scans
+ * fetch many VMAs at once. The text backend reads the text once for the whole
+ * walk, unless the handle is used for something else in between.
  *
  * Return: 1, 0 at the end, or -1 with errno as for procmap_find(), except for
  * ENOENT.
@@ -238,14 +247,34 @@ int procmap_next(struct procmap *pm, unsigned int flags, struct procmap_vma *vma
  * @flags: PROCMAP_* flags of a look-up
  * @batch: filled, to be freed with procmap_batch_free() on success
  *
- * Addresses in the same VMA share one query. The text backend reads the text at
- * most once for all of them.
+ * Addresses in the same VMA share one query. If the handle has all answers and
+ * they still hold, one scan that fills nothing is enough for all of them. The
+ * text backend reads the text at most once.
  *
  * Return: 0, or -1 with errno EINVAL (@addrs is not ascending) or as for
  * procmap_find(), except for ENOENT. After an error there is nothing to free.
  */
 int procmap_resolve_many(struct procmap *pm, const uint64_t *addrs, size_t nr, unsigned int flags,
 			 struct procmap_batch *batch);
+
+/**
+ * procmap_changed() - ask whether any VMA has changed
+ * @pm: the handle
+ * @flags: 0: all VMAs; PROCMAP_EXEC | PROCMAP_FILE: only those of files that
+ *	are, or were, executable
+ * @generation: in: what the last call has left here, 0 at first; out: a number
+ *	that stands for the present state, 0 if there is none
+ *
+ * For programs that keep tables of their own. Call this first and then read the
+ * VMAs, so that changes made meanwhile are seen by the next call. Such a number
+ * has a meaning for this address space only. Without scans, and while the
+ * process is changing its VMAs, there is none.
+ *
+ * Return: 0 if no VMA was added, removed or changed since the number was got; 1
+ * if some were, or if that is not known; -1 with errno EINVAL (unknown flag) or
+ * an error that is listed at the top of this file.
+ */
+int procmap_changed(struct procmap *pm, unsigned int flags, uint64_t *generation);
 
 /**
  * procmap_batch_free() - free what a batch holds

@@ -17,6 +17,8 @@
 #define CLI_FREQUENCY_DEFAULT 99
 #define CLI_FREQUENCY_MAX 10000
 #define CLI_SECONDS_MAX (24 * 60 * 60)
+#define CLI_INTERVAL_DEFAULT 200
+#define CLI_INTERVAL_MAX (60 * 60 * 1000)
 
 static const char cli_usage[] =
 "Usage: procmap [OPTION]... PID              list the mappings of a process\n"
@@ -25,21 +27,24 @@ static const char cli_usage[] =
 "       procmap --verify [--count N] PID     compare queries with the text\n"
 "       procmap record [OPTION]... PID SECONDS\n"
 "                                            sample a process, print its stacks\n"
+"       procmap watch [OPTION]... PID        print mappings as they come and go\n"
 "\n"
 "Addresses are hexadecimal, with or without 0x.\n"
 "\n"
-"The list:\n"
+"The list, and what to watch:\n"
 "  -r, --read        only readable mappings\n"
 "  -w, --write       only writable ones\n"
 "  -x, --exec        only executable ones\n"
 "  -s, --shared      only shared ones\n"
 "  -f, --file        only those backed by a file\n"
 "  -b, --build-id    show build IDs ('-': none, '?': not known)\n"
+"  -i, --interval MS watch: look every MS milliseconds (200)\n"
 "Samples:\n"
 "  -F, --frequency N take N samples for each second that a thread runs (99)\n"
 "      --symbols     print functions: the default, if built with libdw\n"
 "      --no-symbols  print files and offsets\n"
-"Source of the answers (default: queries, or the text where the kernel has none):\n"
+"Source of the answers (default: the first of these that the kernel has):\n"
+"  -S, --scan        the PROCMAP_SCAN ioctl\n"
 "  -q, --query       the PROCMAP_QUERY ioctl\n"
 "  -t, --text        the text of /proc/PID/maps\n"
 "Others:\n"
@@ -61,7 +66,7 @@ enum {
 };
 
 /* A leading ':' makes getopt() tell a missing value from an unknown option. */
-static const char cli_short_options[] = ":rwxsfbF:qtjhV";
+static const char cli_short_options[] = ":rwxsfbi:F:SqtjhV";
 
 static const struct option cli_options[] = {
 	{ "read", no_argument, NULL, 'r' },
@@ -70,9 +75,11 @@ static const struct option cli_options[] = {
 	{ "shared", no_argument, NULL, 's' },
 	{ "file", no_argument, NULL, 'f' },
 	{ "build-id", no_argument, NULL, 'b' },
+	{ "interval", required_argument, NULL, 'i' },
 	{ "frequency", required_argument, NULL, 'F' },
 	{ "symbols", no_argument, NULL, CLI_OPT_SYMBOLS },
 	{ "no-symbols", no_argument, NULL, CLI_OPT_NO_SYMBOLS },
+	{ "scan", no_argument, NULL, 'S' },
 	{ "query", no_argument, NULL, 'q' },
 	{ "text", no_argument, NULL, 't' },
 	{ "json", no_argument, NULL, 'j' },
@@ -105,7 +112,7 @@ bool cli_parse_number(const char *word, int base, uint64_t *value)
 static int cli_set_backend(struct cli *cli, enum procmap_backend backend)
 {
 	if (cli->backend != PROCMAP_BACKEND_AUTO && cli->backend != backend)
-		return cli_error("--query and --text exclude each other");
+		return cli_error("--scan, --query and --text exclude each other");
 	cli->backend = backend;
 	return CLI_OK;
 }
@@ -129,6 +136,17 @@ static int cli_set_frequency(struct cli *cli, const char *word)
 		return cli_error("bad frequency '%s': give a decimal number from 1 to %d", word,
 				 CLI_FREQUENCY_MAX);
 	cli->frequency = frequency;
+	return CLI_OK;
+}
+
+static int cli_set_interval(struct cli *cli, const char *word)
+{
+	uint64_t interval;
+
+	if (!cli_parse_number(word, 10, &interval) || !interval || interval > CLI_INTERVAL_MAX)
+		return cli_error("bad interval '%s': give milliseconds from 1 to %d", word,
+				 CLI_INTERVAL_MAX);
+	cli->interval = interval;
 	return CLI_OK;
 }
 
@@ -156,10 +174,14 @@ static int cli_set_option(struct cli *cli, int option)
 	case 'j':
 		cli->json = true;
 		return CLI_OK;
+	case 'S':
+		return cli_set_backend(cli, PROCMAP_BACKEND_SCAN);
 	case 'q':
 		return cli_set_backend(cli, PROCMAP_BACKEND_QUERY);
 	case 't':
 		return cli_set_backend(cli, PROCMAP_BACKEND_TEXT);
+	case 'i':
+		return cli_set_interval(cli, optarg);
 	case 'F':
 		return cli_set_frequency(cli, optarg);
 	case CLI_OPT_VERIFY:
@@ -192,7 +214,12 @@ static int cli_check(const struct cli *cli)
 {
 	if (cli->record && (cli->filters || cli->json || cli->build_id || cli->verify))
 		return cli_error("record goes with %s only",
-				 "--frequency, --symbols, --no-symbols, --query and --text");
+				 "--frequency, --symbols, --no-symbols, --scan, --query and --text");
+	if (cli->watch && (cli->json || cli->verify || cli->nr_addrs))
+		return cli_error("watch goes with a PID, filters, --build-id, --interval, %s only",
+				 "--scan, --query and --text");
+	if (cli->interval && !cli->watch)
+		return cli_error("--interval goes with watch only");
 	if (cli->frequency && !cli->record)
 		return cli_error("--frequency goes with record only");
 	if ((cli->symbols || cli->no_symbols) && !cli->record)
@@ -206,7 +233,7 @@ static int cli_check(const struct cli *cli)
 	if (cli->verify && (cli->filters || cli->json || cli->build_id))
 		return cli_error("--verify goes with --count only");
 	if (cli->verify && cli->backend == PROCMAP_BACKEND_TEXT)
-		return cli_error("--verify needs queries: leave --text out");
+		return cli_error("--verify needs scans or queries: leave --text out");
 	if (cli->nr_addrs && cli->filters)
 		return cli_error("filters (--exec and so on) go with the list only");
 	return CLI_OK;
@@ -230,8 +257,9 @@ static int cli_set_operands(struct cli *cli, int nr, char **words)
 {
 	uint64_t pid;
 
-	if (nr && !strcmp(words[0], "record")) {
-		cli->record = true;
+	cli->record = nr && !strcmp(words[0], "record");
+	cli->watch = nr && !strcmp(words[0], "watch");
+	if (cli->record || cli->watch) {
 		nr--;
 		words++;
 	}
@@ -258,6 +286,11 @@ static int cli_run(struct cli *cli)
 		if (!cli->frequency)
 			cli->frequency = CLI_FREQUENCY_DEFAULT;
 		return cli_record(cli);
+	}
+	if (cli->watch) {
+		if (!cli->interval)
+			cli->interval = CLI_INTERVAL_DEFAULT;
+		return cli_watch(cli);
 	}
 	return cli->nr_addrs ? cli_resolve(cli) : cli_list(cli);
 }

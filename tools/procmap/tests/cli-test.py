@@ -6,6 +6,7 @@ import json
 import os
 import pwd
 import re
+import select
 import shutil
 import subprocess
 import sys
@@ -19,10 +20,11 @@ NOSYMBOLS = BUILD + "/tests/procmap-nosymbols"
 TARGET = BUILD + "/tests/target"
 
 ENOENT, ESRCH, EIO, ENOTTY = 2, 3, 5, 25
-# The real client takes what the kernel has; the fake one always has queries, and of the two that
-# do what the kernel cannot, one has them wrong.
+# The real client takes what the kernel has; the fake one always has scans and queries.
 TEXT = [PROCMAP, "--text"]
 QUERY = [FAKE, "--query"]
+SCAN = [FAKE, "--scan"]
+NO_IOCTL = "this kernel has no such ioctl: use --text, or leave --scan and --query out"
 
 
 def run(command, *words, fake="", stdin="", **more):
@@ -84,15 +86,25 @@ class Target:
                 for row in rows]
 
 
+def kernel_has(option):
+    """Whether the real client can be used with --query, or --scan."""
+    return run([PROCMAP, option], os.getpid())[0] == 0
+
+
 def kernel_has_queries():
     """Whether the real client can be used with --query."""
-    return run([PROCMAP, "--query"], os.getpid())[0] == 0
+    return kernel_has("--query")
+
+
+def best_backend():
+    """What the real client takes."""
+    return next((option[2:] for option in ("--scan", "--query") if kernel_has(option)), "text")
 
 
 def clients():
     """All ways to get an answer."""
-    real = [[PROCMAP, "--query"], [PROCMAP]] if kernel_has_queries() else [[PROCMAP]]
-    return [TEXT, QUERY, *real]
+    real = [[PROCMAP, option] for option in ("--query", "--scan") if kernel_has(option)]
+    return [TEXT, QUERY, SCAN, *real, [PROCMAP]]
 
 
 def as_text(name):
@@ -105,8 +117,8 @@ def test_help(_):
     for option in "--help", "-h":
         out = succeeds([PROCMAP], option)
         equal(out.startswith("Usage: procmap "), True)
-        for word in "--exec", "--json", "--verify", "--count", "--text", "--query", "record", \
-                "--no-symbols", "Exit status":
+        for word in "--exec", "--json", "--verify", "--count", "--text", "--query", "--scan", "record", \
+                "watch", "--interval", "--no-symbols", "Exit status":
             equal(word in out, True)
     for option in "--version", "-V":
         equal(bool(re.fullmatch(r"procmap \d+\.\d+\n", succeeds([PROCMAP], option))), True)
@@ -127,14 +139,14 @@ def test_man_pages(_):
     equal([word for word in options if not re.search(rf"{word}(?![\w-])", page)], [])
     page, header = source("libprocmap.3"), source("libprocmap.h")
     names = set(re.findall(r"PROCMAP_[A-Z_]+[A-Z]\b", header)) - {"PROCMAP_VERSION",
-                                                                    "PROCMAP_QUERY"}
+                                                                    "PROCMAP_QUERY", "PROCMAP_SCAN"}
     equal(len(names) > 15, True)
     equal([name for name in sorted(names) if not re.search(rf"\b{name}\b", page)], [])
     synopsis = page.split(".SH DESCRIPTION")[0]
     text = re.sub(r"^\.\w+ |[\s\"]", "", synopsis, flags=re.M)
     prototypes = re.findall(r"^(?:static inline )?(\w[^;{]*?procmap_\w+\([^)]*\))[;\n]", header,
                             re.M)
-    equal(len(prototypes), 11)
+    equal(len(prototypes), 12)
     equal([words for words in prototypes if re.sub(r"\s", "", words) + ";" not in text], [])
 
 
@@ -149,12 +161,12 @@ def test_bad_options(target):
             (["-:", pid], "unknown option '-:', see --help"),
             (["--json=1", pid], "option '--json=1' takes no value, see --help"),
             ([pid, "--verify", "--count"], "option '--count' needs a value, see --help"),
-            (["--text", "--query", pid], "--query and --text exclude each other"),
-            (["-qt", pid], "--query and --text exclude each other"),
+            (["--text", "--query", pid], "--scan, --query and --text exclude each other"),
+            (["-qS", pid], "--scan, --query and --text exclude each other"),
             (["--count", 5, pid], "--count goes with --verify only"),
             (["--verify", pid, "1000"],
              "--verify chooses the addresses itself: give only a PID"),
-            (["--verify", "--text", pid], "--verify needs queries: leave --text out"),
+            (["--verify", "--text", pid], "--verify needs scans or queries: leave --text out"),
             (["--verify", "--json", pid], "--verify goes with --count only"),
             (["--verify", "--exec", pid], "--verify goes with --count only"),
             (["--exec", pid, "1000"], "filters (--exec and so on) go with the list only"),
@@ -178,7 +190,7 @@ def test_bad_pids(_):
 def test_bad_record(target):
     """record: bad words are one line, status 2"""
     pid = target.pid
-    only = "record goes with --frequency, --symbols, --no-symbols, --query and --text only"
+    only = "record goes with --frequency, --symbols, --no-symbols, --scan, --query and --text only"
     for words, says in (
             (["record"], "which process? Give a PID, see --help"),
             (["record", "x", 1], "bad PID 'x': give a decimal number"),
@@ -203,6 +215,52 @@ def test_bad_record(target):
              "--symbols and --no-symbols exclude each other"),
             (["record", 999999999, 1], "there is no process 999999999")):
         refuses([PROCMAP], *words, says=says)
+
+
+def test_bad_watch(target):
+    """watch: bad words are one line, status 2"""
+    pid = target.pid
+    only = "watch goes with a PID, filters, --build-id, --interval, --scan, --query and --text only"
+    for words, says in (
+            (["watch"], "which process? Give a PID, see --help"),
+            (["watch", pid, "1000"], only),
+            (["watch", "--json", pid], only),
+            (["watch", "--verify", pid], only),
+            (["watch", "-i", 0, pid], "bad interval '0': give milliseconds from 1 to 3600000"),
+            (["watch", "-i", 3600001, pid],
+             "bad interval '3600001': give milliseconds from 1 to 3600000"),
+            (["-i", 9, pid], "--interval goes with watch only"),
+            (["watch", 999999999], "there is no process 999999999")):
+        refuses([PROCMAP], *words, says=says)
+
+
+def watching(client, *words):
+    """A running watch."""
+    return subprocess.Popen([*client, "watch", *map(str, words)], stdout=subprocess.PIPE,
+                            stderr=subprocess.PIPE, text=True, errors="surrogateescape",
+                            env={**os.environ, "PROCMAP_FAKE": ""})
+
+
+def test_watch(target):
+    """watch: what is there, then what comes and goes; it ends with the process"""
+    for client in clients():
+        for options in [], ["-x", "-f"]:
+            with Target(cwd=target.cwd) as quiet:
+                listed = succeeds(client, *options, quiet.pid).splitlines()[1:]
+                watch = watching(client, *options, "-i", 10, quiet.pid)
+                lines = [watch.stdout.readline() for _ in listed]
+                equal(select.select([watch.stdout], [], [], 0.05)[0], [])
+            equal([re.fullmatch(r"\d\d:\d\d:\d\d\.\d{3} \+ (.*)\n", line)[1] for line in lines],
+                  listed)
+            # At its end the process may unmap something.
+            equal((watch.communicate()[1], watch.returncode), ("", 0))
+        with Target("--change", cwd=target.cwd) as changing:
+            watch = watching(client, "-i", 1, changing.pid)
+            signs = ""
+            while not re.search(r"-+\++-", signs):
+                signs += watch.stdout.readline().split()[1]
+        _, errors = watch.communicate()
+        equal((errors, watch.returncode), ("", 0))
 
 
 def test_built_without_symbols(_):
@@ -245,26 +303,34 @@ def test_permission(_):
 
 
 def test_no_queries(target):
-    """a kernel without queries: the text, --query and --verify refuse"""
+    """a kernel without scans, or queries: the next best; --scan, --query and --verify refuse"""
     text = succeeds(TEXT, target.pid)
-    equal(succeeds([FAKE], target.pid, fake="off"), text)
-    refuses(QUERY, target.pid, fake="off",
-            says="this kernel has no PROCMAP_QUERY: use --text, or neither")
-    refuses(QUERY, target.pid, "1000", fake="off",
-            says="this kernel has no PROCMAP_QUERY: use --text, or neither")
-    refuses([FAKE], "--verify", target.pid, fake="off",
+    for fake, backend in ("", "scan"), ("noscan", "query"), ("off", "text"):
+        equal(succeeds([FAKE], target.pid, fake=fake), text)
+        equal(json.loads(succeeds([FAKE], "-j", target.pid, fake=fake))["backend"], backend)
+    for client, fake in (QUERY, "off"), (SCAN, "off"), (SCAN, "noscan"):
+        refuses(client, target.pid, fake=fake, says=NO_IOCTL)
+        refuses(client, target.pid, "1000", fake=fake, says=NO_IOCTL)
+        refuses(client, "watch", target.pid, fake=fake, says=NO_IOCTL)
+    refuses(QUERY, "--verify", target.pid, fake="off",
             says="this kernel has no PROCMAP_QUERY: nothing to verify")
+    refuses(SCAN, "--verify", target.pid, fake="noscan",
+            says="this kernel has no PROCMAP_SCAN: nothing to verify")
 
 
 def test_kernel_errors(target):
     """errors from the kernel, at once and midway"""
     pid = target.pid
     says = f"cannot read the mappings of process {pid}: Input/output error"
-    refuses([FAKE], pid, fake=f"errno:{EIO}:1", says=says)
-    refuses([FAKE], pid, "1000", fake=f"errno:{EIO}:2", says=says)
-    status, out, errors = run([FAKE], pid, fake=f"errno:{EIO}:10")
-    equal((status, errors), (2, f"procmap: {says}\n"))
-    equal(len(out.splitlines()), 9)
+    for client in QUERY, SCAN:
+        refuses(client, pid, fake=f"errno:{EIO}:1", says=says)
+        refuses(client, pid, "1000", fake=f"errno:{EIO}:2", says=says)
+        refuses(client, "watch", pid, fake=f"errno:{EIO}:2", says=says)
+    # The first query is to see whether there are any; scans fetch two VMAs, then six.
+    for client, nth, lines in (QUERY, 10, 9), (SCAN, 3, 3), (SCAN, 4, 9):
+        status, out, errors = run(client, pid, fake=f"errno:{EIO}:{nth}")
+        equal((status, errors), (2, f"procmap: {says}\n"))
+        equal(len(out.splitlines()), lines)
     gone = f"procmap: process {pid} has no mappings: it has exited or called execve(), " \
            "or is a kernel thread\n"
     status, out, errors = run([FAKE], "--verify", pid, fake=f"errno:{ESRCH}:500")
@@ -301,8 +367,9 @@ def test_list_json(target):
                     ("--file" not in options or vma["file_backed"])]
             got = json.loads(succeeds(client, "--json", *options, target.pid))
             equal(got["pid"], target.pid)
-            query = got["backend"] == "query"
-            equal(query, client[-1] == "--query" or (client == [PROCMAP] and kernel_has_queries()))
+            asked = client[-1][2:] if len(client) > 1 else best_backend()
+            equal(got["backend"], asked)
+            query = asked != "text"
             for vma in got["vmas"]:
                 equal(vma.pop("page_size", None), 4096 if query else None)
                 vma["name"] = as_text(vma["name"])
@@ -389,16 +456,18 @@ def test_build_ids(target):
     """build IDs: '?' where nobody can tell, those of readelf where the kernel has them"""
     lines = succeeds(TEXT, "--build-id", target.pid).splitlines()[1:]
     equal({line.split()[3] for line in lines}, {"?"})
-    lines = succeeds(QUERY, "--build-id", target.pid).splitlines()[1:]
-    equal({line.split()[3] for line in lines}, {"-"})
+    for client in QUERY, SCAN:
+        lines = succeeds(client, "--build-id", target.pid).splitlines()[1:]
+        equal({line.split()[3] for line in lines}, {"-"})
     equal("build_id" in succeeds(TEXT, "--json", "--build-id", target.pid), False)
     if not kernel_has_queries() or not shutil.which("readelf"):
         raise SkipTest("no PROCMAP_QUERY, or no readelf")
-    rows = [line.split(maxsplit=4)
-            for line in succeeds([PROCMAP], "-bxf", target.pid).splitlines()[1:]]
-    equal(bool(rows), True)
-    for row in rows:
-        equal(row[3], readelf_build_id(row[4]))
+    for client in clients()[3:]:
+        rows = [line.split(maxsplit=4)
+                for line in succeeds(client, "-bxf", target.pid).splitlines()[1:]]
+        equal(bool(rows), True)
+        for row in rows:
+            equal(row[3], readelf_build_id(row[4]))
 
 
 def test_output(target):
@@ -440,7 +509,7 @@ def verify(out):
 def test_verify(target):
     """--verify: all VMAs and files, as many addresses as wanted"""
     maps = target.maps()
-    for client in [[FAKE]] + [[PROCMAP]] * kernel_has_queries():
+    for client in [QUERY, SCAN] + clients()[3:-1]:
         for count in 1, 1000, 2500:
             lines, got = verify(succeeds(client, "--verify", "--count", count, target.pid))
             equal(15 <= lines <= 22, True)
@@ -479,7 +548,7 @@ def test_many(target):
     with Target("20000", cwd=target.cwd) as many:
         maps = many.maps()
         equal(len(maps) > 20000, True)
-        for client in [TEXT] + [[PROCMAP, "--query"]] * kernel_has_queries():
+        for client in [TEXT] + clients()[3:-1]:
             equal(len(succeeds(client, many.pid).splitlines()), len(maps) + 1)
             stdin = "\n".join(f"{many.at['many'] + i * 4096:x}" for i in reversed(range(20000)))
             equal(len(succeeds(client, many.pid, "-", stdin=stdin).splitlines()), 20000)
@@ -489,9 +558,11 @@ class SkipTest(Exception):
     """The kernel or the machine lacks something."""
 
 
-TESTS = [test_help, test_man_pages, test_bad_options, test_bad_record, test_bad_pids,
+TESTS = [test_help, test_man_pages, test_bad_options, test_bad_record, test_bad_watch,
+         test_bad_pids,
          test_built_without_symbols, test_zombie, test_permission, test_no_queries,
          test_kernel_errors, test_list, test_list_json, test_json_tool, test_names, test_addresses,
+         test_watch,
          test_bad_addresses, test_build_ids, test_output,
          test_verify, test_verify_lies, test_verify_changing, test_many]
 

@@ -4,7 +4,8 @@
  * that kernel does:
  *
  *	off		there is no such ioctl
- *	errno:E:N	queries fail with error E from the N-th on
+ *	noscan		there are queries, but no scans
+ *	errno:E:N	queries and scans fail with error E from the N-th on
  *	lie:N:M		answers N to M are wrong
  *	eof:N		the text ends from the N-th read on
  */
@@ -20,7 +21,9 @@ static void __attribute__((constructor)) fake_env(void)
 
 	if (!what || !*what)
 		return;
-	if (!strcmp(what, "off"))
+	if (!strcmp(what, "noscan"))
+		fake.no_scan = true;
+	else if (!strcmp(what, "off"))
 		fake.query_errno = ENOTTY;
 	else if (sscanf(what, "errno:%d:%lu", &fake.query_errno, &fake.query_errno_from) != 2 &&
 		 sscanf(what, "lie:%lu:%lu", &fake.lie_from, &fake.lie_to) != 2 &&

@@ -18,7 +18,7 @@
 
 struct fake fake;
 
-static int fake_fail(int err)
+int fake_fail(int err)
 {
 	errno = err;
 	return -1;
@@ -54,6 +54,19 @@ static const struct procmap_vma *fake_table_vma(uint64_t addr, unsigned int filt
 	while (low < fake.nr && (fake.table[low].flags & filters) != filters)
 		low++;
 	return low < fake.nr ? &fake.table[low] : NULL;
+}
+
+const struct procmap_vma *fake_find(int fd, uint64_t addr, unsigned int filters,
+				    struct procmap_vma *live)
+{
+	const struct procmap_vma *vma = live;
+
+	errno = ENOENT;
+	if (fake.table)
+		vma = fake_table_vma(addr, filters);
+	else if (fake_text_vma(fd, addr, filters, live))
+		vma = NULL;
+	return vma;
 }
 
 /* Fill the buffers for the name and the build ID, and set their sizes. */
@@ -103,7 +116,7 @@ static int fake_answer(struct procmap_query *query, const struct procmap_vma *vm
 static int fake_query(int fd, struct procmap_query *query)
 {
 	struct procmap_vma live = { 0 };
-	const struct procmap_vma *vma = &live;
+	const struct procmap_vma *vma;
 	uint64_t addr = query->query_addr;
 	unsigned int filters = query->query_flags & FAKE_FILTERS;
 	int ret = -1;
@@ -113,14 +126,11 @@ static int fake_query(int fd, struct procmap_query *query)
 		return fake_fail(fake.query_errno);
 	if (fake_check(query))
 		return -1;
-	if (fake.table)
-		vma = fake_table_vma(addr, filters);
-	else if (fake_text_vma(fd, addr, filters, &live))
-		return -1;
-	if (!vma || (vma->start > addr &&
-		     !(query->query_flags & PROCMAP_QUERY_COVERING_OR_NEXT_VMA)))
+	vma = fake_find(fd, addr, filters, &live);
+	if (vma && vma->start > addr &&
+	    !(query->query_flags & PROCMAP_QUERY_COVERING_OR_NEXT_VMA))
 		errno = ENOENT;
-	else
+	else if (vma)
 		ret = fake_answer(query, vma);
 	free(live.name_buf);
 	return ret;
@@ -134,9 +144,11 @@ int __wrap_ioctl(int fd, unsigned long command, ...)
 	va_start(args, command);
 	arg = va_arg(args, void *);
 	va_end(args);
-	if (command != PROCMAP_QUERY || fake.real)
-		return __real_ioctl(fd, command, arg);
-	return fake_query(fd, arg);
+	if (!fake.real && command == PROCMAP_QUERY)
+		return fake_query(fd, arg);
+	if (!fake.real && command == PROCMAP_SCAN)
+		return fake_scan(fd, arg);
+	return __real_ioctl(fd, command, arg);
 }
 
 ssize_t __wrap_pread64(int fd, void *buf, size_t size, off_t pos)

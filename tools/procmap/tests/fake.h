@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * A kernel for tests: answers PROCMAP_QUERY in user space, and makes system
- * calls and allocations fail. Linked with --wrap, so the tests use the
- * unchanged library.
+ * A kernel for tests: answers PROCMAP_QUERY and PROCMAP_SCAN in user space, and
+ * makes system calls and allocations fail. Linked with --wrap, so the tests use
+ * the unchanged library.
  */
 #ifndef PROCMAP_FAKE_H
 #define PROCMAP_FAKE_H
@@ -18,15 +18,21 @@
  * @table: VMAs for the answers, ascending; NULL: those in the text of the
  *	descriptor
  * @nr: number of VMAs in @table
- * @real: leave queries to the real kernel
- * @query_errno: queries fail with this error
- * @query_errno_from: number of the first query that fails
+ * @real: leave queries and scans to the real kernel
+ * @no_scan: there are no scans
+ * @query_errno: queries and scans fail with this error
+ * @query_errno_from: number of the first query, or scan, that fails
  * @lie_from: number of the first query whose answer has a wrong offset
  * @lie_to: number of the last such query
  * @name_limit: longer names do not fit, whatever the size of the buffer; 0: no
  *	limit
  * @garbage: answer with impossible sizes
+ * @generation: of the address space; 0: a writer is always at work
+ * @code_generation: likewise, of code
  * @queries: number of queries so far
+ * @scans: number of scans so far
+ * @records: number of records that they filled
+ * @build_ids: number of scans that asked for build IDs
  * @read_errno: pread() fails with this error
  * @read_max: pread() returns at most as many bytes; 0: there is no limit
  * @read_eof_from: pread() finds the end of the file from this call on; 0: never
@@ -38,13 +44,19 @@ struct fake {
 	const struct procmap_vma *table;
 	size_t nr;
 	bool real;
+	bool no_scan;
 	int query_errno;
 	unsigned long query_errno_from;
 	unsigned long lie_from;
 	unsigned long lie_to;
 	size_t name_limit;
 	bool garbage;
+	uint64_t generation;
+	uint64_t code_generation;
 	unsigned long queries;
+	unsigned long scans;
+	unsigned long records;
+	unsigned long build_ids;
 	int read_errno;
 	size_t read_max;
 	unsigned long read_eof_from;
@@ -54,6 +66,37 @@ struct fake {
 };
 
 extern struct fake fake;
+
+/**
+ * fake_fail() - fail as a system call does
+ * @err: the errno
+ *
+ * Return: -1.
+ */
+int fake_fail(int err);
+
+/**
+ * fake_find() - find the first VMA that the fake kernel has above an address
+ * @fd: descriptor of the text, for a fake kernel without a table
+ * @addr: address above which the VMA must end
+ * @filters: flags that the VMA must have
+ * @live: scratch space, zeroed; its name_buf is to be freed
+ *
+ * Return: the VMA; NULL with errno ENOENT or ESRCH.
+ */
+const struct procmap_vma *fake_find(int fd, uint64_t addr, unsigned int filters,
+				    struct procmap_vma *live);
+
+struct procmap_scan;
+
+/**
+ * fake_scan() - answer PROCMAP_SCAN
+ * @fd: the descriptor
+ * @scan: its argument
+ *
+ * Return: as ioctl().
+ */
+int fake_scan(int fd, struct procmap_scan *scan);
 
 /**
  * fake_text_vma() - take one VMA from the text of a descriptor

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Tests of libprocmap: each case runs with queries, which a fake kernel
- * answers, and with the text.
+ * Tests of libprocmap: each case runs with scans and with queries, which a fake
+ * kernel answers, and with the text.
  */
 #define _GNU_SOURCE
 #include <dirent.h>
@@ -17,24 +17,28 @@
 #include <unistd.h>
 #include "../procmap-abi.h"
 #include "fake.h"
-#include "table.h"
+#include "lib-test.h"
 #include "tap.h"
 
-static const enum procmap_backend backends[] = { PROCMAP_BACKEND_QUERY, PROCMAP_BACKEND_TEXT };
+static const enum procmap_backend backends[] = {
+	PROCMAP_BACKEND_SCAN, PROCMAP_BACKEND_QUERY, PROCMAP_BACKEND_TEXT,
+};
 
 static const enum procmap_backend *const backends_end = backends + ARRAY_SIZE(backends);
 
-/* Give the fake kernel these mappings, and open them. */
-static struct procmap *open_table(const struct table *table, enum procmap_backend backend)
+struct procmap *open_table(const struct table *table, enum procmap_backend backend)
 {
 	struct procmap *pm;
 
 	fake = (struct fake){ .table = table->vmas, .nr = table->nr };
+	fake.generation = 1;
+	fake.code_generation = 1;
 	pm = procmap_open_fd(table->fd, backend);
 	if (!CHECK(pm))
 		exit(1);
 	CHECK(procmap_get_backend(pm) == backend);
 	fake.queries = 0;
+	fake.scans = 0;
 	fake.reads = 0;
 	return pm;
 }
@@ -50,11 +54,10 @@ static bool ambiguous(const char *name)
 	return strchr(name, '\n') || strstr(name, "\\012");
 }
 
-/* Is @vma the right answer for @truth, as far as @pm can know it? */
-static bool right(const struct procmap *pm, const struct procmap_vma *vma,
+bool right(const struct procmap *pm, const struct procmap_vma *vma,
 		  const struct procmap_vma *truth, unsigned int flags)
 {
-	bool query = procmap_get_backend(pm) == PROCMAP_BACKEND_QUERY;
+	bool query = procmap_get_backend(pm) != PROCMAP_BACKEND_TEXT;
 	bool build_id = query && (flags & PROCMAP_BUILD_ID);
 	uint32_t known = 0;
 
@@ -76,9 +79,8 @@ static bool right(const struct procmap *pm, const struct procmap_vma *vma,
 		(!query && strstr(truth->name, "\\012")));
 }
 
-/* Find a VMA in the simplest way: look at each. */
-static const struct procmap_vma *truth_find(const struct table *table, uint64_t addr,
-					    unsigned int flags)
+const struct procmap_vma *truth_find(const struct table *table, uint64_t addr,
+				     unsigned int flags)
 {
 	const unsigned int filters = flags & 0x2f;
 	const struct procmap_vma *vma;
@@ -91,8 +93,8 @@ static const struct procmap_vma *truth_find(const struct table *table, uint64_t 
 	return NULL;
 }
 
-static void check_find(struct procmap *pm, const struct table *table, uint64_t addr,
-		       unsigned int flags, struct procmap_vma *vma)
+void check_find(struct procmap *pm, const struct table *table, uint64_t addr, unsigned int flags,
+		struct procmap_vma *vma)
 {
 	const struct procmap_vma *truth = truth_find(table, addr, flags);
 	int ret = procmap_find(pm, addr, flags, vma);
@@ -139,7 +141,7 @@ static void test_find(void)
 	tap_end();
 }
 
-static size_t check_walk(struct procmap *pm, const struct table *table, unsigned int flags)
+size_t check_walk(struct procmap *pm, const struct table *table, unsigned int flags)
 {
 	const unsigned int filters = flags & 0x2f;
 	struct procmap_vma vma = { 0 };
@@ -308,7 +310,7 @@ static void test_large(void)
 	uint64_t *addrs;
 	size_t i, nr;
 
-	tap_begin("100,000 VMAs: one query each, the text read once");
+	tap_begin("100,000 VMAs: one query each, 300 scans, the text read once");
 	table_large(&table, 100000);
 	addrs = batch_addrs(&table, &nr);
 	for (b = backends; b < backends_end; b++) {
@@ -316,6 +318,8 @@ static void test_large(void)
 		CHECK(check_walk(pm, &table, PROCMAP_NAME) == table.nr);
 		if (*b == PROCMAP_BACKEND_QUERY)
 			CHECK(fake.queries == table.nr + 1);
+		else if (*b == PROCMAP_BACKEND_SCAN)
+			CHECK(fake.records == table.nr && fake.scans < 300);
 		else
 			CHECK((off_t)(fake.reads - 3) * 32768 <= lseek(table.fd, 0, SEEK_END) * 2);
 		fake.queries = 0;
@@ -329,6 +333,8 @@ static void test_large(void)
 		/* Each of the four addresses in a hole costs a query. */
 		if (*b == PROCMAP_BACKEND_QUERY)
 			CHECK(fake.queries <= table.nr + 4 * (table.nr / 3 + 2));
+		else if (*b == PROCMAP_BACKEND_SCAN)
+			CHECK(fake.scans < 600);
 		else
 			CHECK((off_t)(fake.reads - 3) * 32768 <= lseek(table.fd, 0, SEEK_END) * 2);
 		procmap_close(pm);
@@ -517,12 +523,12 @@ static void test_garbage(void)
 	struct table table;
 	size_t i;
 
-	tap_begin("query: an answer that cannot be is EPROTO");
+	tap_begin("scan, query: an answer that cannot be is EPROTO");
 	table_odd(&table);
-	for (i = 0; i < ARRAY_SIZE(flags); i++) {
-		pm = open_table(&table, PROCMAP_BACKEND_QUERY);
+	for (i = 0; i < 2 * ARRAY_SIZE(flags); i++) {
+		pm = open_table(&table, i % 2 ? PROCMAP_BACKEND_QUERY : PROCMAP_BACKEND_SCAN);
 		fake.garbage = true;
-		CHECK(procmap_find(pm, 0x1000, flags[i], &vma) == -1 && errno == EPROTO);
+		CHECK(procmap_find(pm, 0x1000, flags[i / 2], &vma) == -1 && errno == EPROTO);
 		procmap_close(pm);
 	}
 	procmap_vma_free(&vma);
@@ -550,8 +556,8 @@ static void test_open_errors(void)
 	fake = (struct fake){ 0 };
 	CHECK(!procmap_open(0, PROCMAP_BACKEND_AUTO) && errno == EINVAL);
 	CHECK(!procmap_open(-1, PROCMAP_BACKEND_AUTO) && errno == EINVAL);
-	CHECK(!procmap_open(getpid(), 3) && errno == EINVAL);
-	CHECK(!procmap_open_fd(fd, 3) && errno == EINVAL);
+	CHECK(!procmap_open(getpid(), 4) && errno == EINVAL);
+	CHECK(!procmap_open_fd(fd, 4) && errno == EINVAL);
 	CHECK(!procmap_open(0x7fffffff, PROCMAP_BACKEND_AUTO) && errno == ENOENT);
 	CHECK(!procmap_open_fd(-1, PROCMAP_BACKEND_AUTO) && errno == EBADF);
 	CHECK(!procmap_open_fd(-1, PROCMAP_BACKEND_TEXT) && errno == EBADF);
@@ -559,6 +565,8 @@ static void test_open_errors(void)
 	fake.query_errno = ENOTTY;
 	CHECK(!procmap_open(getpid(), PROCMAP_BACKEND_QUERY) && errno == ENOTTY);
 	CHECK(!procmap_open_fd(fd, PROCMAP_BACKEND_QUERY) && errno == ENOTTY);
+	CHECK(!procmap_open(getpid(), PROCMAP_BACKEND_SCAN) && errno == ENOTTY);
+	CHECK(!procmap_open_fd(fd, PROCMAP_BACKEND_SCAN) && errno == ENOTTY);
 	CHECK(fcntl(fd, F_GETFD) >= 0);
 	close(fd);
 	procmap_close(NULL);
@@ -568,10 +576,12 @@ static void test_open_errors(void)
 
 static void test_abi(void)
 {
-	tap_begin("the ABI: number and size of the ioctl");
+	tap_begin("the ABI: numbers and sizes of the ioctls");
 	CHECK(PROCMAP_QUERY == 0xc0686611);
 	CHECK(sizeof(struct procmap_query) == 104);
 	CHECK(offsetof(struct procmap_query, vma_name_addr) == 88);
+	CHECK(PROCMAP_SCAN == 0xc070661e);
+	CHECK(sizeof(struct procmap_scan) == 112 && sizeof(struct procmap_record) == 96);
 	tap_end();
 }
 
@@ -580,8 +590,13 @@ static void test_fallback(void)
 	struct procmap_vma vma = { 0 };
 	struct procmap *pm;
 
-	tap_begin("open: the text where queries are ENOTTY, and only there");
+	tap_begin("open: queries where scans are ENOTTY, the text where both are, and only there");
 	fake = (struct fake){ 0 };
+	pm = procmap_open(getpid(), PROCMAP_BACKEND_AUTO);
+	CHECK(pm && procmap_get_backend(pm) == PROCMAP_BACKEND_SCAN);
+	procmap_close(pm);
+
+	fake.no_scan = true;
 	pm = procmap_open(getpid(), PROCMAP_BACKEND_AUTO);
 	CHECK(pm && procmap_get_backend(pm) == PROCMAP_BACKEND_QUERY);
 	procmap_close(pm);
@@ -595,6 +610,12 @@ static void test_fallback(void)
 	fake.query_errno = ESRCH;
 	pm = procmap_open(getpid(), PROCMAP_BACKEND_AUTO);
 	CHECK(pm && procmap_get_backend(pm) == PROCMAP_BACKEND_QUERY);
+	CHECK(procmap_find(pm, 0, 0, &vma) == -1 && errno == ESRCH);
+	procmap_close(pm);
+
+	fake.no_scan = false;
+	pm = procmap_open(getpid(), PROCMAP_BACKEND_AUTO);
+	CHECK(pm && procmap_get_backend(pm) == PROCMAP_BACKEND_SCAN);
 	CHECK(procmap_find(pm, 0, 0, &vma) == -1 && errno == ESRCH);
 	procmap_close(pm);
 	tap_end();
@@ -618,7 +639,7 @@ static void test_find_errors(void)
 		CHECK(procmap_find(pm, addr, 0x40, &vma) == -1 && errno == EINVAL);
 		CHECK(procmap_next(pm, 0x400, &vma) == -1 && errno == EINVAL);
 		CHECK(procmap_resolve_many(pm, &addr, 1, 0x80, &batch) == -1 && errno == EINVAL);
-		CHECK(!fake.queries && !fake.reads);
+		CHECK(!fake.scans && !fake.queries && !fake.reads);
 		for (i = 0; i < ARRAY_SIZE(errors); i++) {
 			fake.query_errno = errors[i];
 			fake.read_errno = errors[i];
@@ -804,6 +825,7 @@ static void test_no_memory(void)
 			n = 0;
 			do {
 				fake = (struct fake){ .table = table->vmas, .nr = table->nr };
+				fake.generation = i;
 				fake.name_limit = 4096;
 				fake.alloc_fail = ++n;
 			} while (!use_all(table, *b));
@@ -817,23 +839,23 @@ static void test_no_memory(void)
 	tap_end();
 }
 
-static bool kernel_has_queries(void)
+static bool kernel_has(enum procmap_backend backend)
 {
 	struct procmap *pm;
 
 	fake = (struct fake){ .real = true };
-	pm = procmap_open(getpid(), PROCMAP_BACKEND_QUERY);
+	pm = procmap_open(getpid(), backend);
 	procmap_close(pm);
 	return pm;
 }
 
 /*
- * Query the real kernel for each VMA of @pid, and compare with a reader of the
+ * Ask the real kernel for each VMA of @pid, and compare with a reader of the
  * text that is not part of the library.
  */
-static void check_real(pid_t pid, unsigned int filters)
+static void check_real(pid_t pid, enum procmap_backend backend, unsigned int filters)
 {
-	struct procmap *pm = procmap_open(pid, PROCMAP_BACKEND_QUERY);
+	struct procmap *pm = procmap_open(pid, backend);
 	struct procmap_vma vma = { 0 }, text;
 	uint64_t end = 0;
 	int ret;
@@ -857,23 +879,23 @@ static void check_real(pid_t pid, unsigned int filters)
 	procmap_close(pm);
 }
 
-static void test_real(void)
+static void test_real(enum procmap_backend backend, const char *what)
 {
 	unsigned int filters;
 	pid_t pid;
 
-	tap_begin("the real kernel: every VMA of a process by query and by text, with all filters");
-	if (!kernel_has_queries()) {
-		tap_skip("this kernel has no PROCMAP_QUERY");
+	tap_begin(what);
+	if (!kernel_has(backend)) {
+		tap_skip("this kernel does not have the ioctl");
 		return;
 	}
 	pid = start_child();
 	for (filters = 0; filters < 0x40; filters++)
 		if (!(filters & PROCMAP_OR_NEXT))
-			check_real(pid, filters);
+			check_real(pid, backend, filters);
 	kill(pid, SIGKILL);
 	CHECK(waitpid(pid, NULL, 0) == pid);
-	check_exit(PROCMAP_BACKEND_QUERY);
+	check_exit(backend);
 	tap_end();
 }
 
@@ -901,6 +923,8 @@ int main(void)
 	test_exit_midway();
 	test_descriptor();
 	test_no_memory();
-	test_real();
+	cache_tests();
+	test_real(PROCMAP_BACKEND_QUERY, "the real kernel: every VMA by query and by text");
+	test_real(PROCMAP_BACKEND_SCAN, "the real kernel: every VMA by scans and by text");
 	return tap_finish();
 }
