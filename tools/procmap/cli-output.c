@@ -37,8 +37,8 @@ int cli_procmap_error(pid_t pid)
 		return cli_error("no permission to read the mappings of process %d: %s", pid,
 				 "try as its owner or as root");
 	case ENOTTY:
-		return cli_error("this kernel has no such ioctl: use --text, or leave --scan and %s",
-				 "--query out");
+		return cli_error("this kernel has no such ioctl: %s",
+				 "use --text, or leave --scan and --query out");
 	default:
 		return cli_error("cannot read the mappings of process %d: %s", pid,
 				 strerror(errno));

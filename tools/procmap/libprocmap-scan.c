@@ -105,7 +105,9 @@ static bool procmap_records_sane(const struct procmap_record *records, size_t nr
 	size_t i;
 
 	for (i = 0; i < nr; i++) {
-		if (records[i].end <= records[i].start || (i && records[i].end <= records[i - 1].end))
+		if (records[i].end <= records[i].start)
+			return false;
+		if (i && records[i].end <= records[i - 1].end)
 			return false;
 		if (records[i].name != PROCMAP_RECORD_NO_NAME && records[i].name >= names_size)
 			return false;
