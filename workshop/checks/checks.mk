@@ -92,22 +92,24 @@ CHECKS += vm
 check-vm:
 	workshop/checks/vm_test.py
 
-# kselftests, as root and as an ordinary user. -64, -32, -racing and -exact select programs, see
+# kselftests, as root and as an ordinary user. -64, -32, -racing and so on select programs, see
 # workshop/qemu/kselftest.sh.
 #
 # $(1) variant, $(2) seconds for all of it, $(3) factor for the limits of single tests
+KSELFTEST_CHOICES := 64 32 maps other racing exact
+KSELFTEST_SUFFIXES := - $(KSELFTEST_CHOICES:%=-%-) -64-maps- -64-other-
 define kselftest_rule
-$(foreach size,- -64- -32- -racing- -exact-,$(foreach user,root user,$(patsubst %-,%,check-kselftest-$(1)-$(user)$(size)))): \
+$(foreach size,$(KSELFTEST_SUFFIXES),$(foreach user,root user,$(patsubst %-,%,check-kselftest-$(1)-$(user)$(size)))): \
 check-kselftest-$(1)-%:
 	$$(if $$(filter-out plain,$(1)),$(SERIES)/kernel.py $(1))
 	$$(if $$(filter arm64,$(1)),$(SERIES)/guest.py $(1))
 	$(VM) --variant $(1) --memory 2G --timeout $(2) --results $(RESULTS)/$(1)-$$* \
 		--append secretmem.enable=1 --env VM_TIMEOUT_SCALE=$(3) $$(if $$(findstring user,$$*),--uid 1000) \
 		$$(if $$(findstring exact,$$*),--accel icount) \
-		-- kselftest $$(filter 64 32 racing exact,$$(subst -, ,$$*))
+		-- kselftest $$(filter $$(KSELFTEST_CHOICES),$$(subst -, ,$$*))
 endef
 ifneq ($(filter plain,$(CHECK_VARIANTS)),)
-CHECKS += kselftest-plain-root kselftest-plain-root-exact kselftest-plain-user
+CHECKS += kselftest-plain-root kselftest-plain-root-exact kselftest-plain-user-64
 endif
 $(eval $(call kselftest_rule,plain,1500,1))
 
@@ -193,12 +195,15 @@ check-commits:
 # Checks of the other kernels of CHECK_VARIANTS. They come last because they wait for the builds.
 
 # These run as root. The debug kernel runs only 64-bit programs: 32-bit ones take the same paths
-# behind the system call and would double the time. KCSAN sees races between tasks, so its kernel
-# runs only programs in which several tasks work at once. ONLY=kselftest-debug-root-32,
-# kselftest-debug-user, kselftest-kcsan-root and so on run the rest.
-SIZE_debug := -64
-SIZE_kcsan := -racing
-CHECKS += $(foreach variant,$(filter-out base profiler,$(OTHER_VARIANTS)),kselftest-$(variant)-root$(SIZE_$(variant)))
+# behind the system call and would double the time. They are shared among two machines, and so are
+# the processors. KCSAN sees races between tasks, so its kernel runs only programs in which several
+# tasks work at once. ONLY=kselftest-debug-root-32, kselftest-debug-user, kselftest-kcsan-root and
+# so on run the rest.
+SIZES_debug := -64-maps -64-other
+SIZES_kcsan := -racing
+sized_checks = $(if $(SIZES_$(1)),$(SIZES_$(1):%=kselftest-$(1)-root%),kselftest-$(1)-root)
+CHECKS += $(foreach variant,$(filter-out base profiler,$(OTHER_VARIANTS)),$(call sized_checks,$(variant)))
+BESIDE += kselftest-debug-root-64-other
 $(eval $(call kselftest_rule,debug,3600,4))
 $(eval $(call kselftest_rule,kcsan,2700,4))
 $(eval $(call kselftest_rule,nolock,1500,1))
@@ -214,6 +219,8 @@ check-profiler:
 ifneq ($(filter profiler,$(CHECK_VARIANTS)),)
 CHECKS += profiler
 endif
+
+CHOICE_kselftest-debug := $(call sized_checks,debug)
 
 # Tests inside the kernel.
 BESIDE += kunit

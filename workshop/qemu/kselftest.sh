@@ -1,9 +1,11 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 #
-# /bin/kselftest of the test machine: the installed kselftests, except those of exact. An argument
-# chooses:
+# /bin/kselftest of the test machine: the installed kselftests, except those of exact. Each argument
+# chooses among them:
 # 64, 32	programs that were built for this size
+# maps		those of /proc/<pid>/maps, in the folder procmap itself
+# other		those in other folders, but for the benchmark: two machines share the work so
 # racing	those in which several tasks are at work on one address space or one queue at once,
 #		which is what a detector of data races can see
 # exact		those that compare times or count turns: for a machine with one processor, whose clock
@@ -19,17 +21,21 @@ all_but_exact() {
 	sh $runner --list | grep -vxE "$exact"
 }
 
-case ${1:-all} in
-all) tests=$(all_but_exact) ;;
-64) tests=$(all_but_exact | grep -v '_32$') ;;
-32) tests=$(all_but_exact | grep '_32$') ;;
-racing) tests=$(all_but_exact | grep -xE "$racing") ;;
-exact) tests=$(sh $runner --list | grep -xE "$exact") ;;
-*)
-	echo "usage: kselftest [64|32|racing|exact]" >&2
-	exit 2
-	;;
-esac
+tests=$(all_but_exact)
+for choice in "$@"; do
+	case $choice in
+	64) tests=$(echo "$tests" | grep -v '_32$') ;;
+	32) tests=$(echo "$tests" | grep '_32$') ;;
+	maps) tests=$(echo "$tests" | grep '^procmap:') ;;
+	other) tests=$(echo "$tests" | grep -vE '^procmap(/bench)?:') ;;
+	racing) tests=$(echo "$tests" | grep -xE "$racing") ;;
+	exact) tests=$(sh $runner --list | grep -xE "$exact") ;;
+	*)
+		echo "usage: kselftest [64|32|maps|other|racing|exact]..." >&2
+		exit 2
+		;;
+	esac
+done
 set --
 for test in $tests; do
 	set -- "$@" --test "$test"
