@@ -99,9 +99,10 @@ def build_all():
     build_by_readmes()
     build_by_library_page()
     new = "-I", HEADERS
-    for name in "procmap-query", "process-vm-nowait":
+    for name in "procmap-query", "procmap-scan", "process-vm-nowait":
         build(f"{name}-32", read("samples", "procmap", f"{name}.c"), "-m32", "-static", *new)
-    build("process-vm-nowait", read("samples", "procmap", "process-vm-nowait.c"))
+    for name in "procmap-scan", "process-vm-nowait":
+        build(name, read("samples", "procmap", f"{name}.c"), "-I", LIBRARY)
     for page in MAN:
         build(page, man_block("\nmain(", "Documentation", "man", page), *new)
     for name, compiler in COMPILERS.items():
@@ -110,10 +111,10 @@ def build_all():
     os.symlink(os.path.join(SAMPLES, "query.py"), os.path.join(OUT, "query.py"))
 
 
-def run(name, *words):
+def run(name, *words, given=b""):
     """(exit status, output, errors) of an example."""
     result = subprocess.run([os.path.join(OUT, name), *map(str, words)], capture_output=True,
-                            check=False, timeout=60)
+                            check=False, timeout=60, input=given)
     return result.returncode, result.stdout, result.stderr.decode()
 
 
@@ -197,6 +198,30 @@ def test_what_cannot_be_answered_is_told(target):
     equal(run("procmap-query", 2), (1, b"", "PROCMAP_QUERY: No such process\n"))
     with ordinary_file() as pid:
         equal(run("procmap-query", pid, "0"), (1, b"", "this kernel has no PROCMAP_QUERY: "
+                                               f"read the text of /proc/{pid}/maps\n"))
+
+
+def test_the_sample_of_scans_resolves_code(target):
+    want, given = b"", b""
+    for row in target.maps():
+        for addr in row[0], row[1] - 1:
+            given += f"{addr:x}\n".encode()
+            want += line(addr, row) if row in target.code() else \
+                f"{addr:x} no executable file\n".encode()
+    for name in "procmap-scan", "procmap-scan-32":
+        equal(run(name, target.pid, given=given), (0, want, ""))
+        equal(run(name, target.pid), (0, b"", ""))
+
+
+def test_the_sample_of_scans_tells_what_is_wrong(target):
+    for name in "procmap-scan", "procmap-scan-32":
+        equal(run(name, 0, given=b"0"), (1, b"", "/proc/0/maps: No such file or directory\n"))
+        equal(run(name, 2, given=b"0"),
+              (1, b"", "the process is gone, or has called execve()\n"))
+        status, out, errors = run(name, target.pid, "0")
+        equal((status, out, errors.startswith("usage: ")), (2, b"", True))
+        with ordinary_file() as pid:
+            equal(run(name, pid, given=b"0"), (1, b"", "this kernel has no PROCMAP_SCAN: "
                                                f"read the text of /proc/{pid}/maps\n"))
 
 

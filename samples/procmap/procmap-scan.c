@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * procmap-scan PID - read addresses from standard input, one in a line, and
+ * print which executable file is mapped there
+ *
+ * Keeps the list of these files, and asks for each address whether it still
+ * holds: one short system call, which gets a new list only if there is one.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+#include "procmap-abi.h" /* or <linux/fs.h> of a kernel with PROCMAP_SCAN */
+
+#define MOST	65536 /* mappings that a process may have by default */
+
+static struct procmap_record records[MOST];
+static char names[64 * MOST];
+static unsigned int nr_records;
+static __u64 generation; /* of this list, 0: it may be stale */
+
+/* Returns 0, or -1 with errno */
+static int update(int fd)
+{
+	struct procmap_scan scan = {
+		.size = sizeof(scan),
+		.flags = PROCMAP_SCAN_NAMES | PROCMAP_SCAN_BUILD_IDS |
+			 PROCMAP_SCAN_IF_CODE_CHANGED,
+		.all_of = PROCMAP_QUERY_VMA_EXECUTABLE | PROCMAP_QUERY_FILE_BACKED_VMA,
+		.records = (uintptr_t)records,
+		.records_len = MOST,
+		.record_size = sizeof(records[0]),
+		.names = (uintptr_t)names,
+		.names_size = sizeof(names),
+		.code_generation = generation,
+	};
+
+	if (ioctl(fd, PROCMAP_SCAN, &scan))
+		return -1;
+	if (generation && scan.code_generation == generation)
+		return 0;
+	nr_records = scan.records_filled;
+	generation = scan.code_generation;
+	return 0;
+}
+
+/* Is the address below, in or above the mapping? */
+static int compare(const void *key, const void *element)
+{
+	const struct procmap_record *record = element;
+	const __u64 addr = *(const __u64 *)key;
+
+	if (addr < record->start)
+		return -1;
+	return addr >= record->end;
+}
+
+static void print(__u64 addr)
+{
+	const struct procmap_record *record;
+	unsigned int i;
+
+	record = bsearch(&addr, records, nr_records, sizeof(records[0]), compare);
+	if (!record) {
+		printf("%llx no executable file\n", (unsigned long long)addr);
+		return;
+	}
+	printf("%llx offset %llx build ID ", (unsigned long long)addr,
+	       (unsigned long long)(addr - record->start + record->offset));
+	for (i = 0; i < record->build_id_size; i++)
+		printf("%02x", record->build_id[i]);
+	printf("%s %s\n", record->build_id_size ? "" : "none", names + record->name);
+}
+
+/* Say what errno means here */
+static void complain(const char *path)
+{
+	if (errno == ESRCH)
+		fputs("the process is gone, or has called execve()\n", stderr);
+	else if (errno == ENOTTY)
+		fprintf(stderr, "this kernel has no PROCMAP_SCAN: read the text of %s\n", path);
+	else
+		perror("PROCMAP_SCAN");
+}
+
+int main(int argc, char **argv)
+{
+	char path[64], line[64];
+	int fd, err = 0;
+
+	if (argc != 2) {
+		fprintf(stderr, "usage: %s PID\n", argv[0]);
+		return 2;
+	}
+	snprintf(path, sizeof(path), "/proc/%s/maps", argv[1]);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0) {
+		perror(path);
+		return 1;
+	}
+	while (!err && fgets(line, sizeof(line), stdin)) {
+		err = update(fd);
+		if (err)
+			complain(path);
+		else
+			print(strtoull(line, NULL, 16));
+	}
+	close(fd);
+	return err ? 1 : 0;
+}
