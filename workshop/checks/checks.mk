@@ -177,6 +177,15 @@ CHECKS += record
 check-record:
 	workshop/checks/record_test.py
 
+# The cache of the library is never stale, on the patched kernel; 30 s.
+CHECKS += cache
+check-cache:
+	mkdir -p build/$(BASE)/cache-test
+	$(MAKE) -s -C tools/procmap O=$(abspath build/$(BASE)/cache-test) NO_LIBDW=1 \
+		$(abspath build/$(BASE)/cache-test)/tests/live-test
+	$(VM) --memory 1G --timeout 200 --results $(RESULTS)/cache --root host -- \
+		$(abspath build/$(BASE)/cache-test)/tests/live-test
+
 # make shell: its status and terminal, and gdb, strace, perf and python3 of this machine; 90 s.
 CHECKS += shell
 check-shell:
