@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Torture test of PROCMAP_QUERY and of the text of /proc/<pid>/maps. Writers
- * change one address space in every way and as fast as they can. Its own
- * threads and other processes query and read it meanwhile. An oracle knows
+ * Torture test of PROCMAP_QUERY, PROCMAP_SCAN and the text of /proc/<pid>/maps.
+ * Writers change one address space in every way and as fast as they can. Its own
+ * threads and other processes query, scan and read it meanwhile. An oracle knows
  * which states each query and each line may have met. It fails the test at the
  * first answer that belongs to none of them; see torture.h.
  *
@@ -28,7 +28,7 @@
 #define PR_SET_VMA_ANON_NAME	0
 #endif
 
-#define NR_PROCESSES	(TORTURE_READERS + TORTURE_TEXTS + 2)
+#define NR_PROCESSES	(TORTURE_READERS + TORTURE_TEXTS + TORTURE_SCANS + 2)
 /*
  * The oracle must notice a lie within this time. It usually takes a fraction of
  * a second.
@@ -50,7 +50,7 @@ static const char * const op_names[NR_OPS] = {
 static const char * const ask_names[NR_ASKS] = {
 	"covering", "next", "filtered next", "with name", "small name buffer", "walk", "step",
 	"own state", "exec'ing child", "text", "line", "line, changing", "line, clipped",
-	"line, child",
+	"line, child", "scan", "record", "snapshot", "snapshot of code", "holds still",
 };
 
 static const char * const lie_names[NR_LIES] = {
@@ -60,6 +60,9 @@ static const char * const lie_names[NR_LIES] = {
 	[LIE_LINE_GONE] = "a line that is not there",
 	[LIE_LINE_TWICE] = "a line that is there twice", [LIE_LINE_TORN] = "a torn line",
 	[LIE_LINE_CUT] = "a line without its start", [LIE_LINE_OLD] = "a line that is over",
+	[LIE_RECORD_GONE] = "a record that is not there",
+	[LIE_SNAPSHOT] = "records that are no snapshot",
+	[LIE_STILL] = "a generation that does not hold",
 };
 
 static const char * const counter_names[] = { "vma_search", "vma_search_retry" };
@@ -147,6 +150,11 @@ static int run_text_reader(struct torture *t, unsigned int actor, int maps)
 	return torture_read_texts(t, actor);
 }
 
+static int run_scanner(struct torture *t, unsigned int actor, int maps)
+{
+	return torture_scans(t, actor);
+}
+
 static int torture_processes(struct torture *t, pid_t *pids)
 {
 	unsigned int nr = 0, i, waited;
@@ -168,6 +176,8 @@ static int torture_processes(struct torture *t, pid_t *pids)
 	pids[nr++] = start(t, run_child_reader, actor++, -1);
 	for (i = 0; t->text && i < TORTURE_TEXTS; i++)
 		pids[nr++] = start(t, run_text_reader, actor++, -1);
+	for (i = 0; t->text && i < TORTURE_SCANS; i++)
+		pids[nr++] = start(t, run_scanner, actor++, -1);
 	close(maps);
 	return nr;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Torture of PROCMAP_QUERY and of the text: writers that change one address
- * space, readers that query or read it, and what both share.
+ * Torture of PROCMAP_QUERY, PROCMAP_SCAN and the text: writers that change one
+ * address space, readers that query, scan or read it, and what both share.
  *
  * Each writer owns a region. Before it changes the region, it announces the
  * next state of the region. A reader notes which state had been reached before
@@ -25,7 +25,10 @@
 #define TORTURE_READERS		16
 /* Processes that read the text. A thread of the target reads it, too. */
 #define TORTURE_TEXTS		1
-#define TORTURE_ACTORS		(TORTURE_WRITERS + 2 * TORTURE_READERS + TORTURE_TEXTS + 4)
+/* Processes that scan. */
+#define TORTURE_SCANS		1
+#define TORTURE_ACTORS		(TORTURE_WRITERS + 2 * TORTURE_READERS + TORTURE_TEXTS + \
+				 TORTURE_SCANS + 4)
 /*
  * More than one: when an operation fails, a reader may report the effect first.
  */
@@ -112,13 +115,17 @@ enum torture_op {
 enum torture_ask {
 	ASK_COVERING, ASK_NEXT, ASK_FILTERED, ASK_NAME, ASK_SMALL_NAME, ASK_WALK, ASK_STEP,
 	ASK_OWN_STATE, ASK_CHILD, ASK_TEXT, ASK_LINE, ASK_MOVED_LINE, ASK_CLIPPED_LINE,
-	ASK_CHILD_LINE, NR_ASKS
+	ASK_CHILD_LINE, ASK_SCAN, ASK_RECORD, ASK_SNAPSHOT, ASK_CODE_SNAPSHOT, ASK_STILL, NR_ASKS
 };
 
-/* The lies of a reader, which must be noticed. LIE_LINE_*: of the text. */
+/*
+ * The lies of a reader, which must be noticed. LIE_LINE_*: of the text; those
+ * behind: of scans.
+ */
 enum torture_lie {
 	LIE_NONE, LIE_END, LIE_FLAGS, LIE_OFFSET, LIE_NAME, LIE_HOLE, LIE_SKIP, LIE_OLD,
-	LIE_LINE_GONE, LIE_LINE_TWICE, LIE_LINE_TORN, LIE_LINE_CUT, LIE_LINE_OLD, NR_LIES
+	LIE_LINE_GONE, LIE_LINE_TWICE, LIE_LINE_TORN, LIE_LINE_CUT, LIE_LINE_OLD,
+	LIE_RECORD_GONE, LIE_SNAPSHOT, LIE_STILL, NR_LIES
 };
 
 #define TORTURE_FILES	3
@@ -144,7 +151,7 @@ struct torture_file {
  * @stop: set when all processes and threads shall end
  * @failed: number of reports; @report has only the first ones
  * @ready: set when all threads of the target have started
- * @text: read the text, too
+ * @text: read the text and scan, too
  * @target: PID of the target
  * @child: PID of a child of the target that execs, for readers to query
  */
@@ -181,6 +188,9 @@ struct torture {
  * @name_size: the size of @name that the query passes; 0: no buffer
  * @ret: what was returned
  * @text: the answer is a line of the text, behind one that ends at the address
+ * @scan: the answer is a record of a scan
+ * @record_flags: its flags
+ * @limit: where the scan ends
  * @low: the last state that each region had reached before the query
  * @high: the last state that was announced for each region after the query
  */
@@ -190,6 +200,9 @@ struct torture_query {
 	__u32 name_size;
 	int ret;
 	bool text;
+	bool scan;
+	__u64 record_flags;
+	__u64 limit;
 	__u64 low[TORTURE_REGIONS];
 	__u64 high[TORTURE_REGIONS];
 };
@@ -207,6 +220,9 @@ const char *torture_name(const struct torture *t, const struct torture_region *r
 const char *torture_anon_name(unsigned int number);
 bool torture_same_vma(__u32 first, __u32 second);
 bool torture_clipped(const struct torture *t, const struct torture_query *query);
+bool torture_fits(const struct torture *t, const struct torture_query *query,
+		  const struct torture_region *region, __u64 number);
+unsigned int torture_count_vmas(const struct torture_region *region, __u64 number, __u64 filters);
 bool torture_is_sentinel(const struct torture *t, __u64 addr);
 
 /* torture_readers.c */
@@ -219,6 +235,9 @@ void torture_grow_old(const struct torture *t, struct torture_query *query);
 /* torture_text.c */
 int torture_read_texts(struct torture *t, unsigned int actor);
 void torture_read_child_text(struct torture *t, int maps);
+
+/* torture_scan.c */
+int torture_scans(struct torture *t, unsigned int actor);
 
 /* torture_target.c */
 int torture_lay_out(struct torture *t);

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "scan.h"
 #include "torture.h"
 
 #define TORTURE_REPORT	"%s: address %llx flags %llx name size %u returned %d, %llx-%llx " \
@@ -147,6 +148,27 @@ static bool may_begin_at(const struct torture_query *query, const struct torture
 	return query->text && query->q.query_addr == unit_addr(region, unit);
 }
 
+/* What a record tells beyond the answer to a query. */
+static bool record_fits(const struct torture_query *query, __u32 unit)
+{
+	static const struct {
+		__u32 unit;
+		__u64 record;
+	} bits[] = {
+		{ UNIT_FILE, PROCMAP_QUERY_FILE_BACKED_VMA },
+		{ UNIT_DONTDUMP, PROCMAP_RECORD_NO_DUMP },
+		{ UNIT_DONTFORK, PROCMAP_RECORD_NO_FORK },
+		{ UNIT_LOCKED, PROCMAP_RECORD_LOCKED },
+		{ UNIT_UFFD, PROCMAP_RECORD_UFFD_MISSING },
+	};
+	unsigned int i;
+
+	for (i = 0; query->scan && i < sizeof(bits) / sizeof(*bits); i++)
+		if (!(unit & bits[i].unit) != !(query->record_flags & bits[i].record))
+			return false;
+	return true;
+}
+
 /*
  * Does this state have the VMA of the answer, and does the VMA pass the filters
  * of the query?
@@ -166,7 +188,43 @@ static bool fits(const struct torture *t, const struct torture_query *query,
 	       q->vma_end == unit_addr(region, run.end) &&
 	       q->vma_flags == (unit & UNIT_VISIBLE) &&
 	       q->vma_page_size == (__u64)getpagesize() &&
-	       file_fits(t, query, region, state, unit) && name_fits(t, query, region, unit);
+	       file_fits(t, query, region, state, unit) && name_fits(t, query, region, unit) &&
+	       record_fits(query, unit);
+}
+
+/**
+ * torture_fits() - does a state have the VMA of an answer?
+ * @t: the run
+ * @query: the answer
+ * @region: the region
+ * @number: number of the state
+ *
+ * Return: true if it has.
+ */
+bool torture_fits(const struct torture *t, const struct torture_query *query,
+		  const struct torture_region *region, __u64 number)
+{
+	return query->q.vma_start >= region->base &&
+	       query->q.vma_start < unit_addr(region, region->units) &&
+	       fits(t, query, region, state_of(region, number));
+}
+
+/**
+ * torture_count_vmas() - count the VMAs of a state
+ * @region: the region
+ * @number: number of the state
+ * @filters: count those that have at least these flags
+ *
+ * Return: the number of VMAs.
+ */
+unsigned int torture_count_vmas(const struct torture_region *region, __u64 number, __u64 filters)
+{
+	const struct torture_state *state = state_of(region, number);
+	unsigned int unit, nr = 0;
+
+	for (unit = 0; unit < region->units; unit = run_of(region, state, unit).end)
+		nr += passes(state->unit[unit], filters);
+	return nr;
 }
 
 static const struct torture_region *region_at(const struct torture *t, __u64 addr)
@@ -305,7 +363,7 @@ const char *torture_wrong(const struct torture *t, const struct torture_query *q
 	case 0:
 		return wrong_answer(t, query);
 	case -ENOENT:
-		if (was_missed(t, query, covering ? q->query_addr + 1 : t->arena_end))
+		if (was_missed(t, query, covering ? q->query_addr + 1 : query->limit))
 			return "nothing where something matched throughout";
 		return NULL;
 	case -ENAMETOOLONG:

@@ -21,11 +21,13 @@ static void prepare(struct torture_query *query, __u64 addr, __u64 flags, __u32 
 	query->q.vma_name_addr = name_size ? (unsigned long)query->name : 0;
 	query->name_size = name_size;
 	query->text = false;
+	query->scan = false;
 	query->name[name_size] = (char)PROCMAP_POISON;
 }
 
 static void query_once(const struct torture *t, struct torture_query *query, int maps)
 {
+	query->limit = t->arena_end;
 	torture_before(t, query);
 	query->ret = procmap_ioctl(maps, &query->q);
 	torture_after(t, query);

@@ -238,6 +238,7 @@ static void begin_text(struct text_reader *r)
 	r->query.q.vma_page_size = getpagesize();
 	r->query.name_size = TORTURE_NAME_ROOM;
 	r->query.text = true;
+	r->query.limit = r->t ? r->t->arena_end : 0;
 	r->used = 0;
 	r->before[0] = '\0';
 	r->sentinels = 0;
