@@ -16,8 +16,11 @@
 #include <linux/sched/mm.h>
 #include <linux/sched/signal.h>
 #include <linux/shmem_fs.h>
+#include <linux/vma_generation.h>
 #include <linux/vma_lock.h>
 #include <linux/vma_search.h>
+
+#include "vma_read.h"
 
 /*
  * The VMAs, in pages from BASE. Behind each VMA is a hole of one page, behind
@@ -524,6 +527,148 @@ static void generation_tells_of_changes(struct kunit *test)
 	KUNIT_EXPECT_NE(test, first, vma_search_generation(&search));
 }
 
+/* A generation without users holds no more: the VMAs may be freed by then. */
+static void generation_ends_with_the_users(struct kunit *test)
+{
+	struct mm_struct *mm = test->priv;
+	const struct vma_generations before = vma_generations_now(mm);
+	unsigned long seq = READ_ONCE(mm->vma_seq);
+	struct vma_generations kept;
+	int users;
+
+	kept = vma_generations_kept(mm, before);
+	KUNIT_EXPECT_NE(test, (u64)0, before.all);
+	KUNIT_EXPECT_NE(test, (u64)0, before.code);
+	KUNIT_EXPECT_EQ(test, before.all, kept.all);
+	KUNIT_EXPECT_EQ(test, before.code, kept.code);
+	KUNIT_EXPECT_FALSE(test, vma_seq_changed(mm, seq));
+	users = atomic_xchg(&mm->mm_users, 0);
+	kept = vma_generations_kept(mm, before);
+	KUNIT_EXPECT_EQ(test, (u64)0, kept.all);
+	KUNIT_EXPECT_EQ(test, (u64)0, kept.code);
+	KUNIT_EXPECT_TRUE(test, vma_seq_changed(mm, seq));
+	atomic_set(&mm->mm_users, users);
+}
+
+/* Are these the properties of VMA number @nr? */
+static void expect_props(struct kunit *test, const struct vma_props *props, unsigned int nr)
+{
+	const bool file = nr == FILE_VMA;
+
+	KUNIT_EXPECT_EQ(test, start_of(nr), props->start);
+	KUNIT_EXPECT_EQ(test, end_of(nr), props->end);
+	KUNIT_EXPECT_EQ(test, (unsigned long)(VM_READ | VM_WRITE),
+			props->flags & (VM_READ | VM_WRITE | VM_EXEC | VM_SHARED));
+	KUNIT_EXPECT_NE(test, (u64)0, props->generation);
+	KUNIT_EXPECT_GE(test, vma_generations_now(test->priv).all, props->generation);
+	KUNIT_EXPECT_EQ(test, file, !!props->file);
+	KUNIT_EXPECT_EQ(test, file, !!props->ino);
+	KUNIT_EXPECT_EQ(test, (u64)0, props->offset);
+}
+
+/* Lock the next VMA of a walk for its properties. Returns false at the end. */
+static bool lock_one(struct kunit *test, struct vma_walk *walk, struct vma_props *props)
+{
+	struct vm_area_struct *vma = vma_walk_next(walk);
+
+	KUNIT_EXPECT_FALSE(test, IS_ERR(vma));
+	if (IS_ERR_OR_NULL(vma))
+		return false;
+	vma_props_copy(&walk->search, props);
+	vma_search_end(&walk->search);
+	return true;
+}
+
+/* Copy all VMAs, @room at a time. Returns how many were copied without a lock. */
+static unsigned int read_all(struct kunit *test, unsigned int room)
+{
+	unsigned int i = 0, k, got, unlocked = 0;
+	struct vma_props props[8];
+	struct vma_walk walk;
+
+	vma_walk_begin(&walk, test->priv, 0);
+	for (;;) {
+		got = vma_walk_read(&walk, NULL, props, room);
+		KUNIT_EXPECT_GE(test, room, got);
+		unlocked += got;
+		if (!got && !lock_one(test, &walk, props))
+			break;
+		for (k = 0; k < max(got, 1U); k++)
+			expect_props(test, &props[k], i++);
+	}
+	KUNIT_EXPECT_EQ(test, (unsigned int)NR_VMAS, i);
+	return unlocked;
+}
+
+static void properties_are_copied_without_a_lock(struct kunit *test)
+{
+	unsigned int room;
+
+	for (room = 1; room <= 8; room++)
+		KUNIT_EXPECT_EQ(test, (unsigned int)NR_VMAS, read_all(test, room));
+}
+
+static void properties_are_not_copied_beside_a_writer(struct kunit *test)
+{
+	struct mm_struct *mm = test->priv;
+	struct vma_props props;
+	struct vma_walk walk;
+
+	vma_walk_begin(&walk, mm, 0);
+	KUNIT_EXPECT_EQ(test, 1U, vma_walk_read(&walk, NULL, &props, 1));
+	mmap_write_lock(mm);
+	KUNIT_EXPECT_EQ(test, 1U, vma_walk_read(&walk, NULL, &props, 1));
+	vma_start_write(find_vma(mm, start_of(10)));
+	KUNIT_EXPECT_EQ(test, 0U, vma_walk_read(&walk, NULL, &props, 1));
+	mmap_write_unlock(mm);
+	KUNIT_EXPECT_EQ(test, 1U, vma_walk_read(&walk, NULL, &props, 1));
+	expect_props(test, &props, 2);
+}
+
+static void properties_of_a_changed_vma_are_new(struct kunit *test)
+{
+	struct vma_props before, after;
+	struct vma_walk walk;
+
+	vma_walk_begin(&walk, test->priv, start_of(10));
+	KUNIT_EXPECT_EQ(test, 1U, vma_walk_read(&walk, NULL, &before, 1));
+	KUNIT_EXPECT_EQ(test, 0, vm_munmap(start_of(11), LENGTH * PAGE_SIZE));
+	KUNIT_EXPECT_TRUE(test, map_one(NULL, 12, PROT_READ | PROT_EXEC));
+	KUNIT_EXPECT_EQ(test, 1U, vma_walk_read(&walk, NULL, &after, 1));
+	KUNIT_EXPECT_EQ(test, start_of(12), after.start);
+	KUNIT_EXPECT_TRUE(test, after.flags & VM_EXEC);
+	KUNIT_EXPECT_EQ(test, vma_generations_now(test->priv).all, after.generation);
+	KUNIT_EXPECT_LT(test, before.generation, after.generation);
+}
+
+/* Begin a walk and a row at the VMA with a file. */
+static void begin_row(struct mm_struct *mm, struct vma_walk *walk, struct vma_row *row)
+{
+	vma_walk_begin(walk, mm, start_of(FILE_VMA));
+	mmap_read_lock(mm);
+	row->file = find_vma(mm, start_of(FILE_VMA))->vm_file;
+	mmap_read_unlock(mm);
+	row->generation = vma_search_generation(&walk->search);
+}
+
+/* A row ends at the first VMA of another file, or of none. */
+static void a_row_has_one_file(struct kunit *test)
+{
+	struct vma_props props[8];
+	struct vma_walk walk;
+	struct vma_row row;
+
+	begin_row(test->priv, &walk, &row);
+	KUNIT_EXPECT_EQ(test, 1U, vma_walk_read(&walk, &row, props, 8));
+	expect_props(test, &props[0], FILE_VMA);
+	KUNIT_EXPECT_PTR_EQ(test, row.file, (const struct file *)NULL);
+
+	/* Nor does a row go on after a change: the file may be another one by now. */
+	begin_row(test->priv, &walk, &row);
+	KUNIT_EXPECT_EQ(test, 0, vm_munmap(start_of(0), LENGTH * PAGE_SIZE));
+	KUNIT_EXPECT_EQ(test, 0U, vma_walk_read(&walk, &row, props, 8));
+}
+
 /* A thread that unmaps a VMA. */
 struct unmapper {
 	struct mm_struct *mm;
@@ -577,6 +722,41 @@ static void writer_waits_for_reader(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0L, search_covering(test, start_of(10)));
 }
 
+/*
+ * The writer that waits has marked the VMA already, so that nobody can tell in
+ * which generation it was changed before.
+ */
+static void generation_is_not_known_while_a_writer_waits(struct kunit *test)
+{
+	struct unmapper unmapper = { .mm = test->priv };
+	unsigned long until = jiffies + SOON;
+	struct task_struct *thread;
+	struct vma_search search;
+	struct vma_props props;
+
+	vma_search_begin(&search, unmapper.mm, start_of(10));
+	/* Who holds a VMA by a search must not sleep. */
+	search.vma = find_and_lock_vma_rcu(unmapper.mm, start_of(10));
+	KUNIT_EXPECT_NOT_ERR_OR_NULL(test, search.vma);
+	if (IS_ERR_OR_NULL(search.vma))
+		return;
+	vma_props_copy(&search, &props);
+	KUNIT_EXPECT_NE(test, (u64)0, props.generation);
+	init_completion(&unmapper.done);
+	thread = kthread_run(unmap_thread, &unmapper, "vma_lock_kunit");
+	while (!IS_ERR(thread) && props.generation && time_before(jiffies, until)) {
+		schedule_timeout_uninterruptible(1);
+		vma_props_copy(&search, &props);
+	}
+	KUNIT_EXPECT_EQ(test, (u64)0, props.generation);
+	KUNIT_EXPECT_EQ(test, start_of(10), props.start);
+	vma_end_read(search.vma);
+	if (IS_ERR(thread))
+		KUNIT_FAIL(test, "no thread: %ld", PTR_ERR(thread));
+	else
+		wait_for_completion(&unmapper.done);
+}
+
 static struct kunit_case vma_lock_test_cases[] = {
 	KUNIT_CASE(find_covering_and_next),
 	KUNIT_CASE(find_nothing_in_an_empty_space),
@@ -596,6 +776,12 @@ static struct kunit_case vma_lock_test_cases[] = {
 	KUNIT_CASE(dead_space_is_not_searched),
 	KUNIT_CASE(nowait_does_not_wait_for_a_writer),
 	KUNIT_CASE(generation_tells_of_changes),
+	KUNIT_CASE(generation_ends_with_the_users),
+	KUNIT_CASE(generation_is_not_known_while_a_writer_waits),
+	KUNIT_CASE(properties_are_copied_without_a_lock),
+	KUNIT_CASE(properties_are_not_copied_beside_a_writer),
+	KUNIT_CASE(properties_of_a_changed_vma_are_new),
+	KUNIT_CASE(a_row_has_one_file),
 	KUNIT_CASE(writer_waits_for_reader),
 	{}
 };
