@@ -212,7 +212,6 @@ SIZES_debug := -64-maps -64-other
 SIZES_kcsan := -racing
 sized_checks = $(if $(SIZES_$(1)),$(SIZES_$(1):%=kselftest-$(1)-root%),kselftest-$(1)-root)
 CHECKS += $(foreach variant,$(filter-out base profiler,$(OTHER_VARIANTS)),$(call sized_checks,$(variant)))
-BESIDE += kselftest-debug-root-64-other
 $(eval $(call kselftest_rule,debug,3600,4))
 $(eval $(call kselftest_rule,kcsan,2700,4))
 $(eval $(call kselftest_rule,nolock,1500,1))

@@ -7,7 +7,7 @@ If that is TAP, each of its cases counts. Otherwise the check is one case, by it
 skipped case fails unless workshop/checks/skips lists it. The last line is the verdict.
 
 The checks that --beside names run one after the other, at the same time as the rest: a test machine
-leaves one of two processors idle most of the time.
+leaves one of two processors idle most of the time. Whoever is done first takes over from the other.
 """
 
 import argparse
@@ -57,14 +57,31 @@ def show_failure(name, bad, log, text):
         print(f"          | {line}")
 
 
+class Work:
+    """What is left to do for each lane, in order."""
+
+    def __init__(self, names):
+        self.left = [list(some) for some in names]
+        self.total = sum(map(len, names))
+        self.taking = threading.Lock()
+
+    def take(self, lane):
+        """The next check of a lane, or of another one; None if there is nothing more."""
+        with self.taking:
+            for names in self.left[lane:] + self.left[:lane]:
+                if names:
+                    return names.pop(0)
+        return None
+
+
 class Lane:
     """Checks that run one after the other; failures and output of lanes do not mix."""
 
     printing = threading.Lock()
     progress = Progress()
 
-    def __init__(self, names, allowed):
-        self.names, self.allowed = names, allowed
+    def __init__(self, number, work, allowed):
+        self.number, self.work, self.allowed = number, work, allowed
         self.counts = [0, 0, 0]
         self.done, self.now = 0, None
         self.starting = threading.Lock()
@@ -72,7 +89,7 @@ class Lane:
         self.stopped = False
 
     def run(self):
-        for name in self.names:
+        while name := self.work.take(self.number):
             self.now = (name, time.monotonic())
             for number, count in enumerate(self.check(name)):
                 self.counts[number] += count
@@ -134,18 +151,17 @@ def parse():
             for beside in (False, True)]
 
 
-def show_progress(lanes):
+def show_progress(lanes, total):
     """How many checks are done, and what runs since when."""
     now = time.monotonic()
     running = [f"{name} ({int(now - start) // 60} min)"
                for name, start in (lane.now for lane in lanes if lane.now)]
     with Lane.printing:
-        Lane.progress.tell(f"{sum(lane.done for lane in lanes)} of "
-                           f"{sum(len(lane.names) for lane in lanes)} done, now "
+        Lane.progress.tell(f"{sum(lane.done for lane in lanes)} of {total} done, now "
                            f"{' and '.join(running)}")
 
 
-def wait_for_all(runs, lanes):
+def wait_for_all(runs, lanes, total):
     left = runs
     while left:
         done, left = concurrent.futures.wait(left, Lane.progress.pause,
@@ -153,7 +169,7 @@ def wait_for_all(runs, lanes):
         for run in done:
             run.result()
         if not done:
-            show_progress(lanes)
+            show_progress(lanes, total)
 
 
 def interrupt(_number, _frame):
@@ -164,11 +180,12 @@ def main():
     signal.signal(signal.SIGTERM, interrupt)
     os.makedirs(LOGS, exist_ok=True)
     allowed = allowed_skips()
-    lanes = [Lane(names, allowed) for names in parse()]
+    work = Work(parse())
+    lanes = [Lane(number, work, allowed) for number in range(len(work.left))]
     with concurrent.futures.ThreadPoolExecutor(len(lanes)) as pool:
         runs = [pool.submit(lane.run) for lane in lanes]
         try:
-            wait_for_all(runs, lanes)
+            wait_for_all(runs, lanes, work.total)
         except BaseException as reason:
             for lane in lanes:
                 lane.stop()
