@@ -253,6 +253,9 @@ static __always_inline enum vma_read vma_read_leaf(struct vma_walk *walk, struct
 	if (unlikely(*got < nr)) {
 		if (*got)
 			search->addr = props[*got - 1].end;
+		/* The VMA to lock is one more of the row, wherever that ends. */
+		if (row)
+			row->file = props[*got].file;
 		return VMA_READ_SOME;
 	}
 	/* What is behind the last VMA in the leaf need not be seen again. */

@@ -270,13 +270,16 @@ static __always_inline bool procmap_scan_wants(const struct procmap_scan *s, u64
 	return !(s->all_of & ~flags) && (!s->any_of || (s->any_of & flags));
 }
 
-/* Fill with zeroes what the caller's records have behind those of the kernel. */
-static int procmap_scan_clear_tails(const struct procmap_scanner *sc, u32 records)
+/*
+ * Fill with zeroes what the caller's records have behind those of the kernel,
+ * from record @first on.
+ */
+static int procmap_scan_clear_tails(const struct procmap_scanner *sc, u32 first)
 {
 	const u32 size = sc->args.record_size, known = sizeof(struct procmap_record);
-	void __user *to = u64_to_user_ptr(sc->args.records) + (u64)sc->records * size;
+	void __user *to = u64_to_user_ptr(sc->args.records) + (u64)first * size;
 
-	for (; records; records--, to += size)
+	for (; first < sc->records; first++, to += size)
 		if (clear_user(to + known, size - known))
 			return -EFAULT;
 	return 0;
@@ -291,14 +294,12 @@ static int procmap_scan_put(struct procmap_scanner *sc, unsigned int nr)
 	const struct vma_props *props = sc->room->props, *last = props + nr;
 	const struct procmap_scan *s = &sc->args;
 	const bool conditions = s->all_of || s->any_of;
-	const u32 record_size = s->record_size;
+	const u32 record_size = s->record_size, first = sc->records;
 	struct procmap_record __user *to =
-		u64_to_user_ptr(s->records) + (u64)sc->records * record_size;
+		u64_to_user_ptr(s->records) + (u64)first * record_size;
 	u64 __user *tail;
 	u64 flags;
 
-	if (unlikely(s->record_size > sizeof(*to)) && procmap_scan_clear_tails(sc, nr))
-		return -EFAULT;
 	while (props < last && unlikely(last[-1].start >= sc->end))
 		last--;
 	if (!user_write_access_begin(to, nr * record_size))
@@ -327,7 +328,7 @@ static int procmap_scan_put(struct procmap_scanner *sc, unsigned int nr)
 	}
 	user_write_access_end();
 	sc->complete = sc->walk.search.addr >= sc->end;
-	return 0;
+	return unlikely(record_size > sizeof(*to)) ? procmap_scan_clear_tails(sc, first) : 0;
 fault:
 	user_write_access_end();
 	return -EFAULT;

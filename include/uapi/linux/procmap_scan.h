@@ -92,8 +92,8 @@ enum procmap_record_flags {
  *	kernel without generations
  * @name: out: where the name begins in the area of names, in bytes;
  *	PROCMAP_RECORD_NO_NAME: none. VMAs of one file that follow each other
- *	have one string, unless a writer was at work. It is the name in the
- *	text of maps, without escapes.
+ *	have one string, unless the scan has no generation. It is the name in
+ *	the text of maps, without escapes.
  * @build_id_size: out: bytes of @build_id; 0: not wanted, or the file has none
  * @build_id: out: the build ID, zeroes behind it
  * @reserved: out: 0

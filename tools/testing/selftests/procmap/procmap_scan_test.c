@@ -438,6 +438,63 @@ TEST_F(scan, a_row_has_one_name)
 	EXPECT_LE(3, shared);
 }
 
+/* The VMAs of a device must be locked, and are a row nevertheless. */
+TEST(a_row_of_a_device_has_one_name)
+{
+	const size_t page = getpagesize(), nr = 6;
+	int zero = open("/dev/zero", O_RDONLY | O_CLOEXEC), maps = maps_open(0);
+	char *at = mmap(NULL, nr * page, PROT_READ, MAP_PRIVATE, zero, 0);
+	struct scan scan;
+	size_t i;
+
+	ASSERT_NE(MAP_FAILED, at);
+	for (i = 0; i < nr; i += 2)
+		ASSERT_EQ(0, mprotect(at + i * page, page, PROT_NONE));
+	ASSERT_EQ(0, scan_init(&scan, 4 * nr, NAMES));
+	scan.s.start = (unsigned long)at;
+	scan.s.end = (unsigned long)at + nr * page;
+	ASSERT_EQ(0, scan_call(maps, &scan));
+	EXPECT_EQ(nr, scan.s.records_filled);
+	for (i = 0; i < nr; i++)
+		EXPECT_EQ(0, scan.records[i].name);
+	EXPECT_EQ(sizeof("/dev/zero"), scan.s.names_filled);
+	scan_free(&scan);
+	ASSERT_EQ(0, munmap(at, nr * page));
+	close(maps);
+	close(zero);
+}
+
+/* scan_call() sees to it that nothing behind the records is written. */
+TEST_F(scan, larger_records_are_cleared_only_where_they_are_filled)
+{
+	const struct procmap_record *last = &self->list.record[self->list.nr - 1];
+	const __u32 size[] = { sizeof(struct procmap_record) + 8, 256, 4096 };
+	struct scan scan;
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(size); i++) {
+		ASSERT_EQ(0, scan_init(&scan, RECORDS * 4, NAMES));
+		scan.s.record_size = size[i];
+		scan.s.records_len = scan.records_size / size[i];
+		scan.s.any_of = PROCMAP_QUERY_VMA_EXECUTABLE;
+		ASSERT_EQ(0, scan_call(self->fd, &scan));
+		EXPECT_LT(0, scan.s.records_filled);
+		EXPECT_GT(self->list.nr, scan.s.records_filled);
+		scan_free(&scan);
+
+		/* What is behind the end of the range is no record either. */
+		ASSERT_EQ(0, scan_init(&scan, RECORDS * 4, NAMES));
+		scan.s.record_size = size[i];
+		scan.s.records_len = scan.records_size / size[i];
+		scan.s.flags = 0;
+		scan.s.start = last[-1].start;
+		scan.s.end = last[-1].end;
+		ASSERT_EQ(0, scan_call(self->fd, &scan));
+		EXPECT_EQ(1, scan.s.records_filled);
+		scan_free(&scan);
+	}
+}
+
 static const struct {
 	const char *smaps;
 	__u64 record;
