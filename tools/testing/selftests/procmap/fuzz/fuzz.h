@@ -5,8 +5,8 @@
  * A worker is a process that fuzzes one interface against one target. The
  * kernel may read and write the worker's local arena, which has pages of every
  * protection. fuzz_arena.c knows which value each byte of it must have. The
- * remote arena is the same in the target. From both, fuzz_query.c and fuzz_vm.c
- * predict each result and each byte that the kernel must write.
+ * remote arena is the same in the target. From both, fuzz_query.c, fuzz_scan.c
+ * and fuzz_vm.c predict each result and each byte that the kernel must write.
  *
  * The seed, the case and the number of the iteration determine everything
  * random. So each iteration can be repeated alone.
@@ -35,6 +35,15 @@
  */
 #define FUZZ_VM_PIDFD	1UL
 #define FUZZ_VM_NOWAIT	2UL
+
+/* All flags of PROCMAP_SCAN. */
+#define FUZZ_SCAN_FLAGS							\
+	(PROCMAP_SCAN_NAMES | PROCMAP_SCAN_BUILD_IDS |			\
+	 PROCMAP_SCAN_IF_CHANGED | PROCMAP_SCAN_IF_CODE_CHANGED)
+
+/* All bits of a record, and those of them that the text does not tell. */
+#define FUZZ_RARE_FLAGS		(2 * PROCMAP_RECORD_UFFD_MINOR - PROCMAP_RECORD_GROWS_DOWN)
+#define FUZZ_RECORD_FLAGS	(PROCMAP_FILTERS | FUZZ_RARE_FLAGS)
 
 /* How the kernel can access a page on behalf of the caller. */
 #define FUZZ_R		1
@@ -87,15 +96,20 @@ struct fuzz_arena {
 enum fuzz_life { FUZZ_ALIVE, FUZZ_DYING, FUZZ_EXECING, FUZZ_DEAD };
 
 #define FUZZ_ID_ROOM	20
+/* Room for a name, and the largest number of lines in the text of a target. */
+#define FUZZ_NAME_ROOM	4096
+#define FUZZ_MAX_LINES	1024
 
 /**
  * struct fuzz_target - the other process of each call
  * @denied: the caller may not access its memory
  * @has_arena: it has the remote arena at the worker's addresses
- * @maps: descriptor of its maps file, which PROCMAP_QUERY uses
+ * @maps: descriptor of its maps file, which PROCMAP_QUERY and PROCMAP_SCAN use
  * @mem: descriptor of its mem file, or -1
  * @text: the text of @maps; empty if @life is FUZZ_DEAD or FUZZ_EXECING
  * @ids: the build ID of each line of @text; the first byte is its length
+ * @scan: a plain scan: the generations
+ * @records: its records, one of each line of @text: what the text does not tell
  * @left: iterations until the target must be renewed; 0: never
  */
 struct fuzz_target {
@@ -109,15 +123,18 @@ struct fuzz_target {
 	int mem;
 	struct maps_text text;
 	__u8 (*ids)[1 + FUZZ_ID_ROOM];
+	struct procmap_scan scan;
+	struct procmap_record *records;
 	unsigned int left;
 };
 
 /**
  * enum fuzz_lie - how a worker falsifies the result before it checks it
  *
- * A check that misses a lie is broken.
+ * A check that misses a lie is broken. Only a scan knows the last two.
  */
-enum fuzz_lie { FUZZ_NO_LIE, FUZZ_LIE_RESULT, FUZZ_LIE_ANSWER, FUZZ_LIE_OUTSIDE, NR_FUZZ_LIES };
+enum fuzz_lie { FUZZ_NO_LIE, FUZZ_LIE_RESULT, FUZZ_LIE_ANSWER, FUZZ_LIE_OUTSIDE, FUZZ_LIE_RECORD,
+		FUZZ_LIE_NAME, NR_FUZZ_LIES };
 
 /**
  * struct fuzz_progress - the part of a worker's state that its parent sees
@@ -157,6 +174,8 @@ __u64 fuzz_below(struct fuzz *fuzz, __u64 limit);
 bool fuzz_chance(struct fuzz *fuzz, unsigned int percent);
 __u64 fuzz_pick(struct fuzz *fuzz, const __u64 *from, size_t nr);
 __u64 fuzz_address(struct fuzz *fuzz, const struct fuzz_arena *arena);
+__u64 fuzz_room(struct fuzz *fuzz, const struct fuzz_arena *arena, __u64 size);
+__u64 fuzz_target_address(struct fuzz *fuzz);
 
 int fuzz_arena_map(struct fuzz_arena *arena, bool remote);
 void fuzz_arena_reset(struct fuzz_arena *arena);
@@ -176,8 +195,15 @@ void fuzz_target_stop(struct fuzz *fuzz);
 bool fuzz_target_is_there(const char *state);
 void fuzz_exec_loop(void);
 
+void fuzz_place(struct fuzz *fuzz, __u64 at, const void *from, size_t known);
+__u64 fuzz_fetch(const struct fuzz *fuzz, __u64 at, void *to, size_t known, __u64 min, __u64 *size);
+size_t fuzz_name(const struct maps_vma *vma, char *name);
+bool fuzz_overlaps(__u64 one, __u64 size, __u64 other, __u64 other_size);
+
 bool fuzz_result(struct fuzz *fuzz, __u64 allowed, long ret, const char *what);
 bool fuzz_query(struct fuzz *fuzz);
+void fuzz_random_scan(struct fuzz *fuzz, struct procmap_scan *s);
+bool fuzz_scan(struct fuzz *fuzz);
 bool fuzz_vm(struct fuzz *fuzz);
 
 int fuzz_race_start(struct fuzz *fuzz);

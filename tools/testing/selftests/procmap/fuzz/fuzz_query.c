@@ -11,7 +11,6 @@
 #include "fuzz.h"
 
 #define SIZE_MIN	24
-#define NAME_MAX_LEN	4096
 
 /*
  * All results that a query may give, from the error table in <linux/procmap.h>.
@@ -34,7 +33,7 @@ struct query {
 	struct procmap_query q;
 	const struct maps_vma *vma;
 	const __u8 *id;
-	char name[NAME_MAX_LEN];
+	char name[FUZZ_NAME_ROOM];
 	size_t name_len;
 };
 
@@ -60,30 +59,6 @@ static __u64 random_flags(struct fuzz *fuzz)
 	if (fuzz_chance(fuzz, 10))
 		return fuzz_below(fuzz, 64) | 1ULL << fuzz_below(fuzz, 64);
 	return fuzz_below(fuzz, 64);
-}
-
-static __u64 random_target_address(struct fuzz *fuzz)
-{
-	static const __u64 special[] = {
-		0, 1, 4096, 0x7fffffff, 0x80000000, 0xfffff000, 0xffffffff, 1ULL << 32,
-		(1ULL << 47) - 4096, 1ULL << 47, 1ULL << 63, ~0ULL, ~0ULL - 4095,
-	};
-	const struct maps_text *text = &fuzz->target.text;
-	const struct maps_vma *vma;
-
-	if (fuzz_chance(fuzz, 10))
-		return fuzz_random(fuzz) >> fuzz_below(fuzz, 64);
-	if (!text->nr || fuzz_chance(fuzz, 10))
-		return fuzz_pick(fuzz, special, ARRAY_SIZE(special));
-	vma = &text->vma[fuzz_below(fuzz, text->nr)];
-	switch (fuzz_below(fuzz, 4)) {
-	case 0:
-		return vma->start + fuzz_below(fuzz, 3) - 1;
-	case 1:
-		return vma->end + fuzz_below(fuzz, 3) - 1;
-	default:
-		return vma->start + fuzz_below(fuzz, vma->end - vma->start);
-	}
 }
 
 /* Choose a buffer that is good, bad, or good in part. */
@@ -113,83 +88,15 @@ static void random_query(struct fuzz *fuzz, struct procmap_query *q)
 		byte[i] = fuzz_random(fuzz);
 	q->size = random_size(fuzz);
 	q->query_flags = random_flags(fuzz);
-	q->query_addr = random_target_address(fuzz);
+	q->query_addr = fuzz_target_address(fuzz);
 	random_buffer(fuzz, &q->vma_name_addr, &q->vma_name_size);
 	random_buffer(fuzz, &q->build_id_addr, &q->build_id_size);
-}
-
-/*
- * Put the query where the kernel will look. The bytes behind it are mostly
- * zero.
- */
-static void place(struct fuzz *fuzz, __u64 at, const struct procmap_query *q)
-{
-	static const char zeroes[4096];
-	static const char one = 1;
-
-	fuzz_arena_poke(&fuzz->local, at, q, sizeof(*q));
-	if (q->size <= sizeof(*q))
-		return;
-	fuzz_arena_poke(&fuzz->local, at + sizeof(*q), zeroes, sizeof(zeroes));
-	if (fuzz_chance(fuzz, 30))
-		fuzz_arena_poke(&fuzz->local, at + sizeof(*q) + fuzz_below(fuzz, 128), &one, 1);
-}
-
-static bool any_set(const __u8 *byte, size_t size)
-{
-	while (size && !*byte) {
-		byte++;
-		size--;
-	}
-	return size;
-}
-
-/*
- * Read the argument as the kernel does. Returns the errors that must follow, 0:
- * go on.
- */
-static __u64 fetch(const struct fuzz *fuzz, struct query *query)
-{
-	static __u8 arg[65536];
-	size_t known = sizeof(query->q), got;
-	__u64 errors = 0;
-
-	memset(&query->q, 0, sizeof(query->q));
-	if (fuzz_arena_peek(&fuzz->local, query->at, &query->size, 8) < 8)
-		return FUZZ_ERR(EFAULT);
-	if (query->size > fuzz->local.page)
-		return FUZZ_ERR(E2BIG);
-	got = fuzz_arena_peek(&fuzz->local, query->at, arg, query->size);
-	if (query->size > known && got > known && any_set(arg + known, got - known))
-		errors |= FUZZ_ERR(E2BIG);
-	if (got < query->size)
-		errors |= FUZZ_ERR(EFAULT);
-	if (query->size < SIZE_MIN)
-		errors |= FUZZ_ERR(EINVAL);
-	memcpy(&query->q, arg, query->size < known ? query->size : known);
-	return errors;
 }
 
 static bool is_valid(const struct procmap_query *q)
 {
 	return !(q->query_flags & ~(__u64)PROCMAP_FLAGS) &&
 	       !q->vma_name_size == !q->vma_name_addr && !q->build_id_size == !q->build_id_addr;
-}
-
-/* The text escapes only the newline, as \012. */
-static void unescape(struct query *query)
-{
-	const char *from = query->vma->name;
-	char *to = query->name;
-
-	while (*from && to < query->name + sizeof(query->name) - 1) {
-		bool newline = !strncmp(from, "\\012", 4);
-
-		*to++ = newline ? '\n' : *from;
-		from += newline ? 4 : 1;
-	}
-	*to = '\0';
-	query->name_len = *query->name ? to + 1 - query->name : 0;
 }
 
 /*
@@ -228,7 +135,7 @@ static __u64 expect(struct fuzz *fuzz, struct query *query)
 	__u64 maybe = target->life == FUZZ_DYING ? FUZZ_ERR(ESRCH) : 0, errors;
 
 	query->vma = NULL;
-	errors = fetch(fuzz, query);
+	errors = fuzz_fetch(fuzz, query->at, &query->q, sizeof(query->q), SIZE_MIN, &query->size);
 	if (errors)
 		return errors;
 	if (!is_valid(&query->q))
@@ -241,7 +148,7 @@ static __u64 expect(struct fuzz *fuzz, struct query *query)
 	if (!query->vma)
 		return FUZZ_ERR(ENOENT) | maybe;
 	query->id = target->ids[query->vma - target->text.vma];
-	unescape(query);
+	query->name_len = fuzz_name(query->vma, query->name);
 	errors = answer_errors(fuzz, query);
 	return (errors ? errors : FUZZ_DONE) | maybe;
 }
@@ -271,11 +178,6 @@ static void pass_inputs(struct fuzz *fuzz, const struct query *query)
 				query->at + offsetof(struct procmap_query, vma_name_addr), 16);
 }
 
-static bool overlaps(__u64 one, __u64 size, __u64 other, __u64 other_size)
-{
-	return one < other + other_size && other < one + size;
-}
-
 /* Expect the memory content that must follow a success. */
 static void expect_answer(struct fuzz *fuzz, const struct query *query)
 {
@@ -289,8 +191,8 @@ static void expect_answer(struct fuzz *fuzz, const struct query *query)
 		fuzz_arena_expect(&fuzz->local, q.vma_name_addr, query->name, q.vma_name_size);
 	if (q.build_id_size)
 		fuzz_arena_expect(&fuzz->local, q.build_id_addr, query->id + 1, q.build_id_size);
-	if (overlaps(query->at, size, q.vma_name_addr, q.vma_name_size) ||
-	    overlaps(query->at, size, q.build_id_addr, q.build_id_size))
+	if (fuzz_overlaps(query->at, size, q.vma_name_addr, q.vma_name_size) ||
+	    fuzz_overlaps(query->at, size, q.build_id_addr, q.build_id_size))
 		pass_inputs(fuzz, query);
 	if (size > outputs)
 		fuzz_arena_expect(&fuzz->local, query->at + outputs, (char *)&q + outputs,
@@ -331,8 +233,8 @@ static bool is_plausible(struct fuzz *fuzz, const struct query *query)
 	if (was->build_id_size)
 		fuzz_arena_pass(&fuzz->local, was->build_id_addr, FUZZ_ID_ROOM);
 	if (size < offsetof(struct procmap_query, vma_page_size) ||
-	    overlaps(query->at, size, was->vma_name_addr, was->vma_name_size) ||
-	    overlaps(query->at, size, was->build_id_addr, was->build_id_size))
+	    fuzz_overlaps(query->at, size, was->vma_name_addr, was->vma_name_size) ||
+	    fuzz_overlaps(query->at, size, was->build_id_addr, was->build_id_size))
 		return true;
 	return q.vma_start < q.vma_end && was->query_addr < q.vma_end && !(asked & ~q.vma_flags) &&
 	       (q.vma_start <= was->query_addr ||
@@ -349,7 +251,7 @@ static void pass_unknown(struct fuzz *fuzz, const struct query *query)
 {
 	const struct procmap_query *q = &query->q;
 
-	pass_up_to(fuzz, q->vma_name_addr, q->vma_name_size, NAME_MAX_LEN);
+	pass_up_to(fuzz, q->vma_name_addr, q->vma_name_size, FUZZ_NAME_ROOM);
 	pass_up_to(fuzz, q->build_id_addr, q->build_id_size, FUZZ_ID_ROOM);
 }
 
@@ -397,7 +299,7 @@ static bool race(struct fuzz *fuzz, __u64 at)
 	at &= ~7ULL;
 	random_query(fuzz, &q[0]);
 	random_query(fuzz, &q[1]);
-	place(fuzz, at, &q[0]);
+	fuzz_place(fuzz, at, &q[0], sizeof(q[0]));
 	if (fuzz_arena_span(&fuzz->local, at, sizeof(q[0]), FUZZ_R) == sizeof(q[0]))
 		fuzz_race(fuzz->local.plain + (at - (unsigned long)fuzz->local.at), &q[0], &q[1],
 			  sizeof(q[0]));
@@ -427,7 +329,7 @@ bool fuzz_query(struct fuzz *fuzz)
 	if (fuzz->racing)
 		return race(fuzz, query.at);
 	random_query(fuzz, &q);
-	place(fuzz, query.at, &q);
+	fuzz_place(fuzz, query.at, &q, sizeof(q));
 	allowed = expect(fuzz, &query);
 	ret = procmap_ioctl(fuzz->target.maps, (void *)(unsigned long)query.at);
 	lie(fuzz, &query, &ret);

@@ -110,6 +110,54 @@ __u64 fuzz_address(struct fuzz *fuzz, const struct fuzz_arena *arena)
 	return at + fuzz_pick(fuzz, deltas, ARRAY_SIZE(deltas));
 }
 
+/**
+ * fuzz_room() - choose an address in an arena that mostly has room behind it
+ * @fuzz: the worker
+ * @arena: the arena
+ * @size: how many bytes there should be room for
+ *
+ * Return: the address.
+ */
+__u64 fuzz_room(struct fuzz *fuzz, const struct fuzz_arena *arena, __u64 size)
+{
+	unsigned int tries = fuzz_below(fuzz, 8);
+	__u64 addr = fuzz_address(fuzz, arena);
+
+	while (tries-- && fuzz_arena_span(arena, addr, size, FUZZ_R | FUZZ_W) < size)
+		addr = fuzz_address(fuzz, arena);
+	return addr;
+}
+
+/**
+ * fuzz_target_address() - choose an address near a VMA of the target or a bad one
+ * @fuzz: the worker
+ *
+ * Return: the address.
+ */
+__u64 fuzz_target_address(struct fuzz *fuzz)
+{
+	static const __u64 special[] = {
+		0, 1, 4096, 0x7fffffff, 0x80000000, 0xfffff000, 0xffffffff, 1ULL << 32,
+		(1ULL << 47) - 4096, 1ULL << 47, 1ULL << 63, ~0ULL, ~0ULL - 4095,
+	};
+	const struct maps_text *text = &fuzz->target.text;
+	const struct maps_vma *vma;
+
+	if (fuzz_chance(fuzz, 10))
+		return fuzz_random(fuzz) >> fuzz_below(fuzz, 64);
+	if (!text->nr || fuzz_chance(fuzz, 10))
+		return fuzz_pick(fuzz, special, ARRAY_SIZE(special));
+	vma = &text->vma[fuzz_below(fuzz, text->nr)];
+	switch (fuzz_below(fuzz, 4)) {
+	case 0:
+		return vma->start + fuzz_below(fuzz, 3) - 1;
+	case 1:
+		return vma->end + fuzz_below(fuzz, 3) - 1;
+	default:
+		return vma->start + fuzz_below(fuzz, vma->end - vma->start);
+	}
+}
+
 /* What the interfering thread does. It goes from STOPPING to IDLE by itself. */
 enum { IDLE, RACING, STOPPING };
 

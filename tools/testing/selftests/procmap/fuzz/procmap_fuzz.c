@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Random arguments, mostly near limits, for PROCMAP_QUERY, process_vm_readv()
- * and process_vm_writev() with all flags, against processes in every state.
+ * Random arguments, mostly near limits, for PROCMAP_QUERY, PROCMAP_SCAN,
+ * process_vm_readv() and process_vm_writev() with all flags, against processes
+ * in every state.
  * Each result must be one that the documentation promises for the arguments.
  * Each byte of memory must have the value that follows from the result; see
  * fuzz.h.
@@ -51,6 +52,16 @@ static const struct fuzz_case cases[] = {
 	  .lie = FUZZ_LIE_ANSWER },
 	{ .name = "notices_write_outside_of_query", .call = fuzz_query, .state = "running",
 	  .lie = FUZZ_LIE_OUTSIDE },
+	{ .name = "notices_wrong_result_of_scan", .call = fuzz_scan, .state = "running",
+	  .lie = FUZZ_LIE_RESULT },
+	{ .name = "notices_wrong_answer_of_scan", .call = fuzz_scan, .state = "running",
+	  .lie = FUZZ_LIE_ANSWER },
+	{ .name = "notices_write_outside_of_scan", .call = fuzz_scan, .state = "running",
+	  .lie = FUZZ_LIE_OUTSIDE },
+	{ .name = "notices_wrong_record_of_scan", .call = fuzz_scan, .state = "running",
+	  .lie = FUZZ_LIE_RECORD },
+	{ .name = "notices_wrong_name_of_scan", .call = fuzz_scan, .state = "running",
+	  .lie = FUZZ_LIE_NAME },
 	{ .name = "notices_wrong_result_of_process_vm", .call = fuzz_vm, .state = "running",
 	  .lie = FUZZ_LIE_RESULT },
 	{ .name = "notices_wrong_bytes_of_process_vm", .call = fuzz_vm, .state = "running",
@@ -71,6 +82,20 @@ static const struct fuzz_case cases[] = {
 	{ .name = "query_of_other_user", .call = fuzz_query, .state = "other-user" },
 	{ .name = "query_of_namespaces", .call = fuzz_query, .state = "namespaces" },
 	{ .name = "query_that_changes", .call = fuzz_query, .state = "running", .racing = true },
+	{ .name = "scan_of_running", .call = fuzz_scan, .state = "running" },
+	{ .name = "scan_of_self", .call = fuzz_scan, .state = "self" },
+#ifdef PROCMAP_BOTH_SIZES
+	{ .name = "scan_of_other_word_size", .call = fuzz_scan, .state = "other-size" },
+#endif
+	{ .name = "scan_of_zombie", .call = fuzz_scan, .state = "zombie" },
+	{ .name = "scan_of_reaped", .call = fuzz_scan, .state = "reaped" },
+	{ .name = "scan_of_dying", .call = fuzz_scan, .state = "dying" },
+	{ .name = "scan_of_execing", .call = fuzz_scan, .state = "execing" },
+	{ .name = "scan_of_kernel_thread", .call = fuzz_scan, .state = "kernel-thread" },
+	{ .name = "scan_of_vfork_child", .call = fuzz_scan, .state = "vfork-child" },
+	{ .name = "scan_of_other_user", .call = fuzz_scan, .state = "other-user" },
+	{ .name = "scan_of_namespaces", .call = fuzz_scan, .state = "namespaces" },
+	{ .name = "scan_that_changes", .call = fuzz_scan, .state = "running", .racing = true },
 	{ .name = "process_vm_of_running", .call = fuzz_vm, .state = "running" },
 	{ .name = "process_vm_of_self", .call = fuzz_vm, .state = "self" },
 	{ .name = "process_vm_of_zombie", .call = fuzz_vm, .state = "zombie" },
