@@ -34,18 +34,20 @@ static bool procmap_has(struct procmap *pm, enum procmap_backend backend)
 
 static int procmap_probe(struct procmap *pm, enum procmap_backend backend)
 {
-	static const enum procmap_backend best[] = {
+	/* The best first; AUTO is the end. */
+	static const enum procmap_backend all[] = {
 		PROCMAP_BACKEND_SCAN, PROCMAP_BACKEND_QUERY, PROCMAP_BACKEND_TEXT,
+		PROCMAP_BACKEND_AUTO,
 	};
-	size_t i;
+	const enum procmap_backend *one;
 
 	if (fcntl(pm->fd, F_GETFD) < 0)
 		return -1;
-	for (i = 0; i < sizeof(best) / sizeof(best[0]); i++) {
-		if (backend != PROCMAP_BACKEND_AUTO && backend != best[i])
+	for (one = all; *one != PROCMAP_BACKEND_AUTO; one++) {
+		if (backend != PROCMAP_BACKEND_AUTO && backend != *one)
 			continue;
-		pm->backend = best[i];
-		if (procmap_has(pm, best[i]))
+		pm->backend = *one;
+		if (procmap_has(pm, *one))
 			return 0;
 	}
 	return -1;

@@ -36,7 +36,7 @@ ACCEL = {"instructions": ("icount", "QEMU TCG, -icount shift=0,sleep=off, one pr
          "scenes": ("multi", "QEMU TCG, thread=multi, two processors")}
 SCENES = ("stall/*", "load/*", "wait/*")
 CASES = ("mm/*", "ioctl/*", "query/*", "walk/*", "text/*", "scan/*", "parsed/*", "readv/*",
-         "symbolize/*", "synthesize/*", "share/*")
+         "symbolize/*", "synthesize/*", "dump/*", "share/*", "loop/*")
 ROUNDS, PLAY = 25, 100
 NOTHING = 2     # status of procmap_bench when no case fits
 OURS = {"CONFIG_PROCMAP_QUERY", "CONFIG_PER_VMA_LOCK", "CONFIG_BUILDID_FILE"}
@@ -239,6 +239,9 @@ def sections(rows, scenes):
         lines += section("Passes, in instructions (on the patched kernel, but for the text of base)",
                          bench_tables.passes(rows))
         lines += section("The share of the mappings that is asked for", bench_tables.shares(rows))
+        lines += section("Scans, in instructions", bench_tables.scans(rows))
+        lines += section("Rounds of a profiler, in instructions, of a process that maps and unmaps "
+                         "all the time and replaces code", bench_tables.loops(rows))
     for kernel in KERNELS if scenes else ():
         lines += section(f"A process that changes its address space, {kernel} kernel",
                          ["Ratios are medians over the rounds: to the same readers of another "
@@ -255,6 +258,7 @@ def sections(rows, scenes):
 def plots(args, rows, scenes):
     if rows:
         bench_plot.plot_sizes(os.path.join(args.out, "bench-vmas.svg"), rows)
+        bench_plot.plot_scans(os.path.join(args.out, "bench-scan.svg"), rows)
         bench_plot.plot_query(os.path.join(args.out, "bench-query.svg"), rows)
     if scenes:
         bench_plot.plot_stall(os.path.join(args.out, "bench-stall.svg"), scenes["patched"],

@@ -4,6 +4,7 @@
 import fnmatch
 
 KERNELS = ("base", "patched")
+LOOPS = ("python3", "1000", "10000")    # processes of the profiler loop
 
 
 def at_most(value):
@@ -38,6 +39,18 @@ def share_of_base_case(name, times):
     return f"1/{times} of {name}, unpatched", kept
 
 
+def right_and_below(name):
+    """No wrong answer, and cheaper than another case of the same kernel, if that has a figure."""
+    def kept(row, rows):
+        other = rows.get(name)
+        if row.wrong != 0:
+            return False
+        if other is None or other.patched is None:
+            return None
+        return row.patched < other.patched
+    return f"0 wrong answers, less than {name}", kept
+
+
 # What each case may cost. The first pattern that fits counts; no limit where none fits.
 LIMITS = (
     ("mm/*", above_base(3)),
@@ -55,6 +68,7 @@ LIMITS = (
     ("scan/libraries", at_most(120)),
     ("scan/libraries-names", at_most(250)),
     ("scan/executable", share_of_base_case("synthesize/text/10000", 50)),
+    *((f"loop/cache/{size}", right_and_below(f"loop/query/{size}")) for size in LOOPS),
     ("readv/8", above_base(1)),
     ("readv/8-nowait", above_case("readv/8", 10)),
 )
@@ -70,6 +84,8 @@ class Row:  # pylint: disable=too-many-instance-attributes
         self.base = cases.get("base", {}).get("median")
         self.patched = cases["patched"].get("median")
         self.items = cases["patched"].get("items") or cases.get("base", {}).get("items")
+        counted = cases["patched"] if "answers" in cases["patched"] else cases.get("base", {})
+        self.answers, self.wrong = counted.get("answers"), counted.get("wrong")
         self.limit, self.kept = "", None
 
     def judge(self, rows):
@@ -110,7 +126,8 @@ class Row:  # pylint: disable=too-many-instance-attributes
 
     def as_json(self):
         return {"name": self.name, "what": self.what, "base": self.base, "patched": self.patched,
-                "items": self.items, "limit": self.limit or None, "kept": self.kept,
+                "items": self.items, "answers": self.answers, "wrong": self.wrong,
+                "limit": self.limit or None, "kept": self.kept,
                 "status": {kernel: case["status"] for kernel, case in self.cases.items()},
                 "reason": {kernel: case["reason"] for kernel, case in self.cases.items()
                            if "reason" in case}}

@@ -15,6 +15,7 @@ set tics nomirror
 set title "{title}"
 """
 TEXT, QUERY = ("#b03030", "#d07070", "#e8b0b0"), ("#205090", "#5080c0", "#90b0e0")
+SCAN = ("#b07000", "#e0a030")
 TEXT_PATCHED = ("#307030", "#60a060", "#a8d0a8")
 
 
@@ -81,6 +82,25 @@ def plot_sizes(path, rows):
         draw(path, "Cost of a pass against the number of mappings", blocks
              + "set logscale xy\nset key top left\n"
              f"set xlabel \"mappings of the process\\n{{/*0.85 {addresses(found)}}}\"\n"
+             "set ylabel 'guest instructions'\nset format y '10^{%T}'\nplot " + parts + "\n")
+
+
+def plot_scans(path, rows):
+    """What a scan costs beside the text and queries, against the number of mappings."""
+    found = {row.name: row for row in rows}
+    series = []
+    for told, kind, shade, dash in (("all mappings", "dump", 0, 1),
+                                    ("executable files", "synthesize", 1, 2)):
+        for way, how, colours, kernel in (("text (base)", "text", TEXT, "base"),
+                                          ("text", "text", TEXT_PATCHED, "patched"),
+                                          ("queries", "query", QUERY, "patched"),
+                                          ("scan", "scan", SCAN, "patched")):
+            series.append((f"{told}, {way}", colours[shade], dash,
+                           by_size(found, f"{kind}/{how}/{{}}", kernel)))
+    blocks, parts = lines_plot(series)
+    if parts:
+        draw(path, "Cost of all mappings, and of the executable files", blocks
+             + "set logscale xy\nset key top left\nset xlabel 'mappings of the process'\n"
              "set ylabel 'guest instructions'\nset format y '10^{%T}'\nplot " + parts + "\n")
 
 

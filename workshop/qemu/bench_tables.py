@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0
 """Figures of procmap_bench as Markdown."""
 
+from bench_cases import LOOPS
 from bench_scenes import CALLS, QUANTILES, READERS, SIZES, elsewhere
 
+WAYS = ("text", "text-cached", "query", "query-skip", "cache")
 PROGRAMS = ("busybox", "sort", "cc1", "python3", "qemu", "gdb")
 
 
@@ -70,6 +72,38 @@ def shares(rows):
         lines.append((f"{share} %", number(row.items), number(text), number(query),
                       times(text, query)))
     return markdown(("of 10,000 mappings", "addresses", "text", "queries", "times cheaper"), lines)
+
+
+def scans(rows):
+    """All mappings, and all executable files, of processes of each size."""
+    found = {row.name: row for row in rows}
+    lines = []
+    for size in SIZES:
+        if f"dump/text/{size}" not in found and f"synthesize/scan/{size}" not in found:
+            continue
+        line = [f"{size:,} mappings"]
+        for kind in ("dump", "synthesize"):
+            text, query, scan = (found.get(f"{kind}/{way}/{size}")
+                                 for way in ("text", "query", "scan"))
+            line += (number(text.base if text else None), number(best(text)),
+                     number(best(query)), number(best(scan)))
+        lines.append(line)
+    return markdown(("process", "all mappings: text, base", "text", "queries", "scan",
+                     "executable files: text, base", "text", "queries", "scan"), lines)
+
+
+def loops(rows):
+    """Rounds of a profiler, and how many of its answers were wrong."""
+    found = {row.name: row for row in rows}
+    lines = []
+    for size in LOOPS:
+        for way in WAYS:
+            row = found.get(f"loop/{way}/{size}")
+            if row:
+                process = f"{int(size):,} mappings" if size.isdigit() else size
+                lines.append((f"{process}: {row.what}", number(row.base), number(row.patched),
+                              number(row.wrong), number(row.answers)))
+    return markdown(("process: way", "a round, base", "patched", "wrong answers", "of"), lines)
 
 
 def micro(value):

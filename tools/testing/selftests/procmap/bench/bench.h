@@ -28,6 +28,9 @@
 #define BENCH_REASON		160
 #define BENCH_WORD		0x0123456789abcdefull	/* in the memory of a target */
 
+/* Filter for executable mappings of files */
+#define BENCH_CODE	(PROCMAP_QUERY_VMA_EXECUTABLE | PROCMAP_QUERY_FILE_BACKED_VMA)
+
 #define ARRAY_SIZE(a)		(sizeof(a) / sizeof((a)[0]))
 
 /**
@@ -50,6 +53,18 @@ enum bench_layout {
 };
 
 /**
+ * enum bench_order - how a process that is queried shall change its VMAs
+ * @BENCH_ORDER_STORM: all the time, see bench_storm.c
+ * @BENCH_ORDER_MEMORY: map and unmap memory, see bench_churn.c
+ * @BENCH_ORDER_CODE: replace code, too
+ */
+enum bench_order {
+	BENCH_ORDER_STORM,
+	BENCH_ORDER_MEMORY,
+	BENCH_ORDER_CODE,
+};
+
+/**
  * struct bench_target - a process to be queried
  * @pid: its PID; 0: no process
  * @maps: descriptor of its /proc/<pid>/maps
@@ -64,8 +79,8 @@ enum bench_layout {
  * @library: an executable mapping of an ELF file, the first one above @area
  * @word: address of eight bytes in a resident page
  * @storm: where its writer changes the address space, see bench_storm.c
- * @order: a byte here starts the writer
- * @report: a byte here says that the writer has ended
+ * @order: a byte of enum bench_order here makes it change its VMAs
+ * @report: a byte here says that the writer has ended; or struct bench_change
  */
 struct bench_target {
 	pid_t pid;
@@ -85,6 +100,7 @@ struct bench_target {
 };
 
 struct bench;
+struct bench_change;
 
 /**
  * struct bench_case - one row of the table
@@ -128,6 +144,8 @@ struct bench_case {
 #define BENCH_WANT_BUILD_ID	0x2
 #define BENCH_WANT_QUERY	0x4	/* use queries, not the text */
 #define BENCH_WANT_ALL		0x8	/* all executable file VMAs, not addresses */
+#define BENCH_WANT_DUMP		0x10	/* all VMAs */
+#define BENCH_WANT_SCAN		0x20	/* use scans, not the text */
 
 /**
  * struct bench - a running case
@@ -136,6 +154,9 @@ struct bench_case {
  * @sum: clock ticks in the timed parts of this repetition
  * @units: units in one operation
  * @items: addresses or VMAs that one operation resolves; 0: does not apply
+ * @answers: answers in all repetitions that were compared with the truth; 0:
+ *	does not apply
+ * @wrong: those of them that were wrong
  * @target: the process that is queried; NULL if none
  * @twin: a second one just like it; NULL if the case needs none
  * @fd: descriptor that the case works with, or -1
@@ -155,6 +176,8 @@ struct bench {
 	__u64 sum;
 	unsigned int units;
 	unsigned long items;
+	unsigned long answers;
+	unsigned long wrong;
 	struct bench_target *target;
 	struct bench_target *twin;
 	int fd;
@@ -173,6 +196,8 @@ extern const struct bench_case bench_query_cases[];
 extern const unsigned int bench_query_nr;
 extern const struct bench_case bench_scan_cases[];
 extern const unsigned int bench_scan_nr;
+extern const struct bench_case bench_loop_cases[];
+extern const unsigned int bench_loop_nr;
 extern const struct bench_case bench_mm_cases[];
 extern const unsigned int bench_mm_nr;
 extern struct bench_case bench_pass_cases[];
@@ -191,6 +216,7 @@ double bench_clock_ns(void);
 /* bench_target.c */
 int bench_target_get(struct bench *b, const struct bench_target *want);
 int bench_target_get_twin(struct bench *b, const struct bench_target *want);
+int bench_target_change(const struct bench_target *t, bool code, struct bench_change *change);
 void bench_target_drop(void);
 
 /* bench_system.c */

@@ -53,6 +53,7 @@ void bench_pass_free(struct bench_pass *pass)
 	free(pass->vma);
 	free(pass->names);
 	free(pass->buffer);
+	free(pass->records);
 	memset(pass, 0, sizeof(*pass));
 }
 
@@ -76,6 +77,25 @@ static int pass_enlarge(void **room, size_t *max, size_t size)
 	*room = more;
 	*max *= 2;
 	return 0;
+}
+
+/**
+ * bench_pass_room() - make room for more results
+ * @pass: the pass
+ * @vmas: for so many more VMAs
+ * @names: for so many more bytes of names
+ *
+ * Return: 0 or -ENOMEM
+ */
+int bench_pass_room(struct bench_pass *pass, size_t vmas, size_t names)
+{
+	int err = 0;
+
+	while (!err && pass->nr + vmas > pass->vma_max)
+		err = pass_enlarge((void **)&pass->vma, &pass->vma_max, sizeof(*pass->vma));
+	while (!err && pass->used + names > pass->names_max)
+		err = pass_enlarge((void **)&pass->names, &pass->names_max, 1);
+	return err;
 }
 
 /**
@@ -146,10 +166,12 @@ static const char *vma_differ(const struct bench_pass *a, const struct bench_pas
 	if (x->offset != y->offset || x->inode != y->inode || x->dev_major != y->dev_major ||
 	    x->dev_minor != y->dev_minor)
 		return "the files of a mapping differ";
+	if (a->flags && x->flags != y->flags)
+		return "the protection of a mapping differs";
 	if (strcmp(a->names + x->name, b->names + y->name))
 		return "the names of a mapping differ";
-	if (x->build_id_size != y->build_id_size ||
-	    memcmp(x->build_id, y->build_id, x->build_id_size))
+	if (a->build_id && (x->build_id_size != y->build_id_size ||
+			    memcmp(x->build_id, y->build_id, x->build_id_size)))
 		return "the build IDs of a mapping differ";
 	return NULL;
 }

@@ -11,14 +11,30 @@
 /* For the running case: the answer by the text, and the addresses. */
 static struct bench_pass expected;
 static unsigned long *asked;
+static int (*pass_run)(struct bench_pass *pass);
 
-static int pass_run(struct bench_pass *pass, unsigned int want)
+#define WAYS		(BENCH_WANT_QUERY | BENCH_WANT_SCAN)
+#define WITHOUT		(BENCH_WANT_ALL | BENCH_WANT_DUMP)	/* without addresses */
+
+/* Returns the function that does it. */
+static int (*pass_function(unsigned int want))(struct bench_pass *pass)
 {
-	pass->build_id = want & BENCH_WANT_BUILD_ID;
+	if (want & BENCH_WANT_DUMP)
+		return want & BENCH_WANT_SCAN ? bench_dump_scan :
+		       want & BENCH_WANT_QUERY ? bench_dump_query : bench_dump_text;
 	if (want & BENCH_WANT_ALL)
-		return want & BENCH_WANT_QUERY ? bench_synthesize_query(pass) :
-						 bench_synthesize_text(pass);
-	return want & BENCH_WANT_QUERY ? bench_symbolize_query(pass) : bench_symbolize_text(pass);
+		return want & BENCH_WANT_SCAN ? bench_synthesize_scan :
+		       want & BENCH_WANT_QUERY ? bench_synthesize_query : bench_synthesize_text;
+	return want & BENCH_WANT_QUERY ? bench_symbolize_query : bench_symbolize_text;
+}
+
+static int pass_init(struct bench *b, struct bench_pass *pass, size_t nr)
+{
+	int err = bench_pass_init(pass, b->target->pid, asked, nr);
+
+	pass->build_id = b->row->want & BENCH_WANT_BUILD_ID;
+	pass->flags = b->row->want & BENCH_WANT_DUMP;
+	return err;
 }
 
 /* Ask for the addresses at which the program was running. */
@@ -48,13 +64,11 @@ static int pass_prepare(struct bench *b, size_t nr)
 {
 	int err;
 
-	if (!asked && !(b->row->want & BENCH_WANT_ALL))
+	if (!asked && !(b->row->want & WITHOUT))
 		return bench_failed(b, "addresses", -ENOMEM);
-	err = bench_pass_init(&expected, b->target->pid, asked, nr);
+	err = pass_init(b, &expected, nr) ?: pass_init(b, &b->pass, nr);
 	if (!err)
-		err = bench_pass_init(&b->pass, b->target->pid, asked, nr);
-	if (!err)
-		err = pass_run(&expected, b->row->want & ~BENCH_WANT_QUERY);
+		err = pass_function(b->row->want & ~WAYS)(&expected);
 	if (err == -EPERM || err == -EACCES)
 		return bench_unavailable(b, "build IDs by the text need root (map_files)");
 	if (err)
@@ -62,8 +76,11 @@ static int pass_prepare(struct bench *b, size_t nr)
 	b->items = nr ?: expected.nr;
 	if (!expected.nr)
 		return bench_failed(b, "nothing was found", -ENODATA);
-	if (pass_run(&b->pass, b->row->want) == -ENOTTY)
-		return bench_unavailable(b, "the kernel has no PROCMAP_QUERY");
+	pass_run = pass_function(b->row->want);
+	if (pass_run(&b->pass) == -ENOTTY)
+		return bench_unavailable(b, b->row->want & BENCH_WANT_SCAN ?
+					 "the kernel has no PROCMAP_SCAN" :
+					 "the kernel has no PROCMAP_QUERY");
 	return 0;
 }
 
@@ -80,7 +97,7 @@ static int pass_setup(struct bench *b)
 		return err;
 	if (row->share)
 		nr = pass_ask_share(b->target, row->share);
-	else if (!(row->want & BENCH_WANT_ALL))
+	else if (!(row->want & WITHOUT))
 		nr = pass_ask_samples(b->target);
 	return pass_prepare(b, nr);
 }
@@ -91,8 +108,10 @@ static int pass_op(struct bench *b, unsigned int i)
 	int err;
 
 	bench_begin(b);
-	err = pass_run(&b->pass, b->row->want);
+	err = pass_run(&b->pass);
 	bench_end(b);
+	if (!err && b->row->want & BENCH_WANT_SCAN)
+		err = bench_pass_take_records(&b->pass);
 	if (err)
 		return bench_failed(b, "the pass", err);
 	differ = bench_pass_differ(&expected, &b->pass);
@@ -140,6 +159,10 @@ static const struct {
 	  BENCH_WANT_BUILD_ID | BENCH_WANT_QUERY },
 	{ "synthesize/text", "synthesizer pass by the text", BENCH_WANT_ALL },
 	{ "synthesize/query", "the same by queries", BENCH_WANT_ALL | BENCH_WANT_QUERY },
+	{ "synthesize/scan", "the same by a scan", BENCH_WANT_ALL | BENCH_WANT_SCAN },
+	{ "dump/text", "all mappings by the text", BENCH_WANT_DUMP },
+	{ "dump/query", "the same by queries", BENCH_WANT_DUMP | BENCH_WANT_QUERY },
+	{ "dump/scan", "the same by a scan", BENCH_WANT_DUMP | BENCH_WANT_SCAN },
 };
 
 /* These show from which share of 1,000 VMAs on the text is cheaper. */
@@ -174,6 +197,9 @@ static void pass_add_program(unsigned int i)
 	unsigned int k;
 
 	for (k = 0; k < ARRAY_SIZE(ways); k++) {
+		/* These are for plots over the number of VMAs. */
+		if (!programs[i].vmas && ways[k].want & (BENCH_WANT_DUMP | BENCH_WANT_SCAN))
+			continue;
 		row = pass_add(ways[k].key, programs[i].key, ways[k].what);
 		row->layout = BENCH_REPLAY;
 		row->program = programs[i].program;

@@ -109,16 +109,9 @@ int bench_symbolize_query(struct bench_pass *pass)
 	return err;
 }
 
-/**
- * bench_synthesize_query() - find all executable file VMAs with queries
- * @pass: the task; out: the results
- *
- * Return: 0 or -errno
- */
-int bench_synthesize_query(struct bench_pass *pass)
+/* Query one VMA after the other, as far as they fit the filter. */
+static __always_inline int query_all(struct bench_pass *pass, const __u64 filter, const bool dump)
 {
-	const __u64 flags = PROCMAP_QUERY_COVERING_OR_NEXT_VMA | PROCMAP_QUERY_VMA_EXECUTABLE |
-			    PROCMAP_QUERY_FILE_BACKED_VMA;
 	char name[QUERY_NAME];
 	struct procmap_query q = { 0 };
 	int fd = query_open(pass), err = 0;
@@ -127,11 +120,35 @@ int bench_synthesize_query(struct bench_pass *pass)
 	if (fd < 0)
 		return fd;
 	while (!err) {
-		query_prepare(&q, q.vma_end, flags, name);
+		query_prepare(&q, q.vma_end, PROCMAP_QUERY_COVERING_OR_NEXT_VMA | filter, name);
 		err = bench_call3(SYS_ioctl, fd, PROCMAP_QUERY, &q);
 		if (!err)
 			err = query_take(pass, fd, &q, name);
+		if (!err && dump)
+			pass->vma[pass->nr - 1].flags = q.vma_flags;
 	}
 	close(fd);
 	return err == -ENOENT ? 0 : err;
+}
+
+/**
+ * bench_synthesize_query() - find all executable file VMAs with queries
+ * @pass: the task; out: the results
+ *
+ * Return: 0 or -errno
+ */
+int bench_synthesize_query(struct bench_pass *pass)
+{
+	return query_all(pass, BENCH_CODE, false);
+}
+
+/**
+ * bench_dump_query() - take all VMAs with queries
+ * @pass: the task; out: the results
+ *
+ * Return: 0 or -errno
+ */
+int bench_dump_query(struct bench_pass *pass)
+{
+	return query_all(pass, 0, true);
 }

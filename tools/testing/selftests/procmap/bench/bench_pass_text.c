@@ -13,6 +13,7 @@
 #include "bench_pass.h"
 
 #define TEXT_BUFFER	65536
+#define TEXT_LINE	40	/* bytes that each line has, at least */
 
 /* Reads the text line by line. */
 struct text {
@@ -33,12 +34,32 @@ static int text_open(struct text *text, struct bench_pass *pass)
 	return text->fd < 0 ? -errno : 0;
 }
 
+/*
+ * Read more. The rest, less than a line, moves to the front. Returns 1, 0 at
+ * the end, or -errno.
+ */
+static int text_fill(struct text *text)
+{
+	ssize_t done;
+
+	text->tail -= text->head;
+	memmove(text->buffer, text->buffer + text->head, text->tail);
+	text->head = 0;
+	if (text->tail == TEXT_BUFFER)
+		return -E2BIG;
+	done = read(text->fd, text->buffer + text->tail, TEXT_BUFFER - text->tail);
+	if (done <= 0)
+		return done ? -errno : 0;
+	text->tail += done;
+	return 1;
+}
+
 /* Return 1 with a line that ends with a newline, 0 at the end, or -errno. */
 static int text_line(struct text *text, char **line)
 {
 	size_t seen = text->head;
 	char *newline;
-	ssize_t done;
+	int more;
 
 	for (;;) {
 		newline = memchr(text->buffer + seen, '\n', text->tail - seen);
@@ -47,17 +68,10 @@ static int text_line(struct text *text, char **line)
 			text->head = newline + 1 - text->buffer;
 			return 1;
 		}
-		/* Move the rest, less than a line, to the front. */
-		text->tail -= text->head;
-		memmove(text->buffer, text->buffer + text->head, text->tail);
-		text->head = 0;
-		seen = text->tail;
-		if (text->tail == TEXT_BUFFER)
-			return -E2BIG;
-		done = read(text->fd, text->buffer + text->tail, TEXT_BUFFER - text->tail);
-		if (done <= 0)
-			return done ? -errno : 0;
-		text->tail += done;
+		seen = text->tail - text->head;
+		more = text_fill(text);
+		if (more <= 0)
+			return more;
 	}
 }
 
@@ -77,13 +91,28 @@ static inline __u64 text_hex(char **at)
 	}
 }
 
-static __u64 text_decimal(char **at)
+static inline __u64 text_decimal(char **at)
 {
 	__u64 value = 0;
 
 	for (; **at >= '0' && **at <= '9'; ++*at)
 		value = value * 10 + **at - '0';
 	return value;
+}
+
+/* Parse a line from the offset on. Returns the place of the name. */
+static inline char *text_file(char *at, struct bench_vma *vma)
+{
+	vma->offset = text_hex(&at);
+	at++;
+	vma->dev_major = text_hex(&at);
+	at++;
+	vma->dev_minor = text_hex(&at);
+	at++;
+	vma->inode = text_decimal(&at);
+	while (*at == ' ')
+		at++;
+	return at;
 }
 
 /* Read the build ID of the mapped file, if it can have one. */
@@ -110,25 +139,17 @@ static int text_build_id(struct bench_pass *pass, struct bench_vma *vma)
 }
 
 /*
- * Parse the rest of a line from the offset on: @at is behind the permissions.
+ * Parse the rest of the current line from the offset on: @at is behind the
+ * permissions.
  */
-static int text_take(struct bench_pass *pass, __u64 start, __u64 end, char *at)
+static int text_take(struct bench_pass *pass, const struct text *text, __u64 start, __u64 end,
+		     char *at)
 {
+	const char *newline = text->buffer + text->head - 1;
 	struct bench_vma head = { .start = start, .end = end }, *vma;
-	char *newline;
 
-	at++;
-	head.offset = text_hex(&at);
-	at++;
-	head.dev_major = text_hex(&at);
-	at++;
-	head.dev_minor = text_hex(&at);
-	at++;
-	head.inode = text_decimal(&at);
-	while (*at == ' ')
-		at++;
-	newline = strchr(at, '\n');
-	vma = bench_pass_add(pass, at, newline - at);
+	at = text_file(at + 1, &head);
+	vma = bench_pass_add(pass, at, pass->no_names ? 0 : newline - at);
 	if (!vma)
 		return -ENOMEM;
 	head.name = vma->name;
@@ -181,7 +202,7 @@ int bench_symbolize_text(struct bench_pass *pass)
 		 */
 		if (hit && start >= 1ull << 63)
 			break;
-		err = hit ? text_take(pass, start, end, line + 5) : 0;
+		err = hit ? text_take(pass, &text, start, end, line + 5) : 0;
 		if (err)
 			break;
 		i = text_index(pass, i, start, end, hit);
@@ -220,7 +241,7 @@ int bench_synthesize_text(struct bench_pass *pass)
 			continue;
 		start = text_hex(&line);
 		line++;
-		err = text_take(pass, start, text_hex(&line), at + 5);
+		err = text_take(pass, &text, start, text_hex(&line), at + 5);
 		if (err)
 			break;
 		if (!pass->vma[pass->nr - 1].inode)
@@ -228,4 +249,60 @@ int bench_synthesize_text(struct bench_pass *pass)
 	}
 	close(text.fd);
 	return err < 0 ? err : 0;
+}
+
+/* Take all whole lines of the buffer, which begins with one. There is room. */
+static void dump_lines(struct bench_pass *pass, struct text *text)
+{
+	char *end = memrchr(text->buffer, '\n', text->tail), *newline;
+	struct bench_vma *vma = pass->vma + pass->nr;
+	char *name = pass->names + pass->used;
+	char *at = text->buffer;
+
+	while (at < end) {
+		vma->start = text_hex(&at);
+		at++;
+		vma->end = text_hex(&at);
+		vma->flags = (at[1] == 'r') | (at[2] == 'w') << 1 | (at[3] == 'x') << 2 |
+			     (at[4] == 's') << 3;
+		at = text_file(at + 6, vma);
+		newline = memchr(at, '\n', end + 1 - at);
+		vma->name = name - pass->names;
+		vma++;
+		memcpy(name, at, newline - at);
+		name += newline - at;
+		*name++ = 0;
+		at = newline + 1;
+	}
+	text->head = at - text->buffer;
+	pass->nr = vma - pass->vma;
+	pass->used = name - pass->names;
+}
+
+/**
+ * bench_dump_text() - take all VMAs from the text
+ * @pass: the task; out: the results
+ *
+ * Return: 0 or -errno
+ */
+int bench_dump_text(struct bench_pass *pass)
+{
+	struct text text;
+	int err;
+
+	bench_pass_begin(pass);
+	err = text_open(&text, pass);
+	if (err)
+		return err;
+	while ((err = text_fill(&text)) > 0) {
+		err = bench_pass_room(pass, TEXT_BUFFER / TEXT_LINE, TEXT_BUFFER);
+		if (err)
+			break;
+		dump_lines(pass, &text);
+	}
+	close(text.fd);
+	/* The text ends with [vsyscall], which is no VMA of the process. */
+	if (pass->nr && pass->vma[pass->nr - 1].start >= 1ull << 63)
+		pass->nr--;
+	return err;
 }

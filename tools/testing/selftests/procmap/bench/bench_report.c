@@ -150,6 +150,8 @@ static void json_result(const struct bench_result *result, const char *before)
 	       result->min, result->median, result->max);
 	if (result->items)
 		printf(", \"items\": %lu", result->items);
+	if (result->answers)
+		printf(", \"answers\": %lu, \"wrong\": %lu", result->answers, result->wrong);
 	printf(", \"agree\": %.3f,\n", result->agree);
 	printf("    \"raw\": [");
 	for (i = 0; i < result->reps; i++)
@@ -185,13 +187,16 @@ static void table_environment(const struct bench_environment *env)
 
 static void table_result(const struct bench_result *result)
 {
-	if (result->err)
+	if (result->err) {
 		printf("%-26s %s: %s\n", result->row->name, bench_report_state(result->err),
 		       result->reason);
-	else
-		printf("%-26s %12.1f %12.1f %12.1f %5.0f%%  %s\n", result->row->name,
-		       result->median, result->min, result->max, 100 * result->agree,
-		       result->row->what);
+		return;
+	}
+	printf("%-26s %12.1f %12.1f %12.1f %5.0f%%  %s", result->row->name, result->median,
+	       result->min, result->max, 100 * result->agree, result->row->what);
+	if (result->answers)
+		printf("; %lu of %lu answers wrong", result->wrong, result->answers);
+	printf("\n");
 }
 
 static void table_difference(const struct bench_difference *d, int err, double value,

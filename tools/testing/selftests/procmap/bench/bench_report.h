@@ -31,6 +31,8 @@ struct bench_environment {
  * @reps: repetitions that were done
  * @units: units in each of them
  * @items: addresses or VMAs that a unit resolves; 0: does not apply
+ * @answers: answers that were compared with the truth; 0: does not apply
+ * @wrong: those of them that were wrong
  * @raw: cost of a unit in each repetition, sorted by bench_result_settle()
  * @min: least cost of a unit
  * @median: median cost of a unit, the figure to quote
@@ -44,6 +46,8 @@ struct bench_result {
 	unsigned int reps;
 	unsigned int units;
 	unsigned long items;
+	unsigned long answers;
+	unsigned long wrong;
 	double raw[BENCH_MAX_REPS];
 	double min;
 	double median;

@@ -3,7 +3,6 @@
  * The cases of procmap_bench that scan, and the text that is read and parsed for
  * the same: start, end, protection, offset, device, inode and name of each VMA.
  */
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -12,8 +11,6 @@
 #define RECORDS		11000
 #define RECORDS_SIZE	(RECORDS * sizeof(struct procmap_record))
 #define NAMES_SIZE	0x100000
-#define TEXT_BUFFER	0x10000
-#define EXECUTABLE	(PROCMAP_QUERY_VMA_EXECUTABLE | PROCMAP_QUERY_FILE_BACKED_VMA)
 
 /* What a scan is to say; the areas are in b->area, records first. */
 static struct procmap_scan scan_prepare(struct bench *b)
@@ -35,7 +32,7 @@ static int scan_call(struct bench *b, struct procmap_scan *scan)
 	return bench_call3(SYS_ioctl, b->fd, PROCMAP_SCAN, scan);
 }
 
-/* Memory that the kernel, or the parser, writes to, touched before. */
+/* Memory that the kernel writes to, touched before. */
 static int scan_room(struct bench *b, size_t size)
 {
 	const struct bench_target want = { .layout = b->row->layout, .vmas = b->row->vmas };
@@ -128,113 +125,43 @@ static int unchanged_op(struct bench *b, unsigned int i)
 	return 0;
 }
 
-/* What the parser takes from a line. */
-struct parsed {
-	__u64 start;
-	__u64 end;
-	__u64 offset;
-	__u64 inode;
-	__u32 dev_major;
-	__u32 dev_minor;
-	__u32 flags;
-	__u32 name;
-};
-
-static inline __u64 parse_hex(char **at)
-{
-	__u64 value = 0;
-	unsigned char c;
-
-	for (;; ++*at) {
-		c = **at;
-		if (c >= '0' && c <= '9')
-			value = value << 4 | (c - '0');
-		else if (c >= 'a' && c <= 'f')
-			value = value << 4 | (c - 'a' + 10);
-		else
-			break;
-	}
-	++*at;
-	return value;
-}
-
-/* Take a line that ends at @end. Returns the place for the next name. */
-static char *parse_line(char *at, char *end, struct parsed *to, const char *names, char *name)
-{
-	to->start = parse_hex(&at);
-	to->end = parse_hex(&at);
-	to->flags = (at[0] == 'r') | (at[1] == 'w') << 1 | (at[2] == 'x') << 2 |
-		    (at[3] == 's') << 3;
-	at += 5;
-	to->offset = parse_hex(&at);
-	to->dev_major = parse_hex(&at);
-	to->dev_minor = parse_hex(&at);
-	for (to->inode = 0; *at >= '0' && *at <= '9'; at++)
-		to->inode = to->inode * 10 + *at - '0';
-	while (*at == ' ')
-		at++;
-	to->name = name - names;
-	memcpy(name, at, end - at);
-	name[end - at] = '\0';
-	return name + (end - at) + 1;
-}
-
-/* Parse all whole lines; returns how many bytes that were. */
-static size_t parse_lines(struct bench *b, char *text, size_t size, struct parsed **to,
-			  char **name)
-{
-	char *line = text, *newline;
-
-	while ((newline = memchr(line, '\n', text + size - line))) {
-		*name = parse_line(line, newline, (*to)++, b->area + RECORDS_SIZE, *name);
-		line = newline + 1;
-	}
-	return line - text;
-}
-
 static int parsed_setup(struct bench *b)
 {
-	int err = scan_room(b, RECORDS_SIZE + NAMES_SIZE + TEXT_BUFFER);
+	const struct bench_target want = { .layout = b->row->layout, .vmas = b->row->vmas };
+	int err = bench_target_get(b, &want);
 	long vmas;
 
 	if (err)
 		return err;
-	snprintf(b->name, sizeof(b->name), "/proc/%d/maps", b->target->pid);
 	vmas = bench_count_vmas(b->target->pid);
 	if (vmas < (long)b->row->vmas)
 		return bench_failed(b, "VMAs are missing", vmas < 0 ? vmas : -ENODATA);
 	b->units = vmas;
-	return 0;
+	/* Dump once, to have the room for it. */
+	err = bench_pass_init(&b->pass, b->target->pid, NULL, 0) ?: bench_dump_text(&b->pass);
+	return err ? bench_failed(b, "parse the text", err) : 0;
 }
 
 static int parsed_op(struct bench *b, unsigned int i)
 {
-	struct parsed *to = (struct parsed *)b->area;
-	char *name = b->area + RECORDS_SIZE, *text = name + NAMES_SIZE;
-	size_t kept = 0, used;
-	long done;
-	int fd;
+	int err;
 
 	bench_begin(b);
-	fd = bench_call3(SYS_openat, AT_FDCWD, b->name, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return bench_failed(b, "open the text", fd);
-	while ((done = bench_call3(SYS_read, fd, text + kept, TEXT_BUFFER - kept)) > 0) {
-		kept += done;
-		used = parse_lines(b, text, kept, &to, &name);
-		kept -= used;
-		memmove(text, text + used, kept);
-	}
+	err = bench_dump_text(&b->pass);
 	bench_end(b);
-	close(fd);
-	if (done < 0 || to - (struct parsed *)b->area < b->units)
-		return bench_failed(b, "parse the text", done ?: -EIO);
+	if (err || b->pass.nr != b->units)
+		return bench_failed(b, "parse the text", err ?: -EIO);
 	return 0;
+}
+
+static void parsed_teardown(struct bench *b)
+{
+	bench_pass_free(&b->pass);
 }
 
 #define SCAN		.setup = scan_setup, .op = scan_op, .teardown = scan_teardown, \
 			.vmas = 10000, .batch = 1
-#define PARSED		.setup = parsed_setup, .op = parsed_op, .teardown = scan_teardown, \
+#define PARSED		.setup = parsed_setup, .op = parsed_op, .teardown = parsed_teardown, \
 			.vmas = 10000, .batch = 1
 #define UNCHANGED	.setup = unchanged_setup, .op = unchanged_op, .teardown = scan_teardown, \
 			.vmas = 10000, .batch = 64
@@ -252,7 +179,7 @@ const struct bench_case bench_scan_cases[] = {
 	  .what = "the same without files, and no names" },
 	{ .name = "scan/10000-names", SCAN, .want = BENCH_WANT_NAME,
 	  .what = "mixed mappings, with names, per record" },
-	{ .name = "scan/executable", SCAN, .flags = EXECUTABLE, .want = BENCH_WANT_NAME,
+	{ .name = "scan/executable", SCAN, .flags = BENCH_CODE, .want = BENCH_WANT_NAME,
 	  .what = "all executable files among 10,000 mappings, with names" },
 	{ .name = "parsed/libraries", .layout = BENCH_LIBRARIES, PARSED,
 	  .what = "text of libraries, read and parsed, per mapping" },

@@ -223,6 +223,18 @@ void bench_set_place(struct bench_set *set, unsigned long base, unsigned long pa
 }
 
 /**
+ * bench_set_is_code() - is a VMA an executable mapping of a file?
+ * @set: the program
+ * @i: number of the VMA
+ *
+ * Return: true if it is.
+ */
+bool bench_set_is_code(const struct bench_set *set, unsigned int i)
+{
+	return set->vma[i].prot & PROT_EXEC && set->vma[i].file >= 0;
+}
+
+/**
  * bench_set_address() - one of the addresses at which the program was running
  * @set: the program, placed
  * @sample: number of the address

@@ -122,3 +122,28 @@ int bench_set_map(const struct bench_set *set, const char *root)
 		close(fd);
 	return err;
 }
+
+/**
+ * bench_set_remap() - unmap a VMA of a file, and map it as the set now has it
+ * @set: the program, mapped in the calling process
+ * @i: number of the VMA
+ * @root: as for bench_set_make_files()
+ *
+ * Return: 0 or -errno
+ */
+int bench_set_remap(const struct bench_set *set, unsigned int i, const char *root)
+{
+	const struct bench_set_vma *vma = &set->vma[i];
+	char path[MAKE_PATH];
+	int fd, err = 0;
+
+	snprintf(path, sizeof(path), "%s%s", root, set->path[vma->file]);
+	fd = open(path, O_RDWR | O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	if (munmap((void *)vma->at, vma->size))
+		err = -errno;
+	err = err ?: map_one(vma, fd, i % 2);
+	close(fd);
+	return err;
+}

@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include "bench.h"
+#include "bench_churn.h"
 #include "bench_set.h"
 #include "bench_storm.h"
 
@@ -140,6 +141,19 @@ static int target_make(struct bench_target *t, const char *library, const char *
 	return err ?: target_fill(t, files, &st);
 }
 
+/* In the child: do what a byte orders. Returns false if nobody listens. */
+static bool target_obey(const struct bench_target *t, char byte, int report, const char *root)
+{
+	struct bench_change change;
+
+	if (byte == BENCH_ORDER_STORM) {
+		bench_storm_run(t->storm);
+		return write(report, &byte, 1) == 1;
+	}
+	bench_churn(t->set, root, byte == BENCH_ORDER_CODE, &change);
+	return write(report, &change, sizeof(change)) == sizeof(change);
+}
+
 static void target_child(struct bench_target *t, int order, int report, const char *library,
 			 const char *root)
 {
@@ -153,11 +167,8 @@ static void target_child(struct bench_target *t, int order, int report, const ch
 	if (write(report, &err, sizeof(err)) != sizeof(err) ||
 	    write(report, t, sizeof(*t)) != sizeof(*t))
 		_exit(1);
-	while (read(order, &byte, 1) == 1) {
-		bench_storm_run(t->storm);
-		if (write(report, &byte, 1) != 1)
-			break;
-	}
+	while (read(order, &byte, 1) == 1 && target_obey(t, byte, report, root))
+		;
 	_exit(0);
 }
 
@@ -298,6 +309,24 @@ int bench_target_get_twin(struct bench *b, const struct bench_target *want)
 {
 	b->twin = &twin;
 	return target_get(b, &twin, want);
+}
+
+/**
+ * bench_target_change() - let a process to query change its VMAs
+ * @t: the process, with BENCH_REPLAY
+ * @code: replace code, too
+ * @change: out: what it has changed
+ *
+ * Return: 0 or -errno
+ */
+int bench_target_change(const struct bench_target *t, bool code, struct bench_change *change)
+{
+	const char byte = code ? BENCH_ORDER_CODE : BENCH_ORDER_MEMORY;
+
+	if (write(t->order, &byte, 1) != 1 ||
+	    read(t->report, change, sizeof(*change)) != sizeof(*change))
+		return -EPIPE;
+	return change->err;
 }
 
 /**

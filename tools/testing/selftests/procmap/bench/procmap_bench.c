@@ -25,6 +25,7 @@ static const struct {
 	{ bench_query_cases, &bench_query_nr },
 	{ bench_scan_cases, &bench_scan_nr },
 	{ bench_pass_cases, &bench_pass_nr },
+	{ bench_loop_cases, &bench_loop_nr },
 };
 
 static const struct {
@@ -87,6 +88,8 @@ static int repeat(struct bench *b, struct bench_result *result)
 
 	for (i = 0; i < warm_up && !err; i++)
 		err = repeat_once(b, &unused);
+	b->answers = 0;
+	b->wrong = 0;
 	for (i = 0; i < reps && !err; i++)
 		err = repeat_once(b, &result->raw[i]);
 	result->reps = i;
@@ -110,6 +113,8 @@ static void run_case(const struct bench_case *row, struct bench_result *result)
 	result->row = row;
 	result->units = row->batch * b.units;
 	result->items = b.items;
+	result->answers = b.answers;
+	result->wrong = b.wrong;
 	result->err = err;
 	memcpy(result->reason, b.reason, sizeof(result->reason));
 	bench_result_settle(result);

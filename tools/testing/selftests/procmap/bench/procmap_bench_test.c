@@ -99,7 +99,7 @@ TEST_F_TIMEOUT(bench, list_names_every_kind, 200)
 		"mm/mmap-munmap/anon ", "query/covering/10000 ", "symbolize/query-id/python3 ",
 		"synthesize/text/100000 ", "share/query/0.1 ", "stall/query-4/10000 ",
 		"load/text-2/30 ", "wait/locked/nowait ", "text/libraries ",
-		"stall/text-elsewhere-2/1000 ",
+		"stall/text-elsewhere-2/1000 ", "dump/scan/30 ", "loop/cache/10000 ",
 	};
 	struct output output;
 	unsigned int i;
@@ -144,15 +144,16 @@ TEST_F_TIMEOUT(bench, single_calls_run, 200)
 }
 
 /*
- * A case compares the answers of text and queries. Build IDs need root for the
- * text.
+ * A case compares the answers of text, queries and scans. Build IDs need root
+ * for the text.
  */
 TEST_F_TIMEOUT(bench, passes_agree, 200)
 {
+	const char *patterns = "--select 's*ize/*/[bscgqp3]*' --select 'dump/*/30' --skip '*-id/*'";
 	struct output output;
 
-	ASSERT_EQ(0, bench_select("--select 's*ize/*/[bscgqp3]*' --skip '*-id/*'", &output));
-	EXPECT_TRUE(all_ran(&output, 28));
+	ASSERT_EQ(0, bench_select(patterns, &output));
+	EXPECT_TRUE(all_ran(&output, 32));
 	free(output.text);
 }
 
@@ -164,6 +165,21 @@ TEST_F_TIMEOUT(bench, passes_with_build_ids_agree, 200)
 		SKIP(return, "%s: reading map_files needs root", _metadata->name);
 	ASSERT_EQ(0, bench_select("--select 'symbolize/*-id/*3*'", &output));
 	EXPECT_TRUE(all_ran(&output, 4));
+	free(output.text);
+}
+
+/*
+ * A case fails by itself if an answer is wrong that must be right. The text that
+ * is kept has wrong ones, so the process does replace what is asked for.
+ */
+TEST_F_TIMEOUT(bench, loops_tell_stale_answers, 200)
+{
+	struct output output;
+
+	ASSERT_EQ(0, bench_select("--select 'loop/*/python3'", &output));
+	EXPECT_TRUE(all_ran(&output, 5));
+	EXPECT_EQ(5, count(output.text, "\"answers\": 6400, \"wrong\": "));
+	EXPECT_EQ(4, count(output.text, "\"wrong\": 0,"));
 	free(output.text);
 }
 
