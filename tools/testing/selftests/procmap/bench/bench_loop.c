@@ -12,9 +12,9 @@
 #include "bench_churn.h"
 #include "bench_set.h"
 
-#define LOOP_BATCH	32	/* addresses of a round */
+#define LOOP_BATCH	100	/* addresses of a round */
 #define LOOP_ROUNDS	200	/* of a repetition; code changes in the same ones of each */
-#define LOOP_CODE	50	/* code changes once in so many rounds */
+#define LOOP_CODE	100	/* code changes once in so many rounds */
 #define LOOP_READ	10	/* the text that is kept is read once in so many rounds */
 #define LOOP_STEP	101	/* from the addresses of a round to those of the next */
 
@@ -22,7 +22,7 @@
  * In the middle between two reads of the text that is kept, since a program
  * does not know when code changes.
  */
-#define LOOP_CHANGE	(LOOP_CODE / 2)
+#define LOOP_CHANGE	(LOOP_CODE / 2 + LOOP_READ / 2)
 
 /* Where an address is. Zeroes: in no file. */
 struct loop_place {
