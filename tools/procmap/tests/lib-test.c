@@ -55,7 +55,7 @@ static bool ambiguous(const char *name)
 }
 
 bool right(const struct procmap *pm, const struct procmap_vma *vma,
-		  const struct procmap_vma *truth, unsigned int flags)
+	   const struct procmap_vma *truth, unsigned int flags)
 {
 	bool query = procmap_get_backend(pm) != PROCMAP_BACKEND_TEXT;
 	bool build_id = query && (flags & PROCMAP_BUILD_ID);
