@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "pvm_harness.h"
+#include "stall.h"
 #include "victim.h"
 
 /* One call copies so much that the target dies before the call ends. */
@@ -274,11 +275,12 @@ TEST_F_TIMEOUT(last, calls_that_race_with_the_death_of_a_large_target_return, 24
 	struct victim *victim = &self->victim;
 	struct reader readers[NR_READERS];
 	struct shared *shared = share_memory(NR_READERS);
+	const int rounds = stall_scaled(ROUNDS);
 	__u64 calls = 0, worst = 0;
 	int round, i;
 
 	ASSERT_NE(NULL, shared);
-	for (round = 0; round < ROUNDS; round++) {
+	for (round = 0; round < rounds; round++) {
 		ASSERT_EQ(0, victim_run(victim, is_large));
 		memset(shared, 0, NR_READERS * sizeof(*shared));
 		for (i = 0; i < NR_READERS; i++) {
