@@ -178,7 +178,7 @@ TEST_F_TIMEOUT(bench, loops_tell_stale_answers, 200)
 
 	ASSERT_EQ(0, bench_select("--select 'loop/*/python3'", &output));
 	EXPECT_TRUE(all_ran(&output, 5));
-	EXPECT_EQ(5, count(output.text, "\"answers\": 6400, \"wrong\": "));
+	EXPECT_EQ(5, count(output.text, "\"answers\": 20000, \"wrong\": "));
 	EXPECT_EQ(4, count(output.text, "\"wrong\": 0,"));
 	free(output.text);
 }
