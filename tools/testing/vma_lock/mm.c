@@ -1,0 +1,7 @@
+// SPDX-License-Identifier: GPL-2.0
+/* The files of the kernel that are tested. */
+#include "shim/kernel.h"
+
+#include "mm/vma_lock.c"
+#include "mm/vma_search.c"
+#include "mm/vma_props.c"

@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Results in the Test Anything Protocol, and what else both programs need. */
+#include "report.h"
+
+#include <signal.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "shim/kernel.h"
+#include "world.h"
+
+static unsigned long seed = 1;
+static unsigned int cases;
+static const char *title = "start";
+static unsigned long present;
+
+unsigned long vm_events[NR_VM_EVENTS];
+
+/**
+ * wrong() - report an error and exit with status 1
+ * @what: what is wrong
+ * @detail: where: a page, an address or a number
+ */
+void wrong(const char *what, unsigned long detail)
+{
+	static bool said;
+
+	/* Only the first thread reports. */
+	if (__atomic_exchange_n(&said, true, __ATOMIC_SEQ_CST))
+		pause();
+	printf("not ok %u - %s\n# seed %lu, round %lu: %s (%#lx)\n", cases + 1, title, seed,
+	       present, what, detail);
+	fflush(stdout);
+	_exit(1);
+}
+
+/**
+ * shim_warn() - the kernel would have printed a warning
+ * @what: its condition
+ */
+void shim_warn(const char *what)
+{
+	wrong(what, 0);
+}
+
+#ifdef __SANITIZE_THREAD__
+/*
+ * ThreadSanitizer knows neither call_rcu(), which keeps readers away from what is
+ * freed, nor the barriers of the tree. AddressSanitizer and maple_leaf_test check
+ * those.
+ */
+const char *__tsan_default_suppressions(void)
+{
+	return "race:kmem_cache_\nrace:maple_\nrace:file_free\nrace:file_open\n"
+	       "called_from_lib:liburcu.so\nrace:liburcu.so\n";
+}
+#endif
+
+static void crashed(int number)
+{
+	wrong("a signal", number);
+}
+
+/**
+ * get_random_long() - as in the kernel, and the same in each run
+ *
+ * Return: a number.
+ */
+unsigned long get_random_long(void)
+{
+	u64 rng = (u64)seed << 32 | present;
+	unsigned long number = random64(&rng);
+
+	/* 32 bits wrap. So begin close to the end, often. */
+	if (sizeof(number) == 4 && (number & 1))
+		return -(number & (number & 2 ? 0x1fffff : 0x7f));
+	return number;
+}
+
+/**
+ * report_start() - begin the output
+ * @number: the seed, as text
+ * @plan: the number of cases
+ */
+void report_start(const char *number, unsigned int plan)
+{
+	seed = strtoul(number, NULL, 0);
+	signal(SIGSEGV, crashed);
+	signal(SIGBUS, crashed);
+	signal(SIGABRT, crashed);
+	printf("TAP version 13\n1..%u\n# seed %lu\n", plan, seed);
+	fflush(stdout);
+}
+
+/**
+ * report_begin() - begin a case
+ * @name: its name
+ */
+void report_begin(const char *name)
+{
+	title = name;
+}
+
+/**
+ * report_round() - begin a round
+ * @round: its number
+ *
+ * Return: a seed for its random numbers.
+ */
+u64 report_round(unsigned long round)
+{
+	u64 rng = (u64)seed << 40 ^ round;
+
+	present = round;
+	return random64(&rng);
+}
+
+/**
+ * report_end() - the case has passed
+ */
+void report_end(void)
+{
+	printf("ok %u - %s\n", ++cases, title);
+	fflush(stdout);
+}
+
+/**
+ * report_must_meet() - fail a case that never met what it tests
+ * @what: what it tests
+ * @number: how often it met that
+ */
+void report_must_meet(const char *what, unsigned long number)
+{
+	if (!number)
+		wrong(what, 0);
+}
+
+/**
+ * report_clock() - the time
+ *
+ * Return: seconds of a clock that only goes forward.
+ */
+double report_clock(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return now.tv_sec + now.tv_nsec / 1e9;
+}

@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * What mm/vma_lock.c, mm/vma_search.c and mm/vma_props.c need of the kernel.
+ *
+ * The harness of tools/testing/radix-tree has most of what lib/maple_tree.c
+ * needs. This file adds the rest. The Makefile writes a header that includes
+ * this one for each name in its list.
+ */
+#ifndef _SHIM_KERNEL_H
+#define _SHIM_KERNEL_H
+
+#include <errno.h>
+#include <limits.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <linux/types.h>
+#include <linux/compiler.h>
+#include <linux/bug.h>
+#include <linux/export.h>
+#include <linux/gfp.h>
+#include <linux/jhash.h>
+#include <linux/kernel.h>
+#include <linux/rcupdate.h>
+#include <urcu/uatomic.h>
+
+#include "access.h"
+
+#define CONFIG_PER_VMA_LOCK	1
+
+#ifndef offsetofend
+#define sizeof_field(type, ...) sizeof(((type *)0)->__VA_ARGS__)
+#define offsetofend(type, ...) (offsetof(type, __VA_ARGS__) + sizeof_field(type, __VA_ARGS__))
+#endif
+#define memset_after(obj, v, member) ({					\
+	__auto_type __o = (obj);					\
+	unsigned long __from = offsetofend(typeof(*__o), member);	\
+									\
+	memset((char *)__o + __from, v, sizeof(*__o) - __from);		\
+})
+
+/* A warning is an error. */
+void shim_warn(const char *what);
+#define SHIM_WARN(cond, what) ({ bool __w = (cond); if (__w) shim_warn(what); __w; })
+#ifdef CONFIG_DEBUG_VM
+#define VM_WARN_ON_ONCE(cond)		SHIM_WARN(cond, #cond)
+#define VM_WARN_ONCE(cond, what...)	SHIM_WARN(cond, #cond)
+#else
+#define VM_WARN_ON_ONCE(cond)		((void)sizeof(cond))
+#define VM_WARN_ONCE(cond, what...)	((void)sizeof(cond))
+#endif
+#undef WARN_ONCE
+#define WARN_ONCE(cond, what...)	SHIM_WARN(cond, #cond)
+
+/* No lockdep here: the debug kernel has it. */
+#define lockdep_is_held(lock)			1
+#define lockdep_assert_held_write(lock)		do {} while (0)
+#define mmap_assert_write_locked(mm)		do {} while (0)
+#define lock_map_acquire(map)			do {} while (0)
+#define lock_map_release(map)			do {} while (0)
+#define rwsem_acquire_read(map, sub, try, ip)	do {} while (0)
+#define rwsem_release(map, ip)			do {} while (0)
+#define might_sleep()				do {} while (0)
+
+/* Nobody is preempted in the middle of something, or killed. */
+#undef preempt_disable
+#undef preempt_enable
+#define preempt_disable()		do {} while (0)
+#define preempt_enable()		do {} while (0)
+#define need_resched()			false
+#define fatal_signal_pending(task)	((void)(task), false)
+#define current				NULL
+#define HZ				250
+#define cond_resched()			shim_yield()
+#define cpu_relax()			shim_yield()
+#define schedule_timeout_killable(nap)	((void)(nap), shim_yield())
+void shim_yield(void);
+
+/* A writer sleeps until the condition holds, and somebody has woken it. */
+void shim_prepare_to_wait(const void *var);
+void shim_schedule(void);
+void shim_finish_wait(void);
+void wake_up_var(const void *var);
+unsigned long shim_writer_sleeps(void);
+#define wait_var_event(var, cond) do {		\
+	shim_prepare_to_wait(var);		\
+	while (!(cond))				\
+		shim_schedule();		\
+	shim_finish_wait();			\
+} while (0)
+
+enum vm_event { VMA_SEARCH, VMA_SEARCH_RETRY, VMA_SEARCH_NAP, NR_VM_EVENTS };
+extern unsigned long vm_events[NR_VM_EVENTS];
+#define count_vm_event(event)	((void)uatomic_add(&vm_events[event], 1))
+
+unsigned long get_random_long(void);
+/* The generations of the test do not reach the end of 64 bits. */
+#define get_random_u32()	((u32)get_random_long() >> 1)
+
+#define PAGE_SHIFT	12
+#define VM_READ		0x00000001UL
+#define VM_WRITE	0x00000002UL
+#define VM_EXEC		0x00000004UL
+#define VM_SHARED	0x00000008UL
+#define VM_HUGETLB	0x00400000UL
+
+struct super_block {
+	dev_t s_dev;
+};
+
+struct inode {
+	unsigned short i_mode;
+	unsigned long i_ino;
+	u32 i_generation;
+	struct super_block *i_sb;
+};
+
+struct file {
+	struct inode *f_inode;
+	long count;
+	struct inode inode;
+	struct rcu_head rcu;
+};
+
+static inline struct inode *file_inode(const struct file *file)
+{
+	return file->f_inode;
+}
+
+#include <linux/maple_tree.h>
+#include <linux/seqlock.h>
+#include <linux/vma_lock_types.h>
+
+struct mm_struct {
+	struct maple_tree mm_mt;
+	atomic_t mm_users;
+	unsigned long vma_seq;
+	struct vma_changes vma_changes;
+};
+
+struct vm_area_struct {
+	unsigned long vm_start;
+	unsigned long vm_end;
+	struct mm_struct *vm_mm;
+	unsigned long vm_flags;
+	atomic_long_t vm_lock;
+	unsigned long vm_pgoff;
+	struct file *vm_file;
+	void *anon_name;
+#ifdef CONFIG_DEBUG_VM
+	unsigned long vm_lock_hash;
+	unsigned long vm_lock_noted;
+#endif
+	/* For the pool of the test. */
+	struct vm_area_struct *next_free;
+};
+
+#define dump_vma(vma)	do {} while (0)
+
+/* Only searches without per-VMA locks use these. */
+static inline void mmap_read_unlock(struct mm_struct *mm)
+{
+}
+
+#endif

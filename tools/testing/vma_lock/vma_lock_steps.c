@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Search between any two memory accesses of a writer, on a machine with weakly
+ * ordered memory. Usage: vma_lock_steps [SECONDS [SEED [ROUND]]]
+ *
+ * With ROUND, do that round alone.
+ */
+#include "writer.h"
+#include "machine.h"
+#include "reader.h"
+#include "report.h"
+
+#define CALLS_MAX	60
+
+static struct space watched, other;
+static struct reader readers[CONTEXTS];
+static unsigned long calls;
+static u64 choice;
+
+static void write_calls(void)
+{
+	unsigned int i;
+
+	for (i = below(&choice, CALLS_MAX); i; i--, calls++)
+		space_call(below(&choice, 4) ? &watched : &other, &choice);
+	space_exit(&watched);
+	/* Old pointers lead to memory that others use now. */
+	for (i = below(&choice, CALLS_MAX); i; i--)
+		space_call(&other, &choice);
+}
+
+static void read_until_end(void)
+{
+	struct reader *reader = &readers[machine_context()];
+
+	bool over;
+
+	/* The last search is one of an address space that is gone. */
+	do {
+		over = !watched.mm.mm_users.counter;
+		reader_search(reader);
+	} while (!over);
+}
+
+static void steps_round(unsigned long round)
+{
+	static const struct machine_thread threads[CONTEXTS] = {
+		{ write_calls }, { read_until_end }, { read_until_end },
+	};
+	unsigned int i;
+
+	choice = report_round(round);
+	world_reset();
+	space_start(&watched, true);
+	space_start(&other, false);
+	for (i = below(&choice, 30); i; i--)
+		space_call(&watched, &choice);
+	for (i = 0; i < CONTEXTS; i++)
+		reader_begin(&readers[i], &watched, random64(&choice));
+	machine_run(random64(&choice), threads);
+	space_exit(&other);
+	if (vmas_in_use())
+		wrong("VMAs were lost", vmas_in_use());
+}
+
+int main(int argc, char **argv)
+{
+	double until = report_clock() + (argc > 1 ? strtod(argv[1], NULL) : 20);
+	struct reader_stats sum = { };
+	unsigned long round = 0;
+	unsigned int i;
+
+	report_start(argc > 2 ? argv[2] : "1", 2);
+	tree_start();
+	kernel_start();
+	report_begin("searches between the steps of a writer, in weakly ordered memory");
+	if (argc > 3) {
+		round = strtoul(argv[3], NULL, 0);
+		steps_round(round++);
+	} else {
+		do
+			steps_round(round++);
+		while (report_clock() < until);
+	}
+	report_end();
+
+	for (i = 0; i < CONTEXTS; i++)
+		reader_add(&sum, &readers[i].stats);
+	report_begin("writers, sleeps, old values and ends were met");
+	if (argc <= 3) {
+		report_must_meet("writers that slept", machine_stats.sleeps);
+		report_must_meet("reads of old values", machine_stats.stale);
+		report_must_meet("writes in another order", machine_stats.delayed);
+		report_must_meet("VMAs copied without a lock", sum.copied);
+		report_must_meet("walks in one generation", sum.snapshots);
+		report_must_meet("walks of code in one generation", sum.code);
+		report_must_meet("ends of address spaces", sum.over);
+	}
+	report_end();
+	printf("# rounds %lu, system calls %lu, steps %lu, switches %lu, sleeps %lu\n", round,
+	       calls, machine_stats.steps, machine_stats.switches, machine_stats.sleeps);
+	printf("# old values read %lu, writes in another order %lu, grace periods %lu\n",
+	       machine_stats.stale, machine_stats.delayed, machine_stats.graces);
+	reader_print(&sum);
+	return 0;
+}

@@ -1,0 +1,614 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * A writer: what system calls do to the tree and to its VMAs, with the marks
+ * that patches/0005 puts there, in the order of mm/mmap.c.
+ */
+#include "writer.h"
+
+#include <linux/vma_generation.h>
+#include <linux/vma_lock.h>
+#include <linux/vma_lock_init.h>
+
+#define VMAS	(4 * PAGES)
+#define FILES	32	/* whose numbers are in use */
+
+static struct vm_area_struct pool[VMAS];
+static struct vm_area_struct *free_vmas;
+static long in_use;
+
+/* Numbers of files: none comes back for as long as anybody may remember it. */
+static u32 last_file;
+static struct super_block super_block = { .s_dev = 77 };
+
+/**
+ * vmas_in_use() - count VMAs
+ *
+ * Return: how many are not free.
+ */
+long vmas_in_use(void)
+{
+	return in_use;
+}
+
+/**
+ * kernel_start() - initialize; call it before everything else
+ */
+void kernel_start(void)
+{
+	unsigned int i;
+
+	for (i = 0; i < VMAS; i++) {
+		vma_lock_ctor(&pool[i]);
+		pool[i].next_free = free_vmas;
+		free_vmas = &pool[i];
+	}
+}
+
+/* The VMA that was freed last comes back first: old pointers lead to it. */
+static struct vm_area_struct *vma_from_pool(void)
+{
+	struct vm_area_struct *vma = free_vmas;
+
+	free_vmas = vma->next_free;
+	in_use++;
+	return vma;
+}
+
+static struct vm_area_struct *vm_area_alloc(struct mm_struct *mm)
+{
+	struct vm_area_struct *vma = vma_from_pool();
+
+	vma_lock_clear(vma);
+	vma->vm_mm = mm;
+	return vma;
+}
+
+static void file_free(struct rcu_head *rcu)
+{
+	struct file *file = container_of(rcu, struct file, rcu);
+
+	memset(file, 0x6b, sizeof(*file));
+	free(file);
+}
+
+static struct file *file_get(struct file *file)
+{
+	if (file)
+		WRITE_ONCE(file->count, file->count + 1);
+	return file;
+}
+
+static void file_put(struct file *file)
+{
+	if (!file)
+		return;
+	WRITE_ONCE(file->count, file->count - 1);
+	if (!file->count)
+		call_rcu(&file->rcu, file_free);
+}
+
+static struct file *file_open(void)
+{
+	struct file *file = malloc(sizeof(*file));
+
+	last_file++;
+	file->f_inode = &file->inode;
+	file->count = 1;
+	file->inode = (struct inode) {
+		.i_mode = S_IFREG, .i_ino = last_file, .i_generation = ~last_file,
+		.i_sb = &super_block,
+	};
+	return file;
+}
+
+static struct vm_area_struct *vm_area_dup(struct vm_area_struct *orig)
+{
+	struct vm_area_struct *vma = vma_from_pool();
+
+	vma_lock_copy(vma, orig);
+	file_get(vma->vm_file);
+	return vma;
+}
+
+static void vm_area_free(struct vm_area_struct *vma)
+{
+	vma_lock_release(vma);
+	vma->next_free = free_vmas;
+	free_vmas = vma;
+	in_use--;
+}
+
+/* Close a VMA that is in no tree any more. */
+static void remove_vma(struct vm_area_struct *vma)
+{
+	file_put(vma->vm_file);
+	vm_area_free(vma);
+}
+
+/**
+ * region_of() - what a VMA looks like
+ * @vma: the VMA: held, or the caller is the writer
+ * @region: out: the region
+ */
+void region_of(const struct vm_area_struct *vma, struct region *region)
+{
+	*region = (struct region) {
+		.start = page_of(vma->vm_start), .end = page_of(vma->vm_end),
+		.flags = vma->vm_flags, .pgoff = vma->vm_file ? vma->vm_pgoff : 0,
+		.file = vma->vm_file ? vma->vm_file->inode.i_ino : 0,
+	};
+}
+
+static void space_note(struct space *space, struct vm_area_struct *vma)
+{
+	unsigned int page;
+
+	for (page = page_of(vma->vm_start); page < page_of(vma->vm_end); page++)
+		space->at[page] = vma;
+}
+
+static void space_record(struct space *space)
+{
+	struct version_of_all *version = world_next();
+	unsigned int page;
+
+	for (page = 0; page < PAGES; page++) {
+		if (space->at[page])
+			region_of(space->at[page], &version->page[page]);
+		else
+			version->page[page] = (struct region) { };
+	}
+	world_record();
+}
+
+/* Release or downgrade mmap_lock. */
+static void space_end_write(struct space *space)
+{
+	/* Once for each call: readers may look at a version that is complete. */
+	if (space->watched && !world_recorded())
+		space_record(space);
+	vma_end_write_all(&space->mm);
+}
+
+static void vma_mas_store(struct vm_area_struct *vma)
+{
+	MA_STATE(mas, &vma->vm_mm->mm_mt, vma->vm_start, vma->vm_end - 1);
+
+	if (mas_preallocate(&mas, vma, GFP_KERNEL))
+		abort();
+	vma_mark_attached(vma);
+	vma_tree_store(&mas, vma);
+}
+
+/* What is at these pages changes now: who searches there may have to wait. */
+static void space_touch(struct space *space, unsigned int first, unsigned int end)
+{
+	for (; first < end; first++)
+		space->touched[first] = true;
+}
+
+static void vma_link(struct space *space, struct vm_area_struct *vma)
+{
+	space_touch(space, page_of(vma->vm_start), page_of(vma->vm_end));
+	vma_mas_store(vma);
+	space_note(space, vma);
+}
+
+/* The last range that is noted covers all that is behind the others. */
+static void space_touch_range(struct space *space, unsigned int first, unsigned int end)
+{
+	if (space->places > VMA_REMOVALS) {
+		first = 0;
+		end = PAGES;
+	}
+	space_touch(space, first, end);
+}
+
+static void mark(struct space *space, struct vm_area_struct *vma)
+{
+	space_touch(space, page_of(vma->vm_start), page_of(vma->vm_end));
+	vma_start_write(vma);
+	/* The next mark in this section shall cost one compare. */
+	if (atomic_long_read(&vma->vm_lock) != vma_lock_marked(&space->mm))
+		wrong("vma_start_write() has not marked a VMA", vma->vm_start);
+}
+
+static void vma_split(struct space *space, struct vm_area_struct *vma, unsigned long addr,
+		      bool new_below)
+{
+	struct vm_area_struct *new = vm_area_dup(vma);
+	unsigned long pages = (addr - vma->vm_start) >> PAGE_SHIFT;
+
+	if (new_below) {
+		new->vm_end = addr;
+	} else {
+		new->vm_start = addr;
+		new->vm_pgoff += pages;
+	}
+	mark(space, vma);
+	if (new_below) {
+		vma->vm_start = addr;
+		vma->vm_pgoff += pages;
+	} else {
+		vma->vm_end = addr;
+	}
+	vma_link(space, new);
+}
+
+static bool can_merge(const struct vm_area_struct *vma, const struct vm_area_struct *next)
+{
+	unsigned long pages = (vma->vm_end - vma->vm_start) >> PAGE_SHIFT;
+
+	return vma->vm_end == next->vm_start && vma->vm_flags == next->vm_flags &&
+	       vma->vm_file == next->vm_file &&
+	       (!vma->vm_file || vma->vm_pgoff + pages == next->vm_pgoff);
+}
+
+/* Let @vma swallow what is behind it. */
+static void vma_swallow(struct space *space, struct vm_area_struct *vma,
+			struct vm_area_struct *next)
+{
+	mark(space, vma);
+	mark(space, next);
+	vma->vm_end = next->vm_end;
+	vma_mas_store(vma);
+	space_note(space, vma);
+	remove_vma(next);
+}
+
+static void vma_try_merge(struct space *space, struct vm_area_struct *vma)
+{
+	unsigned int behind = page_of(vma->vm_end), before = page_of(vma->vm_start) - 1;
+
+	if (behind < PAGES && space->at[behind] && can_merge(vma, space->at[behind]))
+		vma_swallow(space, vma, space->at[behind]);
+	if (before < PAGES && space->at[before] && can_merge(space->at[before], vma))
+		vma_swallow(space, space->at[before], vma);
+}
+
+/* Split at the edges of a range. */
+static void space_cut(struct space *space, unsigned int first, unsigned int end, u64 *rng)
+{
+	struct vm_area_struct *vma = space->at[first];
+
+	if (vma && vma->vm_start < address_of(first))
+		vma_split(space, vma, address_of(first), below(rng, 2));
+	vma = space->at[end - 1];
+	if (vma && vma->vm_end > address_of(end))
+		vma_split(space, vma, address_of(end), below(rng, 2));
+}
+
+/* The VMA at or behind a page, up to the end of a range. */
+static struct vm_area_struct *space_find(const struct space *space, unsigned int page,
+					 unsigned int end)
+{
+	for (; page < end; page++)
+		if (space->at[page])
+			return space->at[page];
+	return NULL;
+}
+
+/* The next VMA of a range. */
+static struct vm_area_struct *space_next(const struct space *space,
+					 const struct vm_area_struct *vma, unsigned int end)
+{
+	return space_find(space, page_of(vma->vm_end), end);
+}
+
+/* Take VMAs out of the tree; returns how many @gone has. */
+static unsigned int space_detach(struct space *space, unsigned int first, unsigned int end,
+				 struct vm_area_struct **gone)
+{
+	MA_STATE(mas, &space->mm.mm_mt, address_of(first), address_of(end) - 1);
+	struct vm_area_struct *vma;
+	unsigned int nr = 0, i;
+
+	vma_begin_removal(&space->mm);
+	space->places++;
+	for (vma = space_find(space, first, end); vma; vma = space_next(space, vma, end)) {
+		gone[nr++] = vma;
+		space_touch_range(space, page_of(gone[0]->vm_start), page_of(vma->vm_end));
+		vma_start_remove(vma);
+	}
+	if (mas_preallocate(&mas, NULL, GFP_KERNEL))
+		abort();
+	vma_tree_store(&mas, NULL);
+	for (i = first; i < end; i++)
+		space->at[i] = NULL;
+	return nr;
+}
+
+static void do_munmap(struct space *space, unsigned int first, unsigned int end, u64 *rng,
+		      bool downgrade)
+{
+	struct vm_area_struct *gone[PAGES];
+	unsigned int nr, i;
+
+	if (!space_find(space, first, end))
+		return;
+	space_cut(space, first, end, rng);
+	nr = space_detach(space, first, end, gone);
+	if (downgrade)
+		space_end_write(space);
+	for (i = 0; i < nr; i++)
+		remove_vma(gone[i]);
+}
+
+/* munmap() that has no memory left for its list in the middle. */
+static void do_munmap_fails(struct space *space, unsigned int first, unsigned int end, u64 *rng)
+{
+	struct vm_area_struct *vma;
+
+	if (!space_find(space, first, end))
+		return;
+	space_cut(space, first, end, rng);
+	vma_begin_removal(&space->mm);
+	space->places++;
+	space_touch(space, first, end);
+	for (vma = space_find(space, first, end); vma; vma = space_next(space, vma, end))
+		vma_start_remove(vma);
+	for (vma = space_find(space, first, end); vma; vma = space_next(space, vma, end))
+		vma_cancel_remove(vma);
+}
+
+/* More places than there are ranges to note: the last one covers the rest. */
+static void do_munmaps(struct space *space, u64 *rng)
+{
+	unsigned int times = 1 + below(rng, VMA_REMOVALS + 3), page;
+
+	while (times--) {
+		page = below(rng, PAGES);
+		if (space->at[page])
+			do_munmap(space, page, page + 1, rng, false);
+	}
+}
+
+static unsigned long random_flags(u64 *rng)
+{
+	unsigned long flags = VM_READ;
+
+	if (below(rng, 2))
+		flags |= VM_EXEC;
+	if (!below(rng, 3))
+		flags |= VM_WRITE;
+	if (!below(rng, 8))
+		flags |= VM_HUGETLB;
+	return flags;
+}
+
+static void do_mmap(struct space *space, unsigned int first, unsigned int end, u64 *rng)
+{
+	struct vm_area_struct *vma, *before = first ? space->at[first - 1] : NULL;
+
+	do_munmap(space, first, end, rng, false);
+	vma = vm_area_alloc(&space->mm);
+	vma->vm_start = address_of(first);
+	vma->vm_end = address_of(end);
+	vma->vm_flags = random_flags(rng);
+	vma->vm_pgoff = below(rng, 1000);
+	/* A driver may insert pages before all is set. */
+	if (below(rng, 2))
+		vma_start_write(vma);
+	if (below(rng, 3)) {
+		vma->vm_file = file_open();
+	} else if (before && before->vm_file) {
+		/* What a program maps beside each other is often one file. */
+		vma->vm_file = file_get(before->vm_file);
+		vma->vm_pgoff = before->vm_pgoff +
+				((before->vm_end - before->vm_start) >> PAGE_SHIFT);
+		vma->vm_flags = below(rng, 2) ? before->vm_flags : vma->vm_flags;
+	}
+	vma_link(space, vma);
+	if (below(rng, 2))
+		vma_try_merge(space, vma);
+}
+
+static void do_mprotect(struct space *space, unsigned int first, unsigned int end, u64 *rng)
+{
+	unsigned long flags = random_flags(rng);
+	struct vm_area_struct *vma;
+
+	space_cut(space, first, end, rng);
+	for (vma = space_find(space, first, end); vma; vma = space_next(space, vma, end)) {
+		mark(space, vma);
+		vma_note_code(vma, flags);
+		vma->vm_flags = flags;
+	}
+	vma = space_find(space, first, end);
+	if (vma && below(rng, 2))
+		vma_try_merge(space, vma);
+}
+
+static void do_mremap(struct space *space, unsigned int first, unsigned int to, u64 *rng)
+{
+	struct vm_area_struct *vma = space->at[first], *new;
+	unsigned int pages, start, end;
+
+	if (!vma)
+		return;
+	start = page_of(vma->vm_start);
+	end = page_of(vma->vm_end);
+	pages = end - start;
+	if (to + pages > PAGES || (to < end && start < to + pages))
+		return;
+	do_munmap(space, to, to + pages, rng, false);
+	vma = space->at[start];
+	new = vm_area_dup(vma);
+	new->vm_start = address_of(to);
+	new->vm_end = address_of(to + pages);
+	vma_link(space, new);
+	mark(space, vma);
+	do_munmap(space, start, end, rng, below(rng, 2));
+}
+
+/* A stack grows down, or a heap up. */
+static void do_grow(struct space *space, unsigned int page, u64 *rng)
+{
+	struct vm_area_struct *vma = space->at[page];
+	bool down = below(rng, 2);
+	unsigned int beside;
+
+	if (!vma)
+		return;
+	beside = down ? page_of(vma->vm_start) - 1 : page_of(vma->vm_end);
+	if (beside >= PAGES || space->at[beside] || (down && !vma->vm_pgoff))
+		return;
+	mark(space, vma);
+	if (down) {
+		vma->vm_start -= PAGE;
+		vma->vm_pgoff--;
+	} else {
+		vma->vm_end += PAGE;
+	}
+	vma_mas_store(vma);
+	space_note(space, vma);
+}
+
+/*
+ * Let as many sections pass that the next mark looks like the old one of @vma.
+ * Only a sequence of 32 bits comes round.
+ */
+static void sequence_jump(struct mm_struct *mm, const struct vm_area_struct *vma)
+{
+	const unsigned long period = ULONG_MAX / (1UL << VMA_LOCK_SEQ_SHIFT) + 1;
+	unsigned long mark = atomic_long_read(&vma->vm_lock) >> VMA_LOCK_SEQ_SHIFT;
+	unsigned long seq = mm->vma_seq + ((mark - 1 - mm->vma_seq) & (period - 1));
+
+	if (sizeof(long) > 4 || seq == mm->vma_seq)
+		return;
+	/* Each of these sections would begin and end like this. */
+	vma_begin_write_section(mm);
+#ifndef CONFIG_64BIT
+	if (seq < mm->vma_seq)
+		WRITE_ONCE(mm->vma_changes.wraps, mm->vma_changes.wraps + 1);
+#endif
+	/* As vma_end_write_all() */
+	smp_store_release(&mm->vma_seq, seq);
+}
+
+/* Change two VMAs, the second of which has a mark that may look like a new one. */
+static void do_old_mark(struct space *space, unsigned int first, unsigned int other, u64 *rng)
+{
+	struct vm_area_struct *vma = space->at[first];
+	unsigned long flags;
+
+	if (!vma || !space->at[other] || vma == space->at[other])
+		return;
+	sequence_jump(&space->mm, vma);
+	mark(space, space->at[other]);
+	mark(space, vma);
+	flags = random_flags(rng);
+	vma_note_code(vma, flags);
+	vma->vm_flags = flags;
+}
+
+static void space_do(struct space *space, u64 *rng)
+{
+	unsigned int first = below(rng, PAGES), end = first + 1 + below(rng, 6);
+
+	if (end > PAGES)
+		end = PAGES;
+	switch (below(rng, 13)) {
+	case 0:
+	case 1:
+	case 2:
+		do_mmap(space, first, end, rng);
+		break;
+	case 3:
+	case 4:
+		do_munmap(space, first, end, rng, below(rng, 2));
+		break;
+	case 5:
+	case 6:
+		do_mprotect(space, first, end, rng);
+		break;
+	case 7:
+		do_mremap(space, first, below(rng, PAGES), rng);
+		break;
+	case 8:
+		do_grow(space, first, rng);
+		break;
+	case 9:
+		do_munmap_fails(space, first, end, rng);
+		break;
+	case 11:
+		do_munmaps(space, rng);
+		break;
+	case 10:
+		do_old_mark(space, first, below(rng, PAGES), rng);
+		break;
+	default:
+		if (space->at[first])
+			mark(space, space->at[first]);
+		break;
+	}
+}
+
+/**
+ * space_call() - one system call that changes an address space
+ * @space: the address space
+ * @rng: the state of the random numbers
+ */
+void space_call(struct space *space, u64 *rng)
+{
+	if (space->watched)
+		world_begin_call();
+	memset(space->touched, 0, sizeof(space->touched));
+	space->places = 0;
+	space_do(space, rng);
+	space_end_write(space);
+	if (space->watched)
+		world_end_call();
+}
+
+/**
+ * space_writer_sleeps() - does a writer sleep that leaves a page alone?
+ * @space: the address space
+ * @page: the page
+ *
+ * Return: a number that changes when the writer goes on; 0: it does not sleep, or
+ * does something to what is there.
+ */
+unsigned long space_writer_sleeps(const struct space *space, unsigned int page)
+{
+	unsigned long sleeps = shim_writer_sleeps();
+
+	return sleeps && !space->touched[page] && space->mm.mm_users.counter ? sleeps : 0;
+}
+
+/**
+ * space_start() - make an address space; nobody searches
+ * @space: the address space
+ * @watched: readers search here
+ */
+void space_start(struct space *space, bool watched)
+{
+	memset(space, 0, sizeof(*space));
+	mt_init_flags(&space->mm.mm_mt,
+		      MT_FLAGS_ALLOC_RANGE | MT_FLAGS_LOCK_EXTERN | MT_FLAGS_USE_RCU);
+	vma_lock_init_mm(&space->mm);
+	space->mm.mm_users.counter = 1;
+	space->watched = watched;
+}
+
+/**
+ * space_exit() - the last user of an address space leaves; readers may search
+ * @space: the address space
+ */
+void space_exit(struct space *space)
+{
+	struct vm_area_struct *vma;
+	unsigned int page;
+
+	atomic_dec_return(&space->mm.mm_users);
+	for (vma = space_find(space, 0, PAGES); vma; vma = space_next(space, vma, PAGES)) {
+		vma_lock_release(vma);
+		file_put(vma->vm_file);
+	}
+	for (page = 0; page < PAGES; page = vma ? page_of(vma->vm_end) : page + 1) {
+		vma = space->at[page];
+		if (vma)
+			vm_area_free(vma);
+	}
+	__mt_destroy(&space->mm.mm_mt);
+}
