@@ -1,0 +1,330 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The lock word of a VMA, the sequence of an address space, and what readers
+ * and writers do with them. Names are those of the code; see vma_lock.h,
+ * mm/vma_lock.c and mm/vma_read.h.
+ */
+
+/*
+ * The word has 2 bits for the readers, and 2 for the sequence, which wraps soon:
+ * that is a machine with 32 bits. WIDE has 4 bits and does not wrap: 64 bits.
+ */
+#ifndef READERS
+#define READERS		3
+#endif
+#define WAITING		4
+#define DETACHED	8
+#ifdef WIDE
+#define SEQ_BITS	15
+#else
+#define SEQ_BITS	3
+#endif
+#define MARK(s)		(((s) & SEQ_BITS) << 4)
+#define MARKED(w, s)	(((w) >> 4) == ((s) & SEQ_BITS))
+#define ODD(s)		((s) & 1)
+
+#define NONE		255
+
+/* Address spaces: A is the one that readers look at, B is another one. */
+#define A		0
+#define B		1
+
+typedef vm_area {
+	byte word = DETACHED;
+	byte space = NONE;	/* vm_mm */
+	byte a;			/* two fields that a writer changes together: */
+	byte file;		/* the file has the number a */
+	byte start;
+	byte end;
+	bool want;		/* it matches what the search looks for */
+	byte held;		/* ghost: readers of its address space that hold it */
+};
+
+vm_area vma[VMAS];
+bool freed[2];			/* files */
+byte seq[2];			/* mm->vma_seq */
+byte queued = NONE;		/* the writer is in the queue of this word */
+bool woken;
+
+/* RCU: whoever reads; a grace period waits until each was outside once. */
+bool rcu[2];
+
+inline synchronize_rcu()
+{
+	!rcu[0];
+	!rcu[1];
+}
+
+/* Writers have these variables. */
+#define WRITER_LOCALS	byte old, new, m
+
+/* A section that is begun: ranges of an earlier one do not count any more. */
+#ifndef SECTION_BEGUN
+#define SECTION_BEGUN	skip
+#endif
+
+inline vma_begin_write_section(mm)
+{
+	if
+	:: ODD(seq[mm])
+	:: else ->
+#ifdef NO_RESET_AFTER_SEQ
+		SECTION_BEGUN;
+#endif
+		d_step { seq[mm]++; printf("writer: the sequence is %d\n", seq[mm]) };
+#ifndef NO_RESET_AFTER_SEQ
+		SECTION_BEGUN
+#endif
+	fi
+}
+
+inline vma_end_write_all(mm)
+{
+	if
+	:: !ODD(seq[mm])
+	:: else -> d_step { seq[mm]++; printf("writer: the sequence is %d\n", seq[mm]) }
+	fi
+}
+
+/* It may see the last reader leave while it spins, or sleep at any time. */
+inline vma_lock_wait_for_readers(v)
+{
+	if
+	:: !(vma[v].word & READERS)
+	:: true ->
+#ifndef NO_WAITING
+		d_step {
+			vma[v].word = vma[v].word | WAITING;
+			printf("writer: sets WAITING\n")
+		};
+#endif
+		do
+		::
+#ifdef NO_QUEUE_FIRST
+			if
+			:: !(vma[v].word & READERS) -> break
+			:: else
+			fi;
+#endif
+			atomic { queued = v; woken = false };
+#ifndef NO_QUEUE_FIRST
+			if
+			:: !(vma[v].word & READERS) -> break
+			:: else
+			fi;
+#endif
+			printf("writer: sleeps\n");
+			woken
+		od;
+		atomic { queued = NONE; woken = false };
+#ifndef NO_WAITING_CLEARED
+		vma[v].word = vma[v].word & (255 - WAITING)
+#endif
+	fi
+}
+
+/* vma_start_write() if flags is 0, vma_start_remove() if it is DETACHED. */
+inline vma_lock_mark(v, flags)
+{
+	d_step { old = vma[v].word; m = vma[v].space };
+	assert(!(old & DETACHED));
+#ifndef NO_MARK
+#ifdef NO_SEQ_FIRST
+	d_step {
+		new = MARK(seq[m] | 1) | (flags) | (vma[v].word & READERS);
+		vma[v].word = new;
+		printf("writer: marks VMA %d\n", v)
+	};
+	vma_begin_write_section(m);
+#else
+	vma_begin_write_section(m);
+#ifdef NO_WRITER_CMPXCHG
+	new = MARK(seq[m]) | (flags) | (old & READERS);
+	d_step { vma[v].word = new; printf("writer: marks\n") };
+#else
+	do
+	:: atomic {
+		vma[v].word == old ->
+#ifdef NO_READERS_KEPT
+		new = MARK(seq[m]) | (flags);
+#else
+		new = MARK(seq[m]) | (flags) | (old & READERS);
+#endif
+		vma[v].word = new;
+		printf("writer: marks VMA %d\n", v)
+	   };
+	   break
+	:: atomic { vma[v].word != old -> old = vma[v].word }
+	od;
+#endif
+#endif
+#ifndef NO_WAIT
+	if
+	:: new & READERS -> vma_lock_wait_for_readers(v)
+	:: else
+	fi;
+#endif
+#endif
+	atomic { old = 0; new = 0; m = 0 }
+}
+
+/* A mark that seems to be there already may be very old. */
+inline vma_start_write(v)
+{
+	m = vma[v].space;
+	if
+	:: vma[v].word == MARK(seq[m])
+	:: else -> vma_lock_mark(v, 0)
+	fi
+}
+
+#ifdef NO_DETACH
+#define REMOVAL		0
+#else
+#define REMOVAL		DETACHED
+#endif
+
+inline vma_start_remove(v)
+{
+	vma_lock_mark(v, REMOVAL)
+}
+
+/* All fields are set. Nobody else writes the word of a detached VMA. */
+inline vma_mark_attached(v)
+{
+	m = vma[v].space;
+#ifndef NO_ATTACH_SECTION
+	vma_begin_write_section(m);
+#endif
+	d_step {
+		vma[v].word = MARK(seq[m]);
+		printf("writer: attaches VMA %d in address space %d\n", v, vma[v].space)
+	}
+}
+
+inline vma_lock_release(v)
+{
+	old = vma[v].word;
+	if
+	:: old & DETACHED
+	:: else ->
+#ifndef NO_RELEASE_DETACH
+		d_step {
+			old = vma[v].word;
+			vma[v].word = old | DETACHED;
+			printf("writer: detaches VMA %d\n", v)
+		}
+#endif
+	fi;
+#ifndef NO_RELEASE_WAIT
+	if
+	:: old & READERS -> vma_lock_wait_for_readers(v)
+	:: else
+	fi;
+#endif
+	old = 0
+}
+
+/* Readers have these variables, and a number: 0 or 1. */
+#define ME	(_pid - 2)
+#define READER_LOCALS	byte word, s; bool got
+
+#ifdef NO_MARK_TESTED
+#define UNMARKED(w, s)	true
+#else
+#define UNMARKED(w, s)	(!MARKED(w, s))
+#endif
+
+#ifdef NO_DETACHED_TESTED
+#define ATTACHED(w)	true
+#else
+#define ATTACHED(w)	(!((w) & DETACHED))
+#endif
+
+#ifdef NO_FULL_TESTED
+#define ROOM(w)		true
+#else
+#define ROOM(w)		(((w) + 1) & READERS)
+#endif
+
+inline vma_drop_read(v)
+{
+	d_step {
+		vma[v].word--;
+		word = vma[v].word;
+		printf("reader %d: lets go of VMA %d\n", ME, v)
+	};
+#ifndef NO_WAKE_UP
+	if
+	:: atomic { (word & (READERS | WAITING)) == WAITING && queued == v -> woken = true;
+		    printf("reader %d: wakes the writer\n", ME) }
+	:: else
+	fi;
+#endif
+	word = 0
+}
+
+/* got: the lock is held */
+inline vma_start_read(v, mm)
+{
+	got = false;
+	do
+	::
+#ifdef NO_WORD_FIRST
+	   s = seq[mm];
+#endif
+	   word = vma[v].word;
+#ifdef NO_WORD_FIRST
+	   if
+	   :: ATTACHED(word) && UNMARKED(word, s) && ROOM(word)
+#else
+	   if
+	   :: atomic { ATTACHED(word) && UNMARKED(word, seq[mm]) && ROOM(word) -> skip }
+#endif
+	   :: else -> break
+	   fi;
+#ifdef NO_READER_CMPXCHG
+	   d_step { vma[v].word = word + 1; got = true };
+	   break
+#else
+	   if
+	   :: atomic {
+		vma[v].word == word ->
+		vma[v].word = word + 1;
+		got = true;
+		printf("reader %d: counts in VMA %d\n", ME, v)
+	      };
+	      break
+	   :: else
+	   fi
+#endif
+	od;
+#ifndef NO_SECOND_LOOK
+	if
+	:: got && MARKED(word, seq[mm]) -> got = false; vma_drop_read(v)
+	:: else
+	fi;
+#endif
+	word = 0
+}
+
+/* A reader of its address space looks at the fields, one by one. */
+inline look_at(v)
+{
+	d_step { vma[v].held++; printf("reader %d: holds VMA %d\n", ME, v) };
+	s = vma[v].a;
+	assert(vma[v].file == s);
+	assert(!freed[vma[v].file]);
+	assert(vma[v].a == s);
+	d_step { vma[v].held--; s = 0 }
+}
+
+/* A writer changes the fields, one by one, and puts the file. */
+inline change(v)
+{
+	assert(!vma[v].held);
+	d_step { vma[v].a = 1 - vma[v].a; freed[vma[v].a] = false };
+	assert(!vma[v].held);
+	vma[v].file = vma[v].a;
+	d_step { freed[1 - vma[v].a] = true; printf("writer: has changed VMA %d\n", v) }
+}
