@@ -48,6 +48,36 @@ check-maple-leaf:
 	$(LOW) $(MAKE) -C tools/testing/maple_leaf test SECONDS=20 SEED=1 \
 		KTREE=$(abspath build/$(BASE)/src) OUTPUT=$(abspath build/$(BASE)/maple_leaf)
 
+# Try to refute the lock in user space: threads, threads with pauses, threads under sanitizers, and
+# single steps in weakly ordered memory, with long of 64 and 32 bits. What can be removed from the
+# code is in the code, and no barrier is without a test.
+VMA_LOCK := tools/testing/vma_lock
+VMA_LOCK_ARGS = KTREE=$(abspath build/$(BASE)/src) OUTPUT=$(abspath build/$(BASE)/vma_lock)
+CHECKS += vma-lock
+BESIDE += vma-lock
+check-vma-lock:
+	$(LOW) $(MAKE) -C $(VMA_LOCK) all-tests SECONDS=60 SEED=1 $(VMA_LOCK_ARGS)
+
+# The model of the lock, without each rule; and the litmus tests, without each barrier.
+CHECKS += vma-lock-model
+BESIDE += vma-lock-model
+check-vma-lock-model:
+	$(LOW) $(MAKE) -C $(VMA_LOCK) model
+
+# Each write to a VMA is marked, or excused by name; and the rule misses each mark that is taken away.
+CHECKS += vma-lock-marks
+BESIDE += vma-lock-marks
+check-vma-lock-marks:
+	$(LOW) $(VMA_LOCK)/marks.py build/$(BASE)/src
+	$(LOW) $(VMA_LOCK)/marks.py build/$(BASE)/src --self-test
+
+# Break the lock in each way that "removals" names; each must be noticed within a minute. This takes
+# twenty minutes, so only ONLY=vma-lock-removals runs it.
+.PHONY: check-vma-lock-removals
+check-vma-lock-removals:
+	$(LOW) $(VMA_LOCK)/removals.py --ktree build/$(BASE)/src \
+		--output build/$(BASE)/vma_lock-removals
+
 # checkpatch.pl --strict accepts every patch that `make series` writes.
 CHECKS += checkpatch
 BESIDE += checkpatch

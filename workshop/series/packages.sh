@@ -14,9 +14,9 @@ declare -A groups=(
 	[arm64]="gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-system-arm"
 	[profiler]="bpftool bpftrace dwarves"
 	[cross]="gcc-aarch64-linux-gnu gcc-powerpc64le-linux-gnu gcc-riscv64-linux-gnu gcc-s390x-linux-gnu"
-	[check]="b4 clang g++ gdb golang-go libbpf-dev libclang-rt-14-dev libdevel-nytprof-perl \
+	[check]="b4 clang coccinelle g++ gdb golang-go libbpf-dev libclang-rt-14-dev libdevel-nytprof-perl \
 		liburcu-dev linux-perf man-db mandoc pkgconf python3-sphinx rustc shellcheck sparse \
-		strace zlib1g-dev"
+		spin strace zlib1g-dev"
 )
 
 fail() {
