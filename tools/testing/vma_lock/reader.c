@@ -444,20 +444,20 @@ static void search_all(struct reader *reader)
 static void watch_generation(struct reader *reader)
 {
 	struct vm_area_struct **at = &reader->space->at[below(&reader->rng, PAGES)];
-	/* VMAs stay VMAs, so an old pointer will do. */
-	struct vm_area_struct *vma = data_race(READ_ONCE(*at));
 	struct mm_struct *mm = &reader->space->mm;
+	struct vm_area_struct *vma;
 	struct vma_generations now;
 	unsigned long generation, flags;
 	struct vma_search search;
 	unsigned int turns;
 
-	if (!vma)
-		return;
 	vma_search_begin(&search, mm, 0);
 	generation = vma_search_generation(&search);
 	now = vma_generations_now(mm);
 	smp_rmb(); /* The generation before the VMA. */
+	vma = data_race(READ_ONCE(*at));
+	if (!vma)
+		return;
 	flags = data_race(READ_ONCE(vma->vm_flags));
 	for (turns = below(&reader->rng, 64); turns; turns--)
 		shim_yield();
