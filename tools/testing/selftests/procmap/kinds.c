@@ -19,8 +19,11 @@
 
 #include "kinds.h"
 
-/* Above the heap, below libraries and stack, also in 32-bit programs. */
-#define KINDS_BASE	0x40000000UL
+/*
+ * Above the heap, which begins up to 1 GiB behind the program; below libraries
+ * and stack, also in 32-bit programs.
+ */
+#define KINDS_BASE	0x48000000UL
 #define KINDS_HUGE	0x50000000UL
 #define FOUR_GIB	0x100000000ULL
 
