@@ -139,7 +139,8 @@ struct procmap_record {
  *	there is nothing more
  * @generation: in: for PROCMAP_SCAN_IF_CHANGED, else not used. out: the
  *	generation of the address space that held for all records; 0: a writer
- *	was at work. Each record is right then, but they are no snapshot.
+ *	was at work. Each record is right then, but they are no snapshot, and
+ *	one may begin below the end of the one before.
  *	Calls with the same generation, not 0, make one snapshot.
  * @code_generation: in: for PROCMAP_SCAN_IF_CODE_CHANGED, else not used. out:
  *	likewise, for VMAs of files that are, or were, executable

@@ -352,7 +352,10 @@ static bool is_possible(const struct procmap_scan *was, const struct procmap_sca
 	       (!record->build_id_size || was->flags & PROCMAP_SCAN_BUILD_IDS);
 }
 
-/* Can these be all records of a scan? */
+/*
+ * Can these be all records of a scan? Beside a writer a VMA may have grown or
+ * merged with the one before, which has its record already.
+ */
 static bool are_possible(const struct fuzz *fuzz, const struct scan *scan,
 			 const struct procmap_scan *is)
 {
@@ -365,7 +368,8 @@ static bool are_possible(const struct fuzz *fuzz, const struct scan *scan,
 		const char *end = at + is->record_size;
 
 		memcpy(&record, at, sizeof(record));
-		if (!is_possible(&scan->s, is, &record) || record.start < last)
+		if (!is_possible(&scan->s, is, &record) || record.end <= last ||
+		    (is->generation && record.start < last))
 			return false;
 		last = record.end;
 		for (at += sizeof(record); at < end; at++)
