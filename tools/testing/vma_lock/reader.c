@@ -377,8 +377,9 @@ static void check_walk(struct reader *reader, struct found *found, struct vma_ge
 	for (i = 0; i < found->nr; i++) {
 		check_region(&found->window, &found->args, &found->list[i]);
 		other = found->beside[i];
-		if (other && !window_lost(&found->window) &&
-		    !window_had_both(&found->window, &found->list[other - 1], &found->list[i]))
+		if (other &&
+		    !window_had_both(&found->window, &found->list[other - 1], &found->list[i]) &&
+		    !window_lost(&found->window))
 			wrong("two VMAs of one generation were never there together", i);
 		check_passed(&found->window, &found->args, page, found->list[i].start);
 		page = found->list[i].end;
