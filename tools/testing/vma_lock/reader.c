@@ -456,9 +456,10 @@ static void watch_generation(struct reader *reader)
 	generation = vma_search_generation(&search);
 	now = vma_generations_now(mm);
 	smp_rmb(); /* The generation before the VMA. */
-	vma = data_race(READ_ONCE(*at));
+	vma = data_race(READ_ONCE(*at)); /* Writers go on. */
 	if (!vma)
 		return;
+	/* The VMA may be changed, freed or reused now: that is what the generations must tell. */
 	flags = data_race(READ_ONCE(vma->vm_flags));
 	for (turns = below(&reader->rng, 64); turns; turns--)
 		shim_yield();
