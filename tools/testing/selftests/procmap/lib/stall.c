@@ -22,6 +22,8 @@
 
 /* As many VMAs as a process may have on a kernel with detectors. */
 #define VMAS_SLOW	2000
+/* What a kernel with detectors has as VM_TIMEOUT_SCALE, at least. */
+#define SLOW_DETECTORS	4
 
 /**
  * stall_comes() - does a child end, or send something, within this time?
@@ -174,6 +176,13 @@ ssize_t stall_read_all(int fd, char *room, size_t size)
 	return len;
 }
 
+static unsigned int slowness(void)
+{
+	const char *text = getenv("VM_TIMEOUT_SCALE");
+
+	return text ? atoi(text) : 1;
+}
+
 /**
  * stall_scaled() - reduce an amount of work on a slow kernel
  * @nr: the amount for a kernel without detectors
@@ -186,23 +195,22 @@ ssize_t stall_read_all(int fd, char *room, size_t size)
  */
 unsigned int stall_scaled(unsigned int nr)
 {
-	const char *text = getenv("VM_TIMEOUT_SCALE");
-	unsigned int scale = text ? atoi(text) : 1;
+	const unsigned int scale = slowness();
 
 	return scale > 1 ? nr / (scale * scale) + 1 : nr;
 }
 
 /**
- * stall_vmas() - reduce a number of VMAs on a slow kernel
+ * stall_vmas() - reduce a number of VMAs on a debug kernel
  * @nr: the number for a kernel without detectors
  *
  * A debug kernel may look at all VMAs of a process each time one changes.
  *
- * Return: @nr, or at most VMAS_SLOW on a slow kernel.
+ * Return: @nr, or at most VMAS_SLOW on a debug kernel.
  */
 unsigned int stall_vmas(unsigned int nr)
 {
-	return stall_scaled(nr) < nr && nr > VMAS_SLOW ? VMAS_SLOW : nr;
+	return slowness() >= SLOW_DETECTORS && nr > VMAS_SLOW ? VMAS_SLOW : nr;
 }
 
 /*
