@@ -528,6 +528,8 @@ static int procmap_scan_steps(struct procmap_scanner *sc)
 static int procmap_scan_walk(struct procmap_scanner *sc, struct mm_struct *mm)
 {
 	const struct procmap_scan *s = &sc->args;
+	/* At least one of one is all of it. */
+	const u64 bits = s->all_of | (is_power_of_2(s->any_of) ? s->any_of : 0);
 	int err;
 
 	sc->room = kmalloc(sizeof(*sc->room), GFP_KERNEL_ACCOUNT);
@@ -536,8 +538,8 @@ static int procmap_scan_walk(struct procmap_scanner *sc, struct mm_struct *mm)
 	vma_walk_begin(&sc->walk, mm, s->start);
 	/* A writer behind the range is nobody to wait for. */
 	sc->walk.search.last = min_t(u64, sc->end - 1, ULONG_MAX);
-	sc->walk.search.flags = procmap_record_to_vm_flags(s->all_of);
-	sc->walk.search.file_only = s->all_of & PROCMAP_QUERY_FILE_BACKED_VMA;
+	sc->walk.search.flags = procmap_record_to_vm_flags(bits);
+	sc->walk.search.file_only = bits & PROCMAP_QUERY_FILE_BACKED_VMA;
 	sc->name = NULL;
 	sc->file = NULL;
 	sc->name_buf = sc->room->name;

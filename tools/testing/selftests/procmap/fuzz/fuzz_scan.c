@@ -135,20 +135,21 @@ static bool add(const struct fuzz *fuzz, struct scan *scan, size_t line, bool in
 
 /*
  * Find what the scan must find. VMAs of one file make a row, which has one name.
- * What @all_of excludes does not interrupt a row, but what only @any_of excludes
- * does. A kernel without generations cannot tell who follows.
+ * What @all_of or a single bit of @any_of excludes does not interrupt a row, but
+ * what several bits of @any_of exclude does. A kernel without generations cannot tell who follows.
  */
 static void find(const struct fuzz *fuzz, struct scan *scan)
 {
 	const struct fuzz_target *target = &fuzz->target;
 	const struct maps_vma *vma = target->text.vma, *row = NULL;
 	const struct procmap_scan *s = &scan->s;
+	const __u64 all_of = s->all_of | (s->any_of & (s->any_of - 1) ? 0 : s->any_of);
 	size_t i;
 
 	for (i = 0; i < target->text.nr && vma[i].start < end_of(s); i++) {
 		__u64 flags = flags_of(target, i), end = vma[i].end;
 
-		if (end <= s->start || (s->all_of & ~flags))
+		if (end <= s->start || (all_of & ~flags))
 			continue;
 		if (row && !same_file(row, &vma[i]))
 			row = NULL;
