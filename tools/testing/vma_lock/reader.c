@@ -452,6 +452,12 @@ static void watch_generation(struct reader *reader)
 	struct vma_search search;
 	unsigned int turns;
 
+	/* Half of the looks begin beside a writer: there a generation would be wrong soon. */
+	for (turns = 64 * below(&reader->rng, 2); turns; turns--) {
+		if (data_race(READ_ONCE(mm->vma_seq)) & 1)
+			break;
+		shim_yield();
+	}
 	vma_search_begin(&search, mm, 0);
 	generation = vma_search_generation(&search);
 	now = vma_generations_now(mm);
