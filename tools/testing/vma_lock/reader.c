@@ -454,6 +454,7 @@ static void watch_generation(struct reader *reader)
 
 	/* Half of the looks begin beside a writer: there a generation would be wrong soon. */
 	for (turns = 64 * below(&reader->rng, 2); turns; turns--) {
+		/* It begins and ends at any time. */
 		if (data_race(READ_ONCE(mm->vma_seq)) & 1)
 			break;
 		shim_yield();
