@@ -95,6 +95,10 @@ bench: ## what queries cost, and whom, against the unpatched base; build/BASE/re
 	@$(SERIES)/guest.py
 	@python3 workshop/qemu/bench.py
 
+perf: ## perf of the tree, build/BASE/perf/perf; it asks the kernel for mappings by PROCMAP_SCAN
+	$(call need,tree base perf)
+	@$(SERIES)/perf.py
+
 torture: ## the torture test for MINUTES=10 on each of the debug kernels
 	$(call need,tree base kernel guest vm $(filter arm64,$(TORTURE_VARIANTS)))
 	@for variant in $(TORTURE_VARIANTS); do $(SERIES)/kernel.py $$variant; done
@@ -131,4 +135,4 @@ endif
 clean: ## remove build/
 	rm -rf build
 
-.PHONY: help tree kernel initrd run shell bench torture check $(CHECKS:%=check-%) refresh apply series clean
+.PHONY: help tree kernel initrd run shell bench perf torture check $(CHECKS:%=check-%) refresh apply series clean

@@ -224,6 +224,13 @@ check-cache:
 check-client-guest:
 	$(call client_tests,client-guest,$(CURDIR)/tools/procmap/tests/cli-test.py ..)
 
+# perf of the tree asks for mappings by scans, and falls back; needs the base kernel.
+CHECKS += perf
+check-perf:
+	$(SERIES)/kernel.py base
+	$(SERIES)/perf.py
+	workshop/checks/perf_test.py
+
 # make shell: its status and terminal, and gdb, strace, perf and python3 of this machine; 90 s.
 CHECKS += shell
 check-shell:

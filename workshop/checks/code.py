@@ -87,7 +87,7 @@ def warnings():
 
 
 # What no object of a kernel is built of.
-NOT_BUILT = ("Documentation/", "MAINTAINERS", "tools/testing/", "tools/procmap/")
+NOT_BUILT = ("Documentation/", "MAINTAINERS", "tools/perf/", "tools/procmap/", "tools/testing/")
 
 
 def commits():

@@ -11,6 +11,7 @@ declare -A groups=(
 	[guest]="busybox-static gcc-12-multilib libc6-dev-i386 libdw-dev libiberty-dev rsync"
 	[vm]="qemu-system-x86"
 	[bench]="gnuplot-nox"
+	[perf]="binutils bison flex gcc libc6-dev libdw-dev libelf-dev make pkgconf zlib1g-dev"
 	[arm64]="gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-system-arm"
 	[profiler]="bpftool bpftrace dwarves"
 	[cross]="gcc-aarch64-linux-gnu gcc-powerpc64le-linux-gnu gcc-riscv64-linux-gnu gcc-s390x-linux-gnu"

@@ -1,0 +1,374 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0
+"""perf of the tree, on the patched kernel and on the base. Results as TAP.
+
+Three test machines run perf and keep what it says: the patched kernel and the base with two
+processors, and the patched kernel once more with one that counts instructions. The cases look at
+that. What the benchmark needs is printed as comments.
+"""
+
+import functools
+import os
+import re
+import shutil
+import subprocess
+import sys
+import time
+
+import cases
+from places import BASE, BUILD, ROOT
+
+OUT = os.path.join(BUILD, "perf-test")
+PERF = os.path.join(BUILD, "perf", "perf")
+RESULTS = os.path.join(BUILD, "results")
+VM = [sys.executable, os.path.join(ROOT, "workshop", "qemu", "vm.py")]
+WORK, LIBWORK = os.path.join(OUT, "work"), os.path.join(OUT, "libwork.so")
+MANY = os.path.join(OUT, "many.so")
+# A process without [vsyscall]
+SLEEPER32 = os.path.join(OUT, "sleeper32")
+LIBRARIES = [os.path.join(OUT, f"lib{number}.so") for number in range(50)]
+LOADED = {"few": [], "libraries": LIBRARIES, "mappings": [MANY]}
+# At most so much of what the text costs
+LIMITS = {"libraries": 3, "mappings": 20, "mt": 3}
+ROUNDS = {"text": 20, "query": 200, "scan": 200}
+SLEEPERS = 30
+CFLAGS = ["-O0", "-g", "-fno-omit-frame-pointer", "-Wl,--build-id"]
+# Without an argument it sleeps
+SOURCE = r"""
+#include <unistd.h>
+void leaf(unsigned long n);
+static volatile int sink;
+static __attribute__((noinline)) void often(void) { leaf(30000); sink++; }
+static __attribute__((noinline)) void seldom(void) { leaf(10000); sink++; }
+int main(int argc, char **argv)
+{
+	(void)argv;
+	if (argc == 1)
+		pause();
+	for (;;) {
+		often();
+		seldom();
+	}
+}
+"""
+LEAF = "volatile unsigned long sink; void leaf(unsigned long n) { while (n--) sink += n; }"
+MANY_SOURCE = r"""
+#include <stdlib.h>
+#include <sys/mman.h>
+__attribute__((constructor)) static void map(void)
+{
+	char *pages = mmap(NULL, MANY * 4096UL, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	unsigned long i;
+
+	if (pages == MAP_FAILED)
+		abort();
+	for (i = 1; i < MANY; i += 2)
+		if (mprotect(pages + i * 4096, 4096, PROT_READ | PROT_WRITE))
+			abort();
+}
+"""
+# 74.1: by scan: mappings of every kind ... subtest 1: Ok
+VERDICT = re.compile(r"^(.*) subtest (\d+): (Ok|FAILED!|Skip.*)$", re.M)
+MMAP2 = re.compile(r"PERF_RECORD_MMAP2 (\d+)/\d+: \[0x([0-9a-f]+)\(0x([0-9a-f]+)\) @ (?:0x)?([0-9a-f]+) "
+                   r"(?:<([0-9a-f]+)>|([0-9a-f]+):([0-9a-f]+) (\d+) \d+)\]: (\S+) (.*)$", re.M)
+TOOK = re.compile(r"Average synthesis took: ([0-9.]+) usec")
+SCAN, QUERY = "0x1e", "0x11"
+
+
+# On this machine
+
+def compile_program(source, path, *flags):
+    subprocess.run(["gcc", *CFLAGS, *flags, "-x", "c", "-", "-o", path],
+                   input=source, text=True, check=True)
+
+
+def build():
+    shutil.rmtree(OUT, ignore_errors=True)
+    os.makedirs(OUT)
+    compile_program(LEAF, LIBWORK, "-shared", "-fPIC")
+    compile_program(SOURCE, WORK, f"-L{OUT}", "-Wl,--no-as-needed", f"-Wl,-rpath,{OUT}", "-l:libwork.so")
+    compile_program("int pause(void); int main(void) { return pause(); }", SLEEPER32, "-m32")
+    compile_program(MANY_SOURCE, MANY, "-shared", "-fPIC", "-DMANY=10000")
+    for number, path in enumerate(LIBRARIES):
+        compile_program(f"int f{number}(void) {{ return {number}; }}", path, "-shared", "-fPIC")
+
+
+@functools.cache
+def machine(name):
+    """{file: text} of what perf said on a kernel: plain, base, or counted."""
+    where = os.path.join(RESULTS, f"perf-{name}")
+    out = os.path.join(where, "out")
+    shutil.rmtree(out, ignore_errors=True)
+    os.makedirs(out)
+    kernel = ["--variant", "plain", "--accel", "icount"] if name == "counted" else ["--variant", name]
+    result = subprocess.run([*VM, *kernel, "--root", "host", "--memory", "2G", "--timeout", "600",
+                             "--results", where, "--out", out, "--env", f"BASE={BASE}", "--",
+                             "/usr/bin/python3", os.path.abspath(__file__), "--guest", name],
+                            capture_output=True, text=True, check=False)
+    assert result.returncode == 0, f"status {result.returncode}: {result.stderr}"
+    texts = {}
+    for entry in os.listdir(out):
+        with open(os.path.join(out, entry), encoding="utf-8", errors="replace") as file:
+            texts[entry] = file.read()
+    return texts
+
+
+# In the test machine
+
+def perf(name, *words, before=(), preload=()):
+    """Run perf; what it prints goes to NAME.out and NAME.err."""
+    env = dict(os.environ, LD_PRELOAD=" ".join(preload), HOME="/tmp", PERF_PAGER="cat")
+    with open(f"/out/{name}.out", "wb") as out, open(f"/out/{name}.err", "wb") as err:
+        subprocess.run([*before, PERF, *words], stdin=subprocess.DEVNULL, stdout=out, stderr=err,
+                       env=env, check=True, timeout=300)
+
+
+def start(*words, preload=()):
+    return subprocess.Popen(  # pylint: disable=consider-using-with
+        words, env=dict(os.environ, LD_PRELOAD=" ".join(preload)))
+
+
+def end(process):
+    process.kill()
+    process.wait()
+
+
+def compare_events():
+    with open("/proc/sys/vm/nr_hugepages", "w", encoding="ascii") as file:
+        file.write("8")
+    listing = subprocess.run([PERF, "test", "list"], capture_output=True, text=True, check=True)
+    number = re.search(r"^ *(\d+): Mappings of processes are", listing.stdout + listing.stderr, re.M)
+    sleeper = start(SLEEPER32)
+    perf("test", "test", "-v", number.group(1))
+    assert sleeper.poll() is None
+    end(sleeper)
+
+
+def record_work():
+    work = start(WORK, "busy")
+    time.sleep(0.5)
+    shutil.copy(f"/proc/{work.pid}/maps", "/out/maps")
+    perf("record", "record", "-v", "-N", "-a", "-g", "-e", "cpu-clock", "-F", "200",
+         "-o", "/tmp/perf.data", "--", "sleep", "4")
+    perf("ids", "record", "-a", "--buildid-mmap", "-e", "cpu-clock", "-o", "/tmp/ids.data", "--",
+         "sleep", "0.2", before=("strace", "-f", "-e", "trace=open,openat", "-o", "/out/opened"))
+    end(work)
+    data = ("-i", "/tmp/perf.data")
+    perf("report", "report", *data, "--stdio", "--no-children", "-g", "none", "--comms", "work",
+         "-F", "overhead,sym,dso")
+    perf("script", "script", *data, "--comms", "work", "-F", "ip,sym,dso")
+    perf("events", "script", *data, "--show-mmap-events")
+    perf("id-events", "script", "-i", "/tmp/ids.data", "--show-mmap-events")
+
+
+def fall_back(*inject):
+    """Which calls perf makes until it knows what the kernel has."""
+    perf("bench", "bench", "internals", "synthesize", "-v", "-i", "5",
+         before=("strace", "-e", "trace=ioctl", *inject, "-o", "/out/calls"))
+
+
+def count_instructions():
+    bench = ("bench", "internals", "synthesize")
+    for what, preload in LOADED.items():
+        for maps, rounds in ROUNDS.items():
+            name = f"st-{what}-{maps}"
+            # Once before, since the clock leaps when the machine waits for a file of this one
+            for number in (1, rounds):
+                perf(name, *bench, "--st", "-i", str(number), "--maps", maps, preload=preload)
+    sleepers = [start(WORK, preload=LIBRARIES) for _ in range(SLEEPERS)]
+    time.sleep(1)
+    for maps in ROUNDS:
+        perf(f"mt-{maps}", *bench, "--mt", "-m", "1", "-M", "2", "-I", "5", "--maps", maps)
+    for sleeper in sleepers:
+        end(sleeper)
+
+
+def guest(name):
+    if name == "counted":
+        count_instructions()
+        return
+    compare_events()
+    record_work()
+    # The first call fails as if the kernel did not have it
+    fall_back(*(() if name == "base" else ("-e", "inject=ioctl:error=ENOTTY:when=1")))
+
+
+# The cases
+
+def verdicts(kernel):
+    text = machine(kernel)["test.err"] + machine(kernel)["test.out"]
+    print("# " + text.rstrip().replace("\n", "\n# "))
+    return [match.group(3) for match in VERDICT.finditer(text)], text
+
+
+def test_events_are_those_of_the_text():
+    found, text = verdicts("plain")
+    assert found == ["Ok"] * 10, found
+    assert "no huge pages" not in text
+
+
+def test_on_the_base_there_is_nothing_to_compare():
+    found, _ = verdicts("base")
+    assert found == ["Skip (the kernel has no PROCMAP_SCAN)"] * 5 + \
+        ["Skip (the kernel has no PROCMAP_QUERY)"] * 5, found
+
+
+def mmap_events(text):
+    """{path: [(pid, start, length, offset, device and inode or build ID, protection)]}"""
+    found = {}
+    for pid, start, length, offset, build_id, major, minor, inode, prot, path in MMAP2.findall(text):
+        file = build_id or (int(major, 16), int(minor, 16), int(inode))
+        found.setdefault(path, []).append((int(pid), int(start, 16), int(length, 16),
+                                           int(offset, 16), file, prot))
+    return found
+
+
+def executable_lines(text):
+    """The same of the text of maps, without the pid."""
+    found = {}
+    for line in text.splitlines():
+        words = line.split(None, 5)
+        if "x" not in words[1]:
+            continue
+        start, end = (int(word, 16) for word in words[0].split("-"))
+        major, minor = (int(word, 16) for word in words[3].split(":"))
+        path = words[5] if len(words) > 5 else "//anon"
+        found.setdefault(path, []).append((start, end - start, int(words[2], 16),
+                                           (major, minor, int(words[4])), words[1]))
+    return found
+
+
+def check_mappings(kernel):
+    """A recording has the mappings of the program that ran before it."""
+    texts = machine(kernel)
+    events = mmap_events(texts["events.out"])
+    pid = events[WORK][0][0]
+    mine = {path: [event[1:] for event in some if event[0] == pid]
+            for path, some in events.items()}
+    mine = {path: some for path, some in mine.items() if some}
+    want = executable_lines(texts["maps"])
+    assert mine == want, f"{mine}\n{want}"
+    assert LIBWORK in mine and "[vdso]" in mine and "[vsyscall]" in mine
+
+
+def check_symbols(kernel):
+    """Three of four samples are in a function that often() called."""
+    texts = machine(kernel)
+    samples = [re.findall(r"^\s*[0-9a-f]+ (\S+) \((.*)\)$", block, re.M)
+               for block in texts["script.out"].split("\n\n")]
+    stacks = [[symbol for symbol, _ in sample] for sample in samples if sample]
+    leaves = [stack for stack in stacks if stack[0] == "leaf"]
+    often = sum(stack[1:2] == ["often"] for stack in leaves)
+    seldom = sum(stack[1:2] == ["seldom"] for stack in leaves)
+    print(f"# {len(stacks)} samples, in leaf() {len(leaves)}, called by often() {often}, by seldom() "
+          f"{seldom}")
+    assert len(stacks) > 100 and len(leaves) > 0.8 * len(stacks)
+    assert often + seldom > 0.95 * len(leaves) and 0.65 < often / (often + seldom) < 0.85
+    assert all("main" in stack for stack in leaves if len(stack) > 2)
+    assert all(dso == LIBWORK for sample in samples for symbol, dso in sample if symbol == "leaf")
+    first = next(line for line in texts["report.out"].splitlines() if line and line[0] != "#")
+    assert re.search(r"\[\.\] leaf\s+libwork\.so", first), first
+
+
+def test_a_recording_has_the_mappings():
+    check_mappings("plain")
+
+
+def test_a_recording_has_the_mappings_on_the_base():
+    check_mappings("base")
+
+
+def test_a_report_has_the_right_symbols():
+    check_symbols("plain")
+
+
+def test_a_report_has_the_right_symbols_on_the_base():
+    check_symbols("base")
+
+
+def readelf_id(path):
+    notes = subprocess.run(["readelf", "-n", path], capture_output=True, text=True, check=True)
+    found = re.search(r"Build ID: ([0-9a-f]+)", notes.stdout)
+    return found and found.group(1)
+
+
+def check_build_ids(kernel):
+    """Build IDs are those of the files; returns whether perf has opened ours."""
+    texts = machine(kernel)
+    events = mmap_events(texts["id-events.out"])
+    checked = 0
+    for path, some in events.items():
+        if path[0] == "/" and os.path.isfile(path) and readelf_id(path):
+            want = readelf_id(path)
+            assert all(event[4] == want for event in some), (path, want, some)
+            checked += 1
+    print(f"# {checked} files")
+    assert checked > 5 and WORK in events and LIBWORK in events
+    return [f'"{path}"' in texts["opened"] for path in (WORK, LIBWORK)]
+
+
+def test_build_ids_come_from_the_kernel():
+    assert check_build_ids("plain") == [False, False]
+
+
+def test_build_ids_come_from_files_on_the_base():
+    assert check_build_ids("base") == [True, True]
+
+
+def calls(kernel):
+    """(number of the operation, result) of calls on files maps, and what perf said."""
+    texts = machine(kernel)
+    return re.findall(r"_IOC\(_IOC_READ\|_IOC_WRITE, 0x66, (0x[0-9a-f]+), .*= (-1 \w+|0)",
+                      texts["calls"]), texts["bench.err"]
+
+
+def test_without_a_scan_perf_queries():
+    found, said = calls("plain")
+    assert found[0] == (SCAN, "-1 ENOTTY") and all(call[0] == QUERY for call in found[1:]), found
+    assert len(found) > 20 and sum(call == (QUERY, "0") for call in found) > 20
+    assert said.count("mappings of processes: PROCMAP_QUERY") == 1, said
+
+
+def test_without_either_perf_reads_the_text():
+    found, said = calls("base")
+    assert found == [(SCAN, "-1 ENOTTY"), (QUERY, "-1 ENOTTY")], found
+    assert said.count("mappings of processes: the text of maps") == 1, said
+
+
+def test_verbose_says_what_is_used():
+    assert machine("plain")["record.err"].count("mappings of processes: PROCMAP_SCAN") == 1
+    assert machine("base")["record.err"].count("mappings of processes: the text of maps") == 1
+
+
+def took(name):
+    """What a benchmark took, in instructions; several figures with several numbers of threads."""
+    return [float(usec) * 1000 for usec in TOOK.findall(machine("counted")[f"{name}.out"])]
+
+
+def check_costs(name, limit):
+    costs = {maps: took(f"{name}-{maps}") for maps in ROUNDS}
+    for maps, some in costs.items():
+        print(f"# {name} {maps}: " + ", ".join(f"{cost:,.0f}" for cost in some) + " instructions")
+    for text, scan in zip(costs["text"], costs["scan"]):
+        assert scan * limit <= text, f"{text / scan:.1f} times cheaper, not {limit}"
+
+
+def test_a_scan_costs_less_with_50_libraries():
+    check_costs("st-few", 1)
+    check_costs("st-libraries", LIMITS["libraries"])
+
+
+def test_a_scan_costs_less_with_10000_mappings():
+    check_costs("st-mappings", LIMITS["mappings"])
+
+
+def test_a_scan_costs_less_with_all_processes():
+    check_costs("mt", LIMITS["mt"])
+
+
+if __name__ == "__main__":
+    if sys.argv[1:2] == ["--guest"]:
+        guest(sys.argv[2])
+    else:
+        build()
+        sys.exit(cases.run(globals()))

@@ -1,0 +1,58 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0
+"""make perf: build/<base>/perf/perf, from tools/perf of the tree."""
+
+import hashlib
+import os
+import shutil
+import subprocess
+
+import tree
+from common import BUILD, SRC, lock, logged, main, need_space, read, rel, say, write
+from git import Repo
+
+OUT = os.path.join(BUILD, "perf")
+PERF = os.path.join(OUT, "perf")
+STAMP = os.path.join(OUT, ".built")
+# What needs packages that few people have, and recording and reports can do without. So the program
+# has the same features everywhere.
+WITHOUT = ("GTK2", "JVMTI", "LIBAUDIT", "LIBBABELTRACE", "LIBBPF", "LIBCAP", "LIBCRYPTO", "LIBNUMA",
+           "LIBPERL", "LIBPFM4", "LIBPYTHON", "LIBUNWIND", "LIBZSTD", "LZMA", "SDT", "SLANG")
+DROP = ("MAKEFLAGS", "MFLAGS", "MAKELEVEL", "KSRC", "VARIANT", "BASE", "O", "OUTPUT", "ARCH")
+SPACE = 300
+
+
+def key():
+    """A key that changes with the tree, an edit in it, the options or the compiler."""
+    repo = Repo(SRC)
+    digest = hashlib.sha256(repo.out("rev-parse", "HEAD:tools", "HEAD:include").encode())
+    digest.update(repo.run("diff", "HEAD", "--", "tools", "include")[1])
+    digest.update(" ".join(WITHOUT).encode())
+    digest.update(subprocess.run(["gcc", "--version"], capture_output=True, check=True).stdout)
+    return digest.hexdigest()
+
+
+def build():
+    now = key()
+    if os.path.exists(PERF) and os.path.exists(STAMP) and read(STAMP) == now:
+        say("PERF", f"{rel(PERF)} is up to date")
+        return
+    if not os.path.exists(PERF):
+        need_space(BUILD, SPACE)
+    say("PERF", rel(PERF))
+    os.makedirs(OUT, exist_ok=True)
+    compiler = ["CC=ccache gcc"] if shutil.which("ccache") else []
+    logged("perf", ["make", "-C", os.path.join(SRC, "tools", "perf"), f"O={OUT}",
+                    f"-j{os.cpu_count() or 1}", *(f"NO_{name}=1" for name in WITHOUT), *compiler],
+           env={name: value for name, value in os.environ.items() if name not in DROP})
+    write(STAMP, now)
+
+
+def command():
+    tree.make_tree()
+    with lock("perf"):
+        build()
+
+
+if __name__ == "__main__":
+    main(command)
