@@ -3,6 +3,7 @@
  * One user must not be able to take all cold reads of build IDs. That user has
  * many file systems that do not answer, while another user asks, too.
  */
+#include <dirent.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <pthread.h>
@@ -397,6 +398,42 @@ static int sleeping_threads(struct procmap_child *child, void *arg)
 	return procmap_sync(child);
 }
 
+/* How many threads a process has, if all of them sleep; else 0. */
+static unsigned int sleepers(pid_t pid)
+{
+	unsigned int nr = 0;
+	struct dirent *task;
+	char path[64];
+	DIR *tasks;
+
+	snprintf(path, sizeof(path), "/proc/%d/task", pid);
+	tasks = opendir(path);
+	while (tasks && (task = readdir(tasks))) {
+		if (task->d_name[0] == '.')
+			continue;
+		nr++;
+		if (stall_state_of(pid, atoi(task->d_name)) == 'R') {
+			nr = 0;
+			break;
+		}
+	}
+	if (tasks)
+		closedir(tasks);
+	return nr;
+}
+
+/* Wait until all threads of a process have been asleep for half a second. */
+static bool fall_asleep(pid_t pid)
+{
+	unsigned int waited, asleep = 0;
+
+	for (waited = 0; waited < SOON_MS && asleep < 5; waited += 100) {
+		usleep(100000);
+		asleep = sleepers(pid) ? asleep + 1 : 0;
+	}
+	return asleep == 5;
+}
+
 /* A read that ends must wake the next waiter, not every waiter. */
 TEST_F_TIMEOUT(herd, that_sleeps_costs_others_nothing, 120)
 {
@@ -412,13 +449,15 @@ TEST_F_TIMEOUT(herd, that_sleeps_costs_others_nothing, 120)
 	 * that they sleep in vain.
 	 */
 	ASSERT_EQ(0, fuse_server_wait_held(&self->stalled, 0, FUSE_READ, SOON_MS, NULL));
-	usleep(1000000);
+	ASSERT_TRUE(fall_asleep(child.pid));
 	beside = cold_query_us(self->fd, self->maps, self->own.at);
 	TH_LOG("a cold query takes %ld us, beside %u sleeping threads %ld us", alone,
 	       stall_scaled(THREADS), beside);
 	ASSERT_LE(0, alone);
 	ASSERT_LE(0, beside);
 	EXPECT_GT(alone ? FACTOR * alone : COARSE_US, beside);
+	/* None of them was told meanwhile that it sleeps in vain. */
+	EXPECT_LE(stall_scaled(THREADS), sleepers(child.pid));
 	procmap_child_kill(&child);
 }
 
