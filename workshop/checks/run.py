@@ -14,6 +14,7 @@ import argparse
 import concurrent.futures
 import fnmatch
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -24,6 +25,8 @@ import tap
 from places import LOGS, ROOT
 
 from common import Progress  # pylint: disable=wrong-import-order
+
+TROUBLE = re.compile(r"vm: (?!the emulator failed)")
 
 
 def allowed_skips():
@@ -53,8 +56,15 @@ def show_failure(name, bad, log, text):
     for case in bad[:20]:
         if case.name != name:
             print(f"            {case.name}{' (skipped)' if case.skipped else ''}")
-    for line in text.splitlines()[-15:]:
+    for line in telling_lines(text):
         print(f"          | {line}")
+
+
+def telling_lines(text):
+    """Of a log: what the test machine said of itself, from its first line on; else the last lines."""
+    lines = text.splitlines()
+    begin = next((number for number, line in enumerate(lines) if TROUBLE.match(line)), None)
+    return lines[-15:] if begin is None else lines[begin:begin + 40]
 
 
 class Work:

@@ -11,6 +11,7 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)
 sys.path.insert(0, os.path.join(ROOT, "workshop", "qemu"))
 
 import console  # noqa: E402  pylint: disable=wrong-import-position
+import run  # noqa: E402  pylint: disable=wrong-import-position
 import tap  # noqa: E402  pylint: disable=wrong-import-position
 
 INNER = "# selftests: a: b\n# TAP version 13\n# 1..2\n# ok 1 x\n"
@@ -100,6 +101,22 @@ FAULT_INJECTION: forcing a failure.
 a.out[12]: segfault at 0 ip 0000 sp 0000 error 4 in a.out
 Memory: 996600K/1048056K available
 """.splitlines()
+
+
+class Report(unittest.TestCase):
+    """What of a log is shown when a check failed."""
+
+    MORE = "".join(f"line {number}\n" for number in range(100))
+
+    def test_a_splat_is_shown_from_its_first_line(self):
+        said = "vm: the kernel printed a splat:\nBUG: KASAN: x\n"
+        shown = run.telling_lines(f"vm: the emulator failed in the boot\n{self.MORE}{said}{self.MORE}")
+        self.assertEqual(shown[:3], [*said.splitlines(), "line 0"])
+        self.assertEqual(len(shown), 40)
+
+    def test_without_one_the_last_lines_are_shown(self):
+        shown = run.telling_lines(f"vm: the emulator failed in the boot\n{self.MORE}")
+        self.assertEqual((shown[0], shown[-1]), ("line 85", "line 99"))
 
 
 class Console(unittest.TestCase):
