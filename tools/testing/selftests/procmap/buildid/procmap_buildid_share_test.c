@@ -398,24 +398,25 @@ static int sleeping_threads(struct procmap_child *child, void *arg)
 	return procmap_sync(child);
 }
 
-/* How many threads a process has, if all of them sleep; else 0. */
-static unsigned int sleepers(pid_t pid)
+/*
+ * Returns how many threads a process has, and in *awake how many of them do not
+ * sleep.
+ */
+static unsigned int threads_of(pid_t pid, unsigned int *awake)
 {
 	unsigned int nr = 0;
 	struct dirent *task;
 	char path[64];
 	DIR *tasks;
 
+	*awake = 0;
 	snprintf(path, sizeof(path), "/proc/%d/task", pid);
 	tasks = opendir(path);
 	while (tasks && (task = readdir(tasks))) {
 		if (task->d_name[0] == '.')
 			continue;
 		nr++;
-		if (stall_state_of(pid, atoi(task->d_name)) == 'R') {
-			nr = 0;
-			break;
-		}
+		*awake += stall_state_of(pid, atoi(task->d_name)) == 'R';
 	}
 	if (tasks)
 		closedir(tasks);
@@ -425,11 +426,11 @@ static unsigned int sleepers(pid_t pid)
 /* Wait until all threads of a process have been asleep for half a second. */
 static bool fall_asleep(pid_t pid)
 {
-	unsigned int waited, asleep = 0;
+	unsigned int waited, awake, asleep = 0;
 
 	for (waited = 0; waited < SOON_MS && asleep < 5; waited += 100) {
 		usleep(100000);
-		asleep = sleepers(pid) ? asleep + 1 : 0;
+		asleep = threads_of(pid, &awake) && !awake ? asleep + 1 : 0;
 	}
 	return asleep == 5;
 }
@@ -438,6 +439,7 @@ static bool fall_asleep(pid_t pid)
 TEST_F_TIMEOUT(herd, that_sleeps_costs_others_nothing, 120)
 {
 	struct procmap_child child;
+	unsigned int awake;
 	long alone, beside;
 
 	ASSERT_EQ(0, procmap_child_start(&child, sleeping_threads, &self->stalled));
@@ -457,7 +459,7 @@ TEST_F_TIMEOUT(herd, that_sleeps_costs_others_nothing, 120)
 	ASSERT_LE(0, beside);
 	EXPECT_GT(alone ? FACTOR * alone : COARSE_US, beside);
 	/* None of them was told meanwhile that it sleeps in vain. */
-	EXPECT_LE(stall_scaled(THREADS), sleepers(child.pid));
+	EXPECT_LE(stall_scaled(THREADS), threads_of(child.pid, &awake));
 	procmap_child_kill(&child);
 }
 
