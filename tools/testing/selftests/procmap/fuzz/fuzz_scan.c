@@ -136,7 +136,8 @@ static bool add(const struct fuzz *fuzz, struct scan *scan, size_t line, bool in
 /*
  * Find what the scan must find. VMAs of one file make a row, which has one name.
  * What @all_of or a single bit of @any_of excludes does not interrupt a row, but
- * what several bits of @any_of exclude does. A kernel without generations cannot tell who follows.
+ * what several bits of @any_of exclude does. A kernel without generations cannot
+ * tell who follows.
  */
 static void find(const struct fuzz *fuzz, struct scan *scan)
 {
