@@ -37,6 +37,9 @@
 #define EVENTS_SIZE	(64UL << 20)
 #define MANY		10000
 #define HUGE		(2UL << 20)
+/* Together more than PATH_MAX */
+#define LONG_NAME	250
+#define LONG_DEPTH	17
 
 /* Events, one after the other. */
 struct events {
@@ -45,12 +48,6 @@ struct events {
 	size_t used;
 	unsigned int nr;
 	pid_t victim;		/* dies at the first event, if not 0 */
-};
-
-static const char * const call_names[] = {
-	[PROC_MAPS_SCAN] = "scan",
-	[PROC_MAPS_QUERY] = "query",
-	[PROC_MAPS_TEXT] = "text",
 };
 
 static struct machines machines;
@@ -99,7 +96,7 @@ static int synthesize(struct events *events, enum proc_maps_call call, pid_t pid
 
 	events->used = 0;
 	events->nr = 0;
-	proc_maps__allow(call_names[call]);
+	proc_maps__allow(proc_maps__name(call));
 	return perf_event__synthesize_mmap_events(&events->tool, &event, pid, pid, gather,
 						  &machines.host, data);
 }
@@ -147,7 +144,7 @@ static void show_difference(enum proc_maps_call call, const struct events *event
 		right = event_at(text, at);
 		at += left ? left->header.size : 0;
 	} while (left && right && !memcmp(left, right, right->header.size));
-	show(call_names[call], left);
+	show(proc_maps__name(call), left);
 	show("text", right);
 }
 
@@ -376,6 +373,49 @@ static int test_exit(enum proc_maps_call call)
 	return ret;
 }
 
+/*
+ * Map a file whose name no call can tell, among files that have short names. It
+ * lies in folders that are too deep for one path.
+ */
+static void map_long_name(void *dir)
+{
+	char name[LONG_NAME + 1];
+	unsigned int depth;
+
+	memset(name, 'x', LONG_NAME);
+	name[LONG_NAME] = '\0';
+	if (chdir(dir))
+		_exit(1);
+	map_file(copy_of_perf("before"), 0, MAP_PRIVATE);
+	for (depth = 0; depth < LONG_DEPTH; depth++)
+		if (mkdir(name, 0700) || chdir(name))
+			_exit(1);
+	map_file(copy_of_perf("long"), 0, MAP_PRIVATE);
+	unlink("long");
+	for (depth = 0; depth < LONG_DEPTH; depth++)
+		if (chdir("..") || rmdir(name))
+			_exit(1);
+	map_file(copy_of_perf("after"), 0, MAP_PRIVATE);
+}
+
+/* The text tells what is left of the process, and nothing twice. */
+static int test_long_name(enum proc_maps_call call)
+{
+	char dir[] = "/tmp/perf-proc-maps-XXXXXX";
+	int ret = TEST_FAIL;
+	pid_t pid;
+
+	if (!mkdtemp(dir))
+		return TEST_FAIL;
+	pid = start(map_long_name, dir);
+	if (pid > 0) {
+		ret = compare_still(call, pid, 5);
+		kill_process(pid);
+	}
+	remove_dir(dir);
+	return ret;
+}
+
 static int test_every_process(enum proc_maps_call call)
 {
 	unsigned int nr[3] = { 0, 0, 0 };
@@ -437,7 +477,7 @@ static int compare_build_ids(enum proc_maps_call call, pid_t pid)
 		event = event_at(&events, at);
 		text = event_at(&texts, at);
 		if (!text || event->start != text->start || !is_same_build_id(event, text)) {
-			show(call_names[call], event);
+			show(proc_maps__name(call), event);
 			show("file", text);
 			break;
 		}
@@ -484,11 +524,13 @@ PROC_MAPS_TEST(kinds, SCAN)
 PROC_MAPS_TEST(many, SCAN)
 PROC_MAPS_TEST(exit, SCAN)
 PROC_MAPS_TEST(build_ids, SCAN)
+PROC_MAPS_TEST(long_name, SCAN)
 PROC_MAPS_TEST(every_process, SCAN)
 PROC_MAPS_TEST(kinds, QUERY)
 PROC_MAPS_TEST(many, QUERY)
 PROC_MAPS_TEST(exit, QUERY)
 PROC_MAPS_TEST(build_ids, QUERY)
+PROC_MAPS_TEST(long_name, QUERY)
 PROC_MAPS_TEST(every_process, QUERY)
 
 #define NO_SCAN		"the kernel has no PROCMAP_SCAN"
@@ -499,11 +541,13 @@ static struct test_case tests__proc_maps[] = {
 	TEST_CASE_REASON("by scan: 10,000 mappings", many_by_SCAN, NO_SCAN),
 	TEST_CASE_REASON("by scan: a process that exits meanwhile", exit_by_SCAN, NO_SCAN),
 	TEST_CASE_REASON("by scan: build IDs", build_ids_by_SCAN, NO_SCAN),
+	TEST_CASE_REASON("by scan: a name longer than a path", long_name_by_SCAN, NO_SCAN),
 	TEST_CASE_REASON("by scan: every process", every_process_by_SCAN, NO_SCAN),
 	TEST_CASE_REASON("by query: mappings of every kind", kinds_by_QUERY, NO_QUERY),
 	TEST_CASE_REASON("by query: 10,000 mappings", many_by_QUERY, NO_QUERY),
 	TEST_CASE_REASON("by query: a process that exits meanwhile", exit_by_QUERY, NO_QUERY),
 	TEST_CASE_REASON("by query: build IDs", build_ids_by_QUERY, NO_QUERY),
+	TEST_CASE_REASON("by query: a name longer than a path", long_name_by_QUERY, NO_QUERY),
 	TEST_CASE_REASON("by query: every process", every_process_by_QUERY, NO_QUERY),
 	{ .name = NULL, }
 };

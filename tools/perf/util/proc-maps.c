@@ -75,6 +75,17 @@ int proc_maps__allow(const char *name)
 }
 
 /**
+ * proc_maps__name() - the name of a call, as proc_maps__allow() takes it
+ * @call: the call
+ *
+ * Return: a constant string.
+ */
+const char *proc_maps__name(enum proc_maps_call call)
+{
+	return proc_maps_calls[call].name;
+}
+
+/**
  * proc_maps__best() - the best call that the kernel is not known to lack
  *
  * Return: the call; it is certain after a walk.

@@ -64,6 +64,7 @@ int proc_maps__next(struct proc_maps *maps, struct perf_record_mmap2 *event);
 bool proc_maps__put_build_id(const struct proc_maps *maps, struct perf_record_mmap2 *event);
 
 int proc_maps__allow(const char *name);
+const char *proc_maps__name(enum proc_maps_call call);
 enum proc_maps_call proc_maps__best(void);
 
 #endif /* __PERF_PROC_MAPS_H */
