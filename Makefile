@@ -112,7 +112,7 @@ check: ## all tests, with BASE=all for each base; the last line is `N passed, N 
 	@targets=$$($(MAKE) -pRrq : 2>/dev/null || true); for name in $(CHOICE); do \
 		grep -q "^check-$$name:" <<<"$$targets" || { \
 		echo "error: ONLY=$$name is no check; there are: $(sort $(CHECKS))" >&2; exit 1; }; done
-	$(call need,tree base kernel guest vm check $(filter arm64 profiler,$(CHECK_VARIANTS) $(CHOICE)) $(CHECK_CONFIGS:%=cross))
+	$(call need,tree base kernel guest vm check perf $(filter arm64 profiler,$(CHECK_VARIANTS) $(CHOICE)) $(CHECK_CONFIGS:%=cross))
 	@$(SERIES)/kernel.py plain
 	@$(SERIES)/guest.py
 	@$(SERIES)/emit.py

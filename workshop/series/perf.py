@@ -7,6 +7,8 @@ import os
 import shutil
 import subprocess
 
+import guest
+import kernel
 import tree
 from common import BUILD, SRC, lock, logged, main, need_space, read, rel, say, write
 from git import Repo
@@ -18,8 +20,7 @@ STAMP = os.path.join(OUT, ".built")
 # has the same features everywhere.
 WITHOUT = ("GTK2", "JVMTI", "LIBAUDIT", "LIBBABELTRACE", "LIBBPF", "LIBCAP", "LIBCRYPTO", "LIBNUMA",
            "LIBPERL", "LIBPFM4", "LIBPYTHON", "LIBUNWIND", "LIBZSTD", "LZMA", "SDT", "SLANG")
-DROP = ("MAKEFLAGS", "MFLAGS", "MAKELEVEL", "KSRC", "VARIANT", "BASE", "O", "OUTPUT", "ARCH")
-SPACE = 300
+SPACE = 400
 
 
 def key():
@@ -44,7 +45,7 @@ def build():
     compiler = ["CC=ccache gcc"] if shutil.which("ccache") else []
     logged("perf", ["make", "-C", os.path.join(SRC, "tools", "perf"), f"O={OUT}",
                     f"-j{os.cpu_count() or 1}", *(f"NO_{name}=1" for name in WITHOUT), *compiler],
-           env={name: value for name, value in os.environ.items() if name not in DROP})
+           env=guest.clean_environment(kernel.Kernel("plain")))
     write(STAMP, now)
 
 
