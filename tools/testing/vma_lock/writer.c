@@ -206,10 +206,18 @@ static void space_touch_range(struct space *space, unsigned int first, unsigned 
 
 static void mark(struct space *space, struct vm_area_struct *vma)
 {
+	long word;
+
 	space_touch(space, page_of(vma->vm_start), page_of(vma->vm_end));
 	vma_start_write(vma);
-	/* The next mark in this section shall cost one compare. */
-	if (atomic_long_read(&vma->vm_lock) != vma_lock_marked(&space->mm))
+	/*
+	 * The next mark in this section shall cost one compare. A reader that
+	 * does not know this section may be in the word until it backs out: one
+	 * with an old pointer, or one that took an old mark when the sequence
+	 * wrapped.
+	 */
+	word = atomic_long_read(&vma->vm_lock) & ~VMA_LOCK_READERS;
+	if (word != vma_lock_marked(&space->mm))
 		wrong("vma_start_write() has not marked a VMA", vma->vm_start);
 }
 
