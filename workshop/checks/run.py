@@ -27,6 +27,7 @@ from places import LOGS, ROOT
 from common import Progress  # pylint: disable=wrong-import-order
 
 TROUBLE = re.compile(r"vm: (?!the emulator failed)")
+FAILED = re.compile(r"[# ]*not ok ")
 
 
 def allowed_skips():
@@ -61,10 +62,14 @@ def show_failure(name, bad, log, text):
 
 
 def telling_lines(text):
-    """Of a log: what the test machine said of itself, from its first line on; else the last lines."""
+    """Of a log: what the test machine said of itself, from its first line on; else what was printed
+    before the first case failed; else the last lines."""
     lines = text.splitlines()
     begin = next((number for number, line in enumerate(lines) if TROUBLE.match(line)), None)
-    return lines[-15:] if begin is None else lines[begin:begin + 40]
+    if begin is not None:
+        return lines[begin:begin + 40]
+    end = next((number for number, line in enumerate(lines) if FAILED.match(line)), len(lines) - 1)
+    return lines[max(0, end - 24):end + 1]
 
 
 class Work:

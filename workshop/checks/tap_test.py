@@ -114,9 +114,15 @@ class Report(unittest.TestCase):
         self.assertEqual(shown[:3], [*said.splitlines(), "line 0"])
         self.assertEqual(len(shown), 40)
 
-    def test_without_one_the_last_lines_are_shown(self):
+    def test_without_one_the_lines_before_the_first_failure_are_shown(self):
+        failed = "# # x_test.c:7:a:Expected 0 == 1\n# not ok 3 a\n"
+        shown = run.telling_lines(f"# ok 2 b\n{self.MORE}{failed}{self.MORE}not ok 1 x_test\n")
+        self.assertEqual(shown[-2:], failed.splitlines())
+        self.assertEqual(shown[0], "line 77")
+
+    def test_without_both_the_last_lines_are_shown(self):
         shown = run.telling_lines(f"vm: the emulator failed in the boot\n{self.MORE}")
-        self.assertEqual((shown[0], shown[-1]), ("line 85", "line 99"))
+        self.assertEqual((shown[0], shown[-1]), ("line 75", "line 99"))
 
 
 class Console(unittest.TestCase):
