@@ -63,7 +63,6 @@ static int has_file(struct procmap_child *child, void *arg)
 	if (!HOLDS(file) || !HOLDS(addr != MAP_FAILED))
 		return 1;
 	memset(addr, VICTIM_BYTE, PIECE);
-	__atomic_store_n(file, VICTIM_BYTE, __ATOMIC_RELAXED);
 	if (!HOLDS(!procmap_send(child, (unsigned long)addr)))
 		return 1;
 	for (;;)
@@ -156,9 +155,9 @@ static int kill_target(struct victim *victim, struct reader *reader)
 	int ret = victim_serve(victim, 1, 0);
 
 	if (!ret)
-		ret = fuse_server_stall(&victim->server, 0, FUSE_SETATTR);
-	if (!ret)
 		ret = victim_run(victim, has_file);
+	if (!ret)
+		ret = fuse_server_hold_inode(&victim->server, 0, PVM_SOON_MS);
 	memset(reader->shared, 0, sizeof(*reader->shared));
 	if (!ret)
 		ret = procmap_child_start(&reader->child, reads_for_long, reader);
@@ -176,7 +175,6 @@ static int kill_target(struct victim *victim, struct reader *reader)
 static void let_it_end(struct __test_metadata *_metadata, struct victim *victim,
 		       struct reader *reader)
 {
-	ASSERT_EQ(0, fuse_server_wait_held(&victim->server, 0, FUSE_SETATTR, PVM_SOON_MS, NULL));
 	ASSERT_EQ(0, fuse_server_release(&victim->server, 0, FUSE_SETATTR));
 	ASSERT_TRUE(pvm_comes(&reader->child, PVM_SOON_MS));
 	ASSERT_EQ(0, procmap_child_wait(&reader->child));

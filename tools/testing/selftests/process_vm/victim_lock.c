@@ -7,11 +7,11 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "victim.h"
@@ -43,25 +43,20 @@ static int let_go(const struct victim *victim)
 	return write(victim->go[1], "", 1) == 1 ? 0 : -errno;
 }
 
-/*
- * When this mapping is closed, the kernel sends the file's changed times to the
- * server and waits.
- */
-static char *map_dirty(struct victim *victim)
+static char *map_file(struct victim *victim)
 {
-	char *map = victim_map_file(victim, NULL, sysconf(_SC_PAGESIZE), MAP_SHARED);
-
-	if (map)
-		__atomic_store_n(map, VICTIM_BYTE, __ATOMIC_RELAXED);
-	return map;
+	return victim_map_file(victim, NULL, sysconf(_SC_PAGESIZE), MAP_SHARED);
 }
 
-/* Replace that mapping, with mmap_lock held for writing. */
+/*
+ * Map over the file, with mmap_lock held for writing. To close the old mapping,
+ * the kernel waits until the inode is written.
+ */
 static int unmaps(struct procmap_child *child, void *arg)
 {
 	struct victim *victim = arg;
 	char *addr = touched_page();
-	char *map = map_dirty(victim);
+	char *map = map_file(victim);
 
 	if (!HOLDS(addr) || !HOLDS(map) || !HOLDS(!procmap_send(child, (unsigned long)addr)) ||
 	    !HOLDS(wait_for_go(victim)))
@@ -73,41 +68,38 @@ static int unmaps(struct procmap_child *child, void *arg)
 }
 
 /*
- * Stall before anything is dirty: the kernel may send the times at any moment.
+ * Wait until a process does not run any more. Unlike its status file, its clock
+ * does not need its address space. When that is about to end, a reader of the
+ * status file may have to tear it down.
  */
-static int serve_stalling(struct victim *victim)
+static bool comes_to_rest(pid_t pid)
 {
-	int ret = victim_serve(victim, 1, 0);
+	struct timespec then = { 0 }, now;
+	int waited, same = 0;
+	clockid_t clock;
 
-	return ret ? ret : fuse_server_stall(&victim->server, 0, FUSE_SETATTR);
+	if (clock_getcpuclockid(pid, &clock))
+		return false;
+	for (waited = 0; waited < PVM_SOON_MS && same < 20; waited += 10) {
+		if (clock_gettime(clock, &now))
+			return false;
+		same = now.tv_sec == then.tv_sec && now.tv_nsec == then.tv_nsec ? same + 1 : 0;
+		then = now;
+		usleep(10000);
+	}
+	return same == 20;
 }
 
-static bool has_heard(const struct victim *victim)
-{
-	int left;
-
-	return !ioctl(victim->go[0], FIONREAD, &left) && !left;
-}
-
-/*
- * When the mapping is closed, the victim waits for its own request or an
- * earlier one.
- */
 static int stop_at_close(struct victim *victim)
 {
 	pid_t pid = victim->child.pid;
-	int ret = let_go(victim);
-	int waited, asleep = 0;
+	int ret = fuse_server_hold_inode(&victim->server, 0, PVM_SOON_MS);
 
 	if (!ret)
-		ret = fuse_server_wait_held(&victim->server, 0, FUSE_SETATTR, PVM_SOON_MS, NULL);
-	for (waited = 0; !ret && waited < PVM_SOON_MS && asleep < 10; waited += 10) {
-		asleep = has_heard(victim) && pvm_thread_state(pid, pid) != 'R' ? asleep + 1 : 0;
-		usleep(10000);
-	}
+		ret = let_go(victim);
 	if (ret)
 		return ret;
-	return asleep == 10 ? 0 : -EDEADLK;
+	return comes_to_rest(pid) && pvm_gets_stuck(pid, pid) ? 0 : -EDEADLK;
 }
 
 static int release_close(struct victim *victim)
@@ -117,7 +109,7 @@ static int release_close(struct victim *victim)
 
 static int start_mmap_written(struct victim *victim)
 {
-	int ret = serve_stalling(victim);
+	int ret = victim_serve(victim, 1, 0);
 
 	if (!ret)
 		ret = victim_run(victim, unmaps);
@@ -235,7 +227,7 @@ static int executes(struct procmap_child *child, void *arg)
 	struct victim *victim = arg;
 	char *addr = touched_page();
 
-	if (!HOLDS(addr) || !HOLDS(map_dirty(victim)) ||
+	if (!HOLDS(addr) || !HOLDS(map_file(victim)) ||
 	    !HOLDS(!procmap_send(child, (unsigned long)addr)) || !HOLDS(wait_for_go(victim)))
 		return 1;
 	return HOLDS(!procmap_exec(child, "process_vm_target"));
@@ -243,7 +235,7 @@ static int executes(struct procmap_child *child, void *arg)
 
 static int start_exec(struct victim *victim)
 {
-	int ret = serve_stalling(victim);
+	int ret = victim_serve(victim, 1, 0);
 
 	if (!ret)
 		ret = victim_run(victim, executes);
@@ -280,7 +272,7 @@ static int unmaps_beside_exec(struct procmap_child *child, void *arg)
 	struct procmap_child sharing = { .sock = child->sock };
 	char *stack = malloc(STACK_SIZE);
 	char *addr = touched_page();
-	char *map = map_dirty(victim);
+	char *map = map_file(victim);
 
 	if (!HOLDS(addr) || !HOLDS(map) || !HOLDS(stack))
 		return 1;
@@ -297,7 +289,7 @@ static int unmaps_beside_exec(struct procmap_child *child, void *arg)
 
 static int start_exec_old_mm(struct victim *victim)
 {
-	int ret = serve_stalling(victim);
+	int ret = victim_serve(victim, 1, 0);
 	__u64 pid = 0;
 
 	if (!ret)

@@ -236,6 +236,7 @@ static void answer(struct server *s, const struct request *req)
 	case FUSE_READDIR:
 	case FUSE_FLUSH:
 	case FUSE_FSYNC:
+	case FUSE_FALLOCATE:
 	case FUSE_RELEASE:
 	case FUSE_RELEASEDIR:
 		return reply(s, &req->in, 0, NULL, 0);
@@ -598,6 +599,7 @@ int fuse_server_start_flags(struct fuse_server *server, const struct fuse_server
 		return -errno;
 	fflush(NULL);
 	server->nr_notes = 0;
+	memset(server->holders, 0, sizeof(server->holders));
 	server->pid = fork();
 	if (!server->pid) {
 		close(sock[0]);
@@ -616,14 +618,28 @@ int fuse_server_start_flags(struct fuse_server *server, const struct fuse_server
 	return server->mount;
 }
 
+/* Wait for a holder, if there is one. Returns 0, or -EIO if it has failed. */
+static int end_holder(struct fuse_server_holder *holder)
+{
+	pid_t pid = holder->pid;
+	int status;
+
+	holder->pid = 0;
+	return !pid || (waitpid(pid, &status, 0) == pid && !status) ? 0 : -EIO;
+}
+
 /**
  * fuse_server_stop() - end a server
  * @server: the server; all callers that wait for an answer get an error
  */
 void fuse_server_stop(struct fuse_server *server)
 {
+	unsigned int i;
+
 	kill(server->pid, SIGKILL);
 	waitpid(server->pid, NULL, 0);
+	for (i = 0; i < FUSE_SERVER_FILES; i++)
+		end_holder(&server->holders[i]);
 	close(server->sock);
 	close(server->mount);
 }
@@ -839,11 +855,15 @@ static int take_note(struct fuse_server *server, unsigned int file, unsigned int
 int fuse_server_release(struct fuse_server *server, unsigned int file, unsigned int opcode)
 {
 	struct command command = { .what = COMMAND_RELEASE, .file = file, .opcode = opcode };
+	struct fuse_server_holder *holder;
 	int ret = order(server, &command);
 
-	while (!ret && !take_note(server, file, opcode, NULL))
+	if (ret)
+		return ret;
+	while (!take_note(server, file, opcode, NULL))
 		;
-	return ret;
+	holder = &server->holders[file];
+	return holder->opcode == opcode ? end_holder(holder) : 0;
 }
 
 /**
@@ -876,4 +896,87 @@ int fuse_server_wait_held(struct fuse_server *server, unsigned int file, unsigne
 		       (now.tv_nsec - start.tv_nsec) / 1000000;
 	}
 	return 0;
+}
+
+static int start_holder(struct fuse_server *server, unsigned int file, unsigned int opcode,
+			bool (*asks)(int fd))
+{
+	pid_t parent = getpid(), pid;
+	int fd;
+
+	fflush(NULL);
+	pid = fork();
+	if (pid) {
+		server->holders[file] = (struct fuse_server_holder) {
+			.pid = pid < 0 ? 0 : pid, .opcode = opcode,
+		};
+		return pid < 0 ? -errno : 0;
+	}
+	if (prctl(PR_SET_PDEATHSIG, SIGKILL) || getppid() != parent)
+		_exit(1);
+	fd = fuse_server_open(server, file, O_RDWR);
+	_exit(fd >= 0 && asks(fd) ? 0 : 1);
+}
+
+static int hold_up(struct fuse_server *server, unsigned int file, unsigned int opcode,
+		   bool (*asks)(int fd), int timeout_ms)
+{
+	int ret = fuse_server_stall(server, file, opcode);
+
+	if (!ret)
+		ret = start_holder(server, file, opcode, asks);
+	return ret ? ret : fuse_server_wait_held(server, file, opcode, timeout_ms, NULL);
+}
+
+static bool reads_a_byte(int fd)
+{
+	char byte;
+
+	return read(fd, &byte, 1) == 1;
+}
+
+/**
+ * fuse_server_hold_page() - stall reads, and let one process wait for the first
+ *	page
+ * @server: the server
+ * @file: number of the file, whose descriptors have a page cache by default
+ * @timeout_ms: how long to wait until the process waits
+ *
+ * The kernel keeps the page locked. So mmap() of a descriptor without page cache
+ * (FOPEN_DIRECT_IO) waits, too, unkillably, with mmap_lock held for writing: it
+ * drops all cached pages of the file first. All of it lasts until FUSE_READ is
+ * released.
+ *
+ * Return: 0, -ETIMEDOUT, or another -errno.
+ */
+int fuse_server_hold_page(struct fuse_server *server, unsigned int file, int timeout_ms)
+{
+	return hold_up(server, file, FUSE_READ, reads_a_byte, timeout_ms);
+}
+
+static bool changes_times(int fd)
+{
+	return !fallocate(fd, FALLOC_FL_KEEP_SIZE, 0, 1);
+}
+
+/**
+ * fuse_server_hold_inode() - stall changed times, and let one process wait for
+ *	them
+ * @server: the server
+ * @file: number of the file
+ * @timeout_ms: how long to wait until the process waits
+ *
+ * The kernel marks the inode as being written. Whoever then closes a mapping or
+ * a descriptor of the file waits, unkillably, until FUSE_SETATTR is released.
+ * That includes processes that have inherited a descriptor, and end.
+ *
+ * A store to a shared mapping would not do instead: the kernel may begin to
+ * write back by itself. It then cleans the inode, although its thread cannot
+ * send the times to a mount of a user namespace, and nobody waits.
+ *
+ * Return: 0, -ETIMEDOUT, or another -errno.
+ */
+int fuse_server_hold_inode(struct fuse_server *server, unsigned int file, int timeout_ms)
+{
+	return hold_up(server, file, FUSE_SETATTR, changes_times, timeout_ms);
 }

@@ -45,8 +45,19 @@ struct fuse_server_held {
 };
 
 /**
+ * struct fuse_server_holder - a process that waits, and makes others wait
+ * @pid: the process; 0 if there is none
+ * @opcode: the request whose answer it waits for
+ */
+struct fuse_server_holder {
+	pid_t pid;
+	unsigned int opcode;
+};
+
+/**
  * struct fuse_server - a running server
  * @pid: its process
+ * @holders: one for each file
  * @mount: descriptor of its root directory
  * @sock: socket for commands and notes
  * @nr_notes: number of @notes
@@ -54,6 +65,7 @@ struct fuse_server_held {
  */
 struct fuse_server {
 	pid_t pid;
+	struct fuse_server_holder holders[FUSE_SERVER_FILES];
 	int mount;
 	int sock;
 	unsigned int nr_notes;
@@ -78,5 +90,7 @@ int fuse_server_unlock(struct fuse_server *server);
 int fuse_server_open_flags(struct fuse_server *server, unsigned int file, unsigned int open_flags);
 int fuse_server_wait_held(struct fuse_server *server, unsigned int file, unsigned int opcode,
 			  int timeout_ms, pid_t *pid);
+int fuse_server_hold_page(struct fuse_server *server, unsigned int file, int timeout_ms);
+int fuse_server_hold_inode(struct fuse_server *server, unsigned int file, int timeout_ms);
 
 #endif /* SELFTEST_FUSE_SERVER_H */

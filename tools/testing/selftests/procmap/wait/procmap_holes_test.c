@@ -51,8 +51,7 @@ static size_t piece(void)
  * struct scene - a target, and what is known about it
  * @moves: the target uses mremap(), else mmap()
  * @number: number of its file
- * @cached: descriptor of the file; closed when the file has been mapped
- * @direct: another one, for a mapping without the page cache
+ * @file: descriptor of the file; without the page cache if the target uses mmap()
  * @child: the target
  * @maps: its maps file
  * @base: where its area begins
@@ -61,8 +60,7 @@ static size_t piece(void)
 struct scene {
 	bool moves;
 	unsigned int number;
-	int cached;
-	int direct;
+	int file;
 	struct procmap_child child;
 	int maps;
 	char *base;
@@ -94,7 +92,7 @@ static char *map_area(const struct scene *scene)
 	    !maps_at(base + AT_SPOT - near, PROT_READ | PROT_EXEC, MAP_PRIVATE, exe) ||
 	    !maps_at(base + AT_SPOT + near, PROT_READ | PROT_EXEC, MAP_PRIVATE, exe) ||
 	    (scene->moves && !maps_at(base + AT_FILE, PROT_READ | PROT_WRITE, MAP_SHARED,
-				      scene->cached)))
+				      scene->file)))
 		return NULL;
 	close(exe);
 	/*
@@ -107,25 +105,23 @@ static char *map_area(const struct scene *scene)
 }
 
 /*
- * Map the file over the spot, without the page cache. So the kernel first
- * writes back what the page cache has, and the server does not answer that.
+ * Map the file over the spot, without the page cache. The kernel first drops
+ * what the page cache has, and waits for a page that the server does not send.
  */
 static bool maps_over(const struct scene *scene, char *base)
 {
-	return HOLDS(pwrite(scene->cached, "x", 1, 0) == 1) &&
-	       HOLDS(maps_at(base + AT_SPOT, PROT_READ, MAP_PRIVATE, scene->direct));
+	return HOLDS(maps_at(base + AT_SPOT, PROT_READ, MAP_PRIVATE, scene->file));
 }
 
 /*
  * Move the first half of the mapping to the spot. The kernel first unmaps what
- * is there, and then the other half. To close that half, it sends the changed
- * times of the file, and the server does not answer that.
+ * is there, and then the other half. To close that half, it waits until the
+ * inode is written, and the server does not answer that.
  */
 static bool moves_over(const struct scene *scene, char *base)
 {
 	char *file = base + AT_FILE;
 
-	__atomic_store_n(file, 1, __ATOMIC_RELAXED);
 	return HOLDS(mremap(file, piece(), piece() / 2, MREMAP_MAYMOVE | MREMAP_FIXED,
 			    base + AT_SPOT) == base + AT_SPOT);
 }
@@ -135,9 +131,9 @@ static int is_held_up(struct procmap_child *child, void *arg)
 	struct scene *scene = arg;
 	char *base = map_area(scene);
 
-	/* Close the file now: closing it later would send the times, too. */
+	/* Close the file now: closing it later would wait, too. */
 	if (scene->moves)
-		close(scene->cached);
+		close(scene->file);
 	if (!HOLDS(base) || !HOLDS(!procmap_send(child, (unsigned long)base)) ||
 	    !HOLDS(!procmap_sync(child)))
 		return 1;
@@ -185,22 +181,23 @@ FIXTURE_TEARDOWN(holes)
 		fuse_server_stop(&self->server);
 }
 
-static int open_files(struct fuse_server *server, struct scene *scene)
+static int open_file(struct fuse_server *server, struct scene *scene)
 {
-	int ret;
+	int ret = fuse_server_open_flags(server, scene->number,
+					 scene->moves ? 0 : FOPEN_DIRECT_IO);
 
-	scene->cached = fuse_server_open(server, scene->number, O_RDWR);
-	ret = fuse_server_open_flags(server, scene->number, FOPEN_DIRECT_IO);
-	if (scene->cached < 0 || ret)
-		return scene->cached < 0 ? scene->cached : ret;
-	scene->direct = fuse_server_open(server, scene->number, O_RDWR);
-	return scene->direct < 0 ? scene->direct : 0;
+	if (ret)
+		return ret;
+	scene->file = fuse_server_open(server, scene->number, O_RDWR);
+	if (scene->file < 0)
+		return scene->file;
+	return fuse_server_open_flags(server, scene->number, 0);
 }
 
 /* Start a target. Afterwards its area and its text are known. */
 static int start_target(struct fuse_server *server, struct scene *scene)
 {
-	int ret = open_files(server, scene);
+	int ret = open_file(server, scene);
 	__u64 base;
 
 	if (!ret)
@@ -209,28 +206,31 @@ static int start_target(struct fuse_server *server, struct scene *scene)
 		ret = procmap_recv(&scene->child, &base);
 	if (ret)
 		return ret;
-	close(scene->cached);
-	close(scene->direct);
+	close(scene->file);
 	scene->base = (char *)(unsigned long)base;
 	scene->maps = maps_open(scene->child.pid);
 	return scene->maps < 0 ? scene->maps : maps_text_read(scene->maps, &scene->text);
 }
 
-static unsigned int stalled_opcode(const struct scene *scene)
-{
-	return scene->moves ? FUSE_SETATTR : FUSE_WRITE;
-}
-
 static int hold_up(struct fuse_server *server, struct scene *scene)
 {
-	int ret = fuse_server_stall(server, scene->number, stalled_opcode(scene));
+	int ret;
 
+	if (scene->moves)
+		ret = fuse_server_hold_inode(server, scene->number, SOON_MS);
+	else
+		ret = fuse_server_hold_page(server, scene->number, SOON_MS);
 	if (!ret)
 		ret = procmap_send(&scene->child, 0);
-	if (!ret)
-		ret = fuse_server_wait_held(server, scene->number, stalled_opcode(scene), SOON_MS,
-					    NULL);
-	return ret;
+	if (ret)
+		return ret;
+	return stall_gets_stuck(scene->child.pid, scene->child.pid) ? 0 : -EDEADLK;
+}
+
+static int let_go(struct fuse_server *server, const struct scene *scene)
+{
+	return fuse_server_release(server, scene->number,
+				   scene->moves ? FUSE_SETATTR : FUSE_READ);
 }
 
 /**
@@ -432,7 +432,7 @@ TEST_F_TIMEOUT(holes, queries_pass_a_write_section_that_never_ends, 280)
 		struct procmap_child target = scene->child;
 
 		EXPECT_FALSE(stall_comes(&target, 0));
-		EXPECT_EQ(0, fuse_server_release(&self->server, i, stalled_opcode(scene)));
+		EXPECT_EQ(0, let_go(&self->server, scene));
 		ASSERT_TRUE(stall_comes(&target, SOON_MS));
 		ASSERT_EQ(0, procmap_sync(&target));
 		EXPECT_EQ(0, procmap_child_finish(&target));
@@ -489,7 +489,7 @@ TEST_F_TIMEOUT(holes, a_query_of_what_the_section_has_removed_waits_killably, 12
 		EXPECT_EQ(256 + SIGKILL, procmap_child_wait(child));
 		EXPECT_FALSE(stall_comes(&waiting[1][i].child, 0));
 	}
-	ASSERT_EQ(0, fuse_server_release(&self->server, 0, stalled_opcode(scene)));
+	ASSERT_EQ(0, let_go(&self->server, scene));
 	for (i = 0; i < NR_WAITING; i++) {
 		ASSERT_TRUE(stall_comes(&waiting[1][i].child, SOON_MS));
 		EXPECT_EQ(0, procmap_child_wait(&waiting[1][i].child));
@@ -511,7 +511,7 @@ TEST_F_TIMEOUT(holes, a_query_that_is_killed_beside_a_writer_is_EINTR, 120)
 	ASSERT_EQ(0, procmap_child_start(&question.child, waits_for_the_spot, &question));
 	ASSERT_TRUE(stall_gets_stuck(question.child.pid, question.child.pid));
 	EXPECT_EQ(-EINTR, procmap_child_kill_in_call(&question.child));
-	ASSERT_EQ(0, fuse_server_release(&self->server, 0, stalled_opcode(scene)));
+	ASSERT_EQ(0, let_go(&self->server, scene));
 	ASSERT_TRUE(stall_comes(&scene->child, SOON_MS));
 	ASSERT_EQ(0, procmap_sync(&scene->child));
 	EXPECT_EQ(0, procmap_child_finish(&scene->child));
@@ -587,7 +587,7 @@ TEST_F_TIMEOUT(holes, a_scan_that_is_killed_beside_a_writer_is_EINTR, 120)
 	ASSERT_TRUE(stall_gets_stuck(waiting.child.pid, waiting.child.pid));
 	EXPECT_EQ(-EINTR, procmap_child_kill_in_call(&killed.child));
 	EXPECT_FALSE(stall_comes(&waiting.child, 0));
-	ASSERT_EQ(0, fuse_server_release(&self->server, 0, stalled_opcode(scene)));
+	ASSERT_EQ(0, let_go(&self->server, scene));
 	ASSERT_TRUE(stall_comes(&waiting.child, SOON_MS));
 	EXPECT_EQ(0, procmap_child_wait(&waiting.child));
 	ASSERT_TRUE(stall_comes(&scene->child, SOON_MS));

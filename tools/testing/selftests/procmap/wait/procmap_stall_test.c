@@ -337,23 +337,16 @@ static size_t half_size(void)
 
 /*
  * Maps over the second half of file 0. To close the old mapping, the kernel
- * sends the changed times of the file while it holds mmap_lock for writing. The
- * kernel has split off the first half, and so has marked it.
+ * waits until the inode is written, with mmap_lock held for writing. The kernel
+ * has split off the first half, and so has marked it.
  */
 static int maps_over(struct procmap_child *child, void *arg)
 {
 	struct target *target = arg;
-	unsigned int i;
 
 	if (!HOLDS(map_files(target)) || !HOLDS(tell_maps(child, target)) ||
 	    !HOLDS(!procmap_sync(child)))
 		return 1;
-	/*
-	 * Do not write before the test has closed its descriptors: that sends
-	 * the times, too.
-	 */
-	for (i = 0; i < NR_FILES; i++)
-		__atomic_store_n(target->map[i] + half_size(), 1, __ATOMIC_RELAXED);
 	return HOLDS(mmap(target->map[0] + half_size(), half_size(), PROT_NONE,
 			  MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) != MAP_FAILED) &&
 	       HOLDS(!procmap_send(child, 0)) && HOLDS(!procmap_sync(child)) ? 0 : 1;
@@ -363,17 +356,6 @@ FIXTURE(unmap) {
 	struct stall stall;
 	struct helper half;
 };
-
-/*
- * From now on a process that closes the mapping of file 1 waits for the server,
- * even if the kernel has begun to write back by itself.
- */
-static int stall_file_1(struct stall *stall)
-{
-	int ret = fuse_server_stall(&stall->server, 1, FUSE_WRITE);
-
-	return ret ? ret : fuse_server_stall(&stall->server, 1, FUSE_SETATTR);
-}
 
 /*
  * Start the target. File 0 stops its writer. Without @text, file 1 stops its
@@ -386,13 +368,13 @@ static int stop_writer(struct stall *stall, struct helper *half, struct maps_tex
 	if (!ret && text)
 		ret = maps_text_read(stall->maps, text);
 	if (!ret)
-		ret = fuse_server_stall(&stall->server, 0, FUSE_SETATTR);
+		ret = fuse_server_hold_inode(&stall->server, 0, SOON_MS);
 	if (!ret && !text)
-		ret = stall_file_1(stall);
+		ret = fuse_server_hold_inode(&stall->server, 1, SOON_MS);
 	if (!ret)
 		ret = procmap_send(&stall->child, 0);
-	if (!ret)
-		ret = fuse_server_wait_held(&stall->server, 0, FUSE_SETATTR, SOON_MS, NULL);
+	if (!ret && !stall_gets_stuck(stall->child.pid, stall->child.pid))
+		ret = -EDEADLK;
 	half->maps = stall->maps;
 	half->text = text;
 	half->addr = stall->target.map[0];
@@ -561,7 +543,6 @@ TEST_F_TIMEOUT(unmap, a_process_tears_its_address_space_down_itself, 120)
 		EXPECT_EQ(-ESRCH, stall_ask(stall->maps, 0, PROCMAP_QUERY_COVERING_OR_NEXT_VMA,
 					    &call));
 		EXPECT_EQ(0, pread(stall->maps, &byte, 1, 0));
-		ASSERT_EQ(0, fuse_server_release(&stall->server, 1, FUSE_WRITE));
 		ASSERT_EQ(0, fuse_server_release(&stall->server, 1, FUSE_SETATTR));
 		ASSERT_EQ(256 + SIGKILL, procmap_child_wait(&stall->child));
 		close(stall->maps);

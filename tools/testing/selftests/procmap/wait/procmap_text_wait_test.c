@@ -41,8 +41,7 @@ static void __attribute__((constructor)) text_require(void)
 /**
  * struct scene - a process whose writer is held up
  * @replaces: the writer maps over a VMA, else into a hole
- * @cached: descriptor of the file; the target has unwritten data there
- * @direct: another one, for a mapping without the page cache
+ * @direct: descriptor of the file without the page cache
  * @child: the process
  * @maps: its maps file
  * @spot: where the writer maps
@@ -50,7 +49,6 @@ static void __attribute__((constructor)) text_require(void)
  */
 struct scene {
 	bool replaces;
-	int cached;
 	int direct;
 	struct procmap_child child;
 	int maps;
@@ -75,8 +73,8 @@ static char *map_area(const struct scene *scene)
 }
 
 /*
- * Map the file without the page cache. So the kernel first writes back what the
- * page cache has, and the server does not answer that.
+ * Map the file without the page cache. The kernel first drops what the page
+ * cache has, and waits for a page that the server does not send.
  */
 static int writes_for_long(struct procmap_child *child, void *arg)
 {
@@ -84,7 +82,7 @@ static int writes_for_long(struct procmap_child *child, void *arg)
 	char *spot = map_area(scene);
 
 	if (!HOLDS(spot) || !HOLDS(!procmap_send(child, (unsigned long)spot)) ||
-	    !HOLDS(!procmap_sync(child)) || !HOLDS(pwrite(scene->cached, "x", 1, 0) == 1) ||
+	    !HOLDS(!procmap_sync(child)) ||
 	    !HOLDS(mmap(spot, PAGES * sysconf(_SC_PAGESIZE), PROT_READ, MAP_PRIVATE | MAP_FIXED,
 			scene->direct, 0) == spot))
 		return 1;
@@ -113,19 +111,18 @@ FIXTURE_TEARDOWN(text)
 
 static int start_target(struct fuse_server *server, struct scene *scene)
 {
-	int ret;
+	int ret = fuse_server_open_flags(server, 0, FOPEN_DIRECT_IO);
 
-	scene->cached = fuse_server_open(server, 0, O_RDWR);
-	ret = fuse_server_open_flags(server, 0, FOPEN_DIRECT_IO);
-	if (scene->cached < 0 || ret)
-		return scene->cached < 0 ? scene->cached : ret;
+	if (ret)
+		return ret;
 	scene->direct = fuse_server_open(server, 0, O_RDWR);
 	if (scene->direct < 0)
 		return scene->direct;
-	ret = procmap_child_start(&scene->child, writes_for_long, scene);
+	ret = fuse_server_open_flags(server, 0, 0);
+	if (!ret)
+		ret = procmap_child_start(&scene->child, writes_for_long, scene);
 	if (!ret)
 		ret = procmap_recv(&scene->child, &scene->spot);
-	close(scene->cached);
 	close(scene->direct);
 	return ret;
 }
@@ -144,15 +141,17 @@ static int hold_up(struct fuse_server *server, struct scene *scene)
 	len = stall_read_all(scene->maps, scene->before, sizeof(scene->before));
 	if (len < 0 || lseek(scene->maps, 0, SEEK_SET))
 		return len < 0 ? len : -errno;
-	ret = fuse_server_stall(server, 0, FUSE_WRITE);
+	ret = fuse_server_hold_page(server, 0, SOON_MS);
 	if (!ret)
 		ret = procmap_send(&scene->child, 0);
-	return ret ? ret : fuse_server_wait_held(server, 0, FUSE_WRITE, SOON_MS, NULL);
+	if (ret)
+		return ret;
+	return stall_gets_stuck(scene->child.pid, scene->child.pid) ? 0 : -EDEADLK;
 }
 
 static int let_go(struct fuse_server *server, struct scene *scene)
 {
-	int ret = fuse_server_release(server, 0, FUSE_WRITE);
+	int ret = fuse_server_release(server, 0, FUSE_READ);
 
 	if (!ret && !stall_comes(&scene->child, SOON_MS))
 		ret = -ETIMEDOUT;
