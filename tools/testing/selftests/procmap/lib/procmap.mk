@@ -35,13 +35,30 @@ TESTS_32 := $(TESTS:%=$(OUTPUT)/%_32)
 TOOLS_32 := $(TOOLS:%=$(OUTPUT)/%_32)
 TEST_GEN_PROGS += $(TESTS_32)
 TEST_GEN_PROGS_EXTENDED += $(TOOLS_32)
-# The harness prints pointers as 64-bit numbers: -Wno-pointer-to-int-cast.
-$(TESTS_32) $(TOOLS_32): $(OUTPUT)/%_32: %.c $(LOCAL_HDRS)
-	$(LINK.c) -m32 -Wno-pointer-to-int-cast $(filter-out $(LOCAL_HDRS),$^) $(LDLIBS) -o $@
-
 all: $(TESTS_32) $(TOOLS_32)
 endif
 
-$(TEST_GEN_PROGS) $(TEST_GEN_PROGS_EXTENDED): $(COMMON)
-$(foreach name,$(TESTS) $(TESTS_ONCE) $(TOOLS) $(TOOLS_ONCE),\
-	$(eval $(OUTPUT)/$(name) $(OUTPUT)/$(name)_32: $($(name)-srcs)))
+# Sources that several programs have in common are compiled once for each size.
+# The harness prints pointers as 64-bit numbers: -Wno-pointer-to-int-cast.
+FLAGS_32 := -m32 -Wno-pointer-to-int-cast
+SHARED_SRCS := $(sort $(COMMON) \
+	$(foreach name,$(TESTS) $(TESTS_ONCE) $(TOOLS) $(TOOLS_ONCE),$($(name)-srcs)))
+EXTRA_CLEAN += $(OUTPUT)/shared $(OUTPUT)/shared_32
+
+$(SHARED_SRCS:%.c=$(OUTPUT)/shared/%.o): $(OUTPUT)/shared/%.o: %.c $(LOCAL_HDRS)
+	@mkdir -p $(@D)
+	$(CC) $(CFLAGS) $(CPPFLAGS) -c -o $@ $<
+
+$(SHARED_SRCS:%.c=$(OUTPUT)/shared_32/%.o): $(OUTPUT)/shared_32/%.o: %.c $(LOCAL_HDRS)
+	@mkdir -p $(@D)
+	$(CC) $(CFLAGS) $(CPPFLAGS) $(FLAGS_32) -c -o $@ $<
+
+$(TESTS_32) $(TOOLS_32): $(OUTPUT)/%_32: %.c $(LOCAL_HDRS)
+	$(LINK.c) $(FLAGS_32) $(filter-out $(LOCAL_HDRS),$^) $(LDLIBS) -o $@
+
+# $(1) a program, $(2) its suffix
+define objects_of
+$(OUTPUT)/$(1)$(2): $(patsubst %.c,$(OUTPUT)/shared$(2)/%.o,$(COMMON) $($(1)-srcs))
+endef
+$(foreach name,$(TESTS) $(TESTS_ONCE) $(TOOLS) $(TOOLS_ONCE),$(eval $(call objects_of,$(name),)))
+$(foreach name,$(TESTS) $(TOOLS),$(eval $(call objects_of,$(name),_32)))
