@@ -5,7 +5,7 @@ import os
 import re
 import subprocess
 
-from common import BASE, PATCHES, ROOT, Failure, bases, read, rel
+from common import BASE, PATCHES, ROOT, Failure, bases, notice, read, rel
 
 # What only this base needs, or needs otherwise than the overlay has it
 FILES = os.path.join(PATCHES, "files")
@@ -89,11 +89,11 @@ def series_lines(base=BASE):
 
 def load_series():
     """All commits of the series, in order."""
-    tracked = overlay_files(tracked_only=True)
+    there = overlay_files()
     own = adapters()
-    taken = taken_files(BASE, {*tracked, *own[BASE]})
+    taken = taken_files(BASE, {*there, *own[BASE]})
     check_taken(taken, own)
-    check_overlay(tracked, own, taken)
+    check_overlay(there, own, taken)
     commits = []
     for patch, listed in series_lines():
         if patch in (commit.patch for commit in commits):
@@ -118,8 +118,8 @@ def taken_files(base, there):
         found = sorted(name for name in there
                        if name.startswith(directory) and name not in taken)
         if not found:
-            raise Failure(f"{name_of_series} names {directory} ({patch}), and no tracked file "
-                          "of this repository is there that no other line names")
+            raise Failure(f"{name_of_series} names {directory} ({patch}), and no file of this "
+                          "repository is there that no other line names")
         taken.update(dict.fromkeys(found, patch))
     return taken
 
@@ -136,21 +136,33 @@ def check_taken(taken, own):
                 f"is named by no line of {rel(PATCHES)}/series")
 
 
-def check_overlay(tracked, own, taken):
-    """Some base takes each file of the overlay, and not just an adapter of the same name."""
+def check_overlay(there, own, taken):
+    """Some base takes each file of the overlay, and not just an adapter of the same name.
+
+    A file that git does not know yet may be a scratch file: say that it is left out, and go on.
+    """
     used = set()
     for base in bases():
-        names = taken if base == BASE else taken_files(base, {*tracked, *own[base]})
+        names = taken if base == BASE else taken_files(base, {*there, *own[base]})
         used.update(set(names).difference(own[base]))
-    refuse_left([name for name in tracked if name not in used],
+    left = [name for name in there if name not in used]
+    new = [name for name in left if name in repository_files("--others", "--exclude-standard")] \
+        if left else []
+    if new:
+        notice(f"{and_more(new)}: git does not know this file, and no line of "
+               f"{rel(PATCHES)}/series names it; it is left out")
+    refuse_left([name for name in left if name not in new],
                 f"is named by no line of {rel(PATCHES)}/series" if bases() == [BASE] else
                 "is taken by no base, by no line of patches/*/series")
 
 
+def and_more(names):
+    return names[0] + (f" and {len(names) - 1} more" if len(names) > 1 else "")
+
+
 def refuse_left(left, what):
     if left and os.environ.get("UNLISTED") != "ok":
-        more = f" and {len(left) - 1} more" if len(left) > 1 else ""
-        raise Failure(f"{left[0]}{more} {what}; "
+        raise Failure(f"{and_more(left)} {what}; "
                       "add it to the line of its commit (UNLISTED=ok goes on without it)")
 
 
@@ -180,10 +192,10 @@ def repository_files(*options):
     return sorted({name for name in names if name and os.path.lexists(os.path.join(ROOT, name))})
 
 
-def overlay_files(tracked_only=False):
+def overlay_files():
     """The overlay: files of this repository at kernel paths."""
-    options = ["--cached"] if tracked_only else ["--cached", "--others", "--exclude-standard"]
-    return [name for name in repository_files(*options) if is_kernel_path(name)]
+    return [name for name in repository_files("--cached", "--others", "--exclude-standard")
+            if is_kernel_path(name)]
 
 
 def adapters():
@@ -198,9 +210,9 @@ def adapters():
 
 def taken_elsewhere():
     """The files of the overlay that other bases take."""
-    tracked, own = overlay_files(tracked_only=True), adapters()
+    there, own = overlay_files(), adapters()
     return {name for base in bases() if base != BASE
-            for name in taken_files(base, {*tracked, *own[base]}) if name not in own[base]}
+            for name in taken_files(base, {*there, *own[base]}) if name not in own[base]}
 
 
 def place_of(name):
