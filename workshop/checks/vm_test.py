@@ -84,14 +84,14 @@ def test_a_hang_ends_in_time_and_shows_the_console():
 
 
 def test_silence_is_a_broken_harness():
-    ended(vm("echo o >/proc/sysrq-trigger; sleep 100"), 123, "without a verdict")
+    ended(vm("echo b >/proc/sysrq-trigger; sleep 100"), 123, "without a verdict")
 
 
 def test_a_stale_verdict_is_not_believed():
     where = os.path.join(BUILD, "results", "vm-test")
     with open(os.path.join(where, "verdict"), "w", encoding="ascii") as file:
         file.write("status 0 stdout 0 stderr 0 leaks 0\n")
-    ended(vm("echo o >/proc/sysrq-trigger; sleep 100"), 123, "without a verdict")
+    ended(vm("echo b >/proc/sysrq-trigger; sleep 100"), 123, "without a verdict")
 
 
 def test_a_command_can_run_as_an_ordinary_user():
