@@ -15,7 +15,8 @@ TORTURE_VARIANTS ?= debug kcsan
 
 # The disk space that a target needs to build everything.
 run shell bench torture: export NEED_MB := 3500
-check: export NEED_MB := 8500
+check: export NEED_MB := 5000
+check-all: export NEED_MB := 12000
 
 # The kernel's makefiles refuse a path with a space or a colon.
 ifneq ($(words $(subst :, ,$(CURDIR))),1)
@@ -35,25 +36,27 @@ endif
 ifneq ($(shell [[ '$(MINUTES)' =~ ^[1-9][0-9]*$$ ]] && echo ok),ok)
 $(error MINUTES=$(MINUTES) is not a number of minutes)
 endif
-export BASE KSRC VARIANT FORCE UNLISTED ACCEL KDIR TREE PART
+export BASE KSRC VARIANT FORCE UNLISTED ACCEL KDIR TREE PART POINTS CONFIGS
 
 SERIES := python3 workshop/series
 VM := python3 workshop/qemu/vm.py
 need = @workshop/series/packages.sh $(1)
+CHECK = python3 workshop/checks/run.py $(if $(FRESH),--fresh)
 
-help: ## this list; BASE= goes with all others: one of patches/*, or all for tree, kernel, initrd, series, check
+help: ## this list; BASE= goes with all others: one of patches/*, or all for tree, kernel, initrd, series, check, check-all
 	@awk -F ':.*## ' '/^[a-z][a-z-]*:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 # BASE=all: run a separate make for each base.
-EACH := tree kernel initrd series check
+EACH := tree kernel initrd series
 ifeq ($(BASE),all)
-ifneq ($(filter-out $(EACH) help clean,$(MAKECMDGOALS)),)
-$(error BASE=all is for $(EACH); $(firstword $(filter-out $(EACH) help clean,$(MAKECMDGOALS))) takes one of $(BASES))
+ifneq ($(filter-out $(EACH) check check-all help clean,$(MAKECMDGOALS)),)
+$(error BASE=all is for $(EACH) check check-all; \
+	$(firstword $(filter-out $(EACH) check check-all help clean,$(MAKECMDGOALS))) takes one of $(BASES))
 endif
-$(filter-out check,$(EACH)):
+$(EACH):
 	@for base in $(BASES); do $(MAKE) $@ BASE=$$base; done
-check:
-	@workshop/checks/all.py $(BASES)
+check check-all:
+	@workshop/checks/all.py $@ $(BASES)
 else
 
 tree: ## the patched source tree, build/BASE/src (KSRC=tarball or directory instead of Debian's package)
@@ -64,13 +67,9 @@ kernel: ## the kernel, build/BASE/VARIANT/bzImage (VARIANT=plain, debug, kcsan, 
 	$(call need,tree base kernel $(filter arm64 profiler,$(VARIANT)))
 	@$(SERIES)/kernel.py "$(VARIANT)"
 
-RUN = $(VM) --memory 2G --timeout 300 --results build/$(BASE)/results/run --root host -- \
-	$(CURDIR)/workshop/qemu/run.sh $(CURDIR)/build/$(BASE)/tools/bin/procmap
-include workshop/checks/checks.mk
-
 initrd: ## kselftests and client, and the initramfs of the test machine, build/BASE/initrd.cpio
 	$(call need,tree base kernel guest $(filter arm64,$(VARIANT)))
-	@$(SERIES)/kernel.py $(or $(filter arm64,$(VARIANT)),plain)
+	@$(SERIES)/tree.py
 	@$(SERIES)/guest.py $(or $(filter arm64,$(VARIANT)),plain)
 
 run: ## the main job: resolve the addresses of a live program in the patched kernel, checked against the text
@@ -78,7 +77,8 @@ run: ## the main job: resolve the addresses of a live program in the patched ker
 	@$(SERIES)/kernel.py plain
 	@$(SERIES)/guest.py
 	@echo "  RUN     the patched kernel, with this machine's root file system"
-	@$(RUN)
+	@$(VM) --memory 2G --timeout 3600 --results build/$(BASE)/results/run --root host -- \
+		$(CURDIR)/workshop/qemu/run.sh $(CURDIR)/build/$(BASE)/tools/bin/procmap
 
 # make must not expand CMD: the shell in the machine expands $HOME there.
 unexport CMD
@@ -107,16 +107,14 @@ torture: ## the torture test for MINUTES=10 on each of the debug kernels
 	@$(if $(filter arm64,$(TORTURE_VARIANTS)),$(SERIES)/guest.py arm64)
 	@python3 workshop/qemu/torture.py $(MINUTES) $(TORTURE_VARIANTS)
 
-CHOICE = $(foreach name,$(ONLY),$(or $(CHOICE_$(name)),$(name)))
-check: ## all tests, with BASE=all for each base; the last line is `N passed, N failed, N skipped` (ONLY="name..." for a choice)
-	@targets=$$($(MAKE) -pRrq : 2>/dev/null || true); for name in $(CHOICE); do \
-		grep -q "^check-$$name:" <<<"$$targets" || { \
-		echo "error: ONLY=$$name is no check; there are: $(sort $(CHECKS))" >&2; exit 1; }; done
-	$(call need,tree base kernel guest vm check perf $(filter arm64 profiler,$(CHECK_VARIANTS) $(CHOICE)) $(CHECK_CONFIGS:%=cross))
-	@$(SERIES)/kernel.py plain
-	@$(SERIES)/guest.py
-	@$(SERIES)/emit.py
-	@python3 workshop/checks/run.py --beside "$(BESIDE)" $(or $(CHOICE),$(CHECKS))
+check: ## what stands before each change, 20 minutes from nothing; ONLY="name..." for a choice, FRESH=1 for what has passed, too; the last line is `N passed, N failed, N skipped`
+	@$(CHECK) $(ONLY)
+
+check-all: ## all tests, for hours; an interrupted call is continued by the next one; STATUS=1 says what passed on which commit, and what is stale since
+	@$(CHECK) --all $(if $(STATUS),--status) $(ONLY)
+
+test: ## kselftests: T=procmap/procmap_scan_test, or T=fs/proc/procmap_scan.c for those that cover the file; VARIANT= chooses the kernel
+	@python3 workshop/checks/test.py $(T)
 
 refresh: ## bring edits and commits made in build/BASE/src (or TREE=another git tree) back into patches/ and overlay
 	$(call need,tree)
@@ -135,4 +133,4 @@ endif
 clean: ## remove build/
 	rm -rf build
 
-.PHONY: help tree kernel initrd run shell bench perf torture check $(CHECKS:%=check-%) refresh apply series clean
+.PHONY: help tree kernel initrd run shell bench perf torture check check-all test refresh apply series clean

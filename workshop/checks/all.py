@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""make check BASE=all: the checks of each base in turn, and the sum; usage: all.py BASE..."""
+"""make check BASE=all: the checks of each base in turn, and the sum; usage: all.py TARGET BASE..."""
 
 import re
 import subprocess
@@ -9,11 +9,11 @@ import sys
 VERDICT = re.compile(r"(\d+) passed, (\d+) failed, (\d+) skipped")
 
 
-def check(base):
+def check(target, base):
     """Show what the checks of a base say; returns the status and the last line."""
     print(f"  BASE    {base}", flush=True)
     last = ""
-    with subprocess.Popen(["make", "--no-print-directory", "check", f"BASE={base}"],
+    with subprocess.Popen(["make", "--no-print-directory", target, f"BASE={base}"],
                           stdout=subprocess.PIPE, text=True) as child:
         for line in child.stdout:
             print(line, end="", flush=True)
@@ -23,8 +23,8 @@ def check(base):
 
 def main():
     total = [0, 0, 0]
-    for base in sys.argv[1:]:
-        status, last = check(base)
+    for base in sys.argv[2:]:
+        status, last = check(sys.argv[1], base)
         verdict = VERDICT.fullmatch(last)
         counts = [int(count) for count in verdict.groups()] if verdict else [0, 0, 0]
         # It ended before it had a verdict, or its verdict does not tell the reason

@@ -228,7 +228,7 @@ def test_the_verdict_on_all_bases_is_the_sum(project):
                                         (("9.2", "9.1"), "1", 1, "5 passed, 1 failed, 1 skipped"),
                                         (("9.3", "9.1"), "0", 1, "2 passed, 1 failed, 1 skipped")):
         path = f"{project.holder.name}/bin:{os.environ['PATH']}"
-        result = subprocess.run([sys.executable, script, *bases], text=True, capture_output=True,
+        result = subprocess.run([sys.executable, script, "check", *bases], text=True, capture_output=True,
                                 env=dict(os.environ, PATH=path, BAD=bad), check=False)
         assert (result.returncode, result.stdout.splitlines()[-1]) == (status, verdict), result
 

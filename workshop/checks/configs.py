@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""Compile what the series touches in every configuration of configs.table; usage: configs.py [NAME...]
+"""Compile what the series touches in every configuration of configs.table; CONFIGS="NAME..." chooses
 
 One TAP case for each: the settings are as configs.table has them, and W=1 says nothing about our
 files and nothing new about those that we change. A configuration takes one or two minutes on two
@@ -129,12 +129,12 @@ def run(number, line, names):
 
 
 def main():
-    lines = table()
-    unknown = set(sys.argv[1:]) - {line[0] for line in lines}
+    lines, wanted = table(), os.environ.get("CONFIGS", "").split()
+    unknown = set(wanted) - {line[0] for line in lines}
     if unknown:
         sys.exit(f"error: {TABLE} has no {', '.join(sorted(unknown))}; it has "
                  + ", ".join(line[0] for line in lines))
-    lines = [line for line in lines if not sys.argv[1:] or line[0] in sys.argv[1:]]
+    lines = [line for line in lines if not wanted or line[0] in wanted]
     names = touched()
     missing = [name for name in names if name.startswith("arch/") and name not in ARCH_FILES]
     if missing:

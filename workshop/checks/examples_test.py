@@ -20,7 +20,7 @@ import cases
 from places import BUILD, ROOT
 
 OUT = os.path.join(BUILD, "examples")
-HEADERS = os.path.join(BUILD, "plain", "usr", "include")
+HEADERS = os.path.join(BUILD, "user", "usr", "include")
 LIBRARY = os.path.join(ROOT, "tools", "procmap")
 SAMPLES = os.path.join(ROOT, "samples", "procmap")
 CFLAGS = ["-std=gnu11", "-O2", "-Wall", "-Wextra", "-Werror", f"-I{LIBRARY}"]

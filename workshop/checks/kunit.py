@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""Boot the debug kernel with its KUnit tests on, and turn their report into TAP for run.py."""
+"""Boot a kernel with its KUnit tests on, and turn their report into TAP; usage: kunit.py VARIANT"""
 
 import os
 import re
@@ -13,7 +13,6 @@ sys.path.insert(0, os.path.join(ROOT, "workshop", "qemu"))
 
 import console  # noqa: E402  pylint: disable=wrong-import-position
 
-RESULTS = os.path.join(BUILD, "results", "debug-kunit")
 # Cases are indented by four columns; deeper lines are the parameters of one case.
 REPORT = re.compile(r"^(    )?(# |not ok |ok |1\.\.\d)")
 
@@ -29,12 +28,14 @@ def report(text):
 
 
 def main():
+    variant = sys.argv[1]
+    results = os.path.join(BUILD, "results", f"kunit-{variant}")
     vm = os.path.join(ROOT, "workshop", "qemu", "vm.py")
-    status = subprocess.run([sys.executable, vm, "--variant", "debug", "--memory", "2G", "--timeout",
-                             "1800", "--results", RESULTS, "--append", "kunit.enable=1", "--",
+    status = subprocess.run([sys.executable, vm, "--variant", variant, "--memory", "2G", "--timeout",
+                             "3600", "--results", results, "--append", "kunit.enable=1", "--",
                              "true"], check=False).returncode
     print("TAP version 13")
-    with open(os.path.join(RESULTS, "console.log"), encoding="utf-8", errors="replace") as file:
+    with open(os.path.join(results, "console.log"), encoding="utf-8", errors="replace") as file:
         for line in report(file.read()):
             print(line)
     sys.exit(status)

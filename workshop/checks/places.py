@@ -10,4 +10,4 @@ import sys
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 sys.path.insert(0, os.path.join(ROOT, "workshop", "series"))
 
-from common import BASE, BUILD, LOGS, SRC  # noqa: E402,F401  pylint: disable=wrong-import-position,unused-import
+from common import BASE, BUILD, LOGS, PATCHES, SRC  # noqa: E402,F401  pylint: disable=wrong-import-position,unused-import

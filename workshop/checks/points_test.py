@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""The series fits other point releases without fuzz; usage: points_test.py [all | VERSION...]
+"""The series fits other point releases without fuzz; POINTS="VERSION..." or POINTS=all
 
 Tries the oldest and the newest of Debian's linux-source packages that apt offers, those named, and
 those that an earlier call has left in build/<base>/points. A package is 140 MB and is downloaded
@@ -124,7 +124,7 @@ def attempt(version, names):
 
 
 def main():
-    versions = chosen(offered(), sys.argv[1:])
+    versions = chosen(offered(), os.environ.get("POINTS", "").split())
     os.makedirs(POINTS, exist_ok=True)
     commits = series.load_series()
     names = sorted({"Makefile", *wanted_files(commits),

@@ -133,7 +133,7 @@ def build():
     # Symbols are none of what the program does
     sources = set(glob.glob(f"{client}/*.c")) - {f"{client}/record-symbols.c"}
     subprocess.run(["gcc", "-O2", "-g", "-fno-omit-frame-pointer", "-fno-optimize-sibling-calls",
-                    "-isystem", os.path.join(BUILD, "plain", "usr", "include"), f"-I{client}",
+                    "-isystem", os.path.join(BUILD, "user", "usr", "include"), f"-I{client}",
                     "-Dmain=client_main", *sorted(sources),
                     "-x", "c", "-", "-o", REAL], input=REAL_MAIN, text=True, check=True)
 

@@ -1,33 +1,44 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""Run checks and count; usage: run.py [--beside 'NAME...'] NAME...
+"""make check and make check-all: run parts and count; usage: run.py [options] [NAME...]
 
-Each NAME is a target check-NAME of the Makefile. What it prints goes to check-NAME.log of build/log.
-If that is TAP, each of its cases counts. Otherwise the check is one case, by its exit status. A
-skipped case fails unless workshop/checks/skips lists it. The last line is the verdict.
+Without a name it runs the parts that belong to `make check`, with --all all parts; a NAME may be a
+pattern. What a part has passed is not run again until something changes that decides its result;
+the cases that passed then count. --fresh runs all the same. --status runs nothing, and says of each
+part on which commit it passed, and whether that still holds.
 
-The checks that --beside names run one after the other, at the same time as the rest: a test machine
-leaves one of two processors idle most of the time. Whoever is done first takes over from the other.
+What a part prints goes to check-NAME.log of build/log. If that is TAP, each of its cases counts.
+Otherwise the part is one case, by its exit status. A skipped case fails unless workshop/checks/skips
+lists it. The last line is the verdict.
+
+Parts that boot a machine run one after the other, all others at low priority at the same time: a
+machine leaves one of two processors idle most of the time. The lane that is done first takes over
+from the other one.
 """
 
 import argparse
 import concurrent.futures
 import fnmatch
+import json
 import os
 import re
 import signal
 import subprocess
-import sys
 import threading
 import time
 
+import needs
+import parts
 import tap
-from places import LOGS, ROOT
+from places import BASE, BUILD, LOGS, ROOT
 
-from common import Progress  # pylint: disable=wrong-import-order
+import tree  # pylint: disable=wrong-import-order
+from common import Failure, Progress, main, read, say, write  # pylint: disable=wrong-import-order
 
 TROUBLE = re.compile(r"vm: (?!the emulator failed)")
 FAILED = re.compile(r"[# ]*not ok ")
+LOW = ("nice", "-n", "19")
+FIRST, OTHER = 0, 1
 
 
 def allowed_skips():
@@ -43,22 +54,13 @@ def is_allowed(check, case, allowed):
 
 
 def cases_of(name, status, text):
-    """The counted cases of one check."""
+    """The counted cases of one part."""
     if not any(line.startswith("TAP version ") for line in text.splitlines()):
         return [tap.Case(name, status == 0, False)]
     cases = tap.parse(text)
     if status and all(case.passed for case in cases):
         cases.append(tap.Case(f"exit status {status} although all cases passed", False, False))
     return cases
-
-
-def show_failure(name, bad, log, text):
-    print(f"  FAIL    {name}, log: {os.path.relpath(log, ROOT)}")
-    for case in bad[:20]:
-        if case.name != name:
-            print(f"            {case.name}{' (skipped)' if case.skipped else ''}")
-    for line in telling_lines(text):
-        print(f"          | {line}")
 
 
 def telling_lines(text):
@@ -72,102 +74,245 @@ def telling_lines(text):
     return lines[max(0, end - 24):end + 1]
 
 
+class Records:
+    """What each part did the last time, below build/BASE/passed."""
+
+    @staticmethod
+    def path(name):
+        return os.path.join(BUILD, "passed", f"{name}.json")
+
+    def get(self, name):
+        try:
+            return json.loads(read(self.path(name)))
+        except (FileNotFoundError, ValueError):
+            return {}
+
+    def put(self, name, key, counts, took):
+        write(self.path(name), json.dumps({
+            "key": key, "counts": counts, "took": times(took), "commit": commit(),
+            "when": time.strftime("%Y-%m-%d %H:%M")}))
+
+    def holds(self, name, key):
+        """Did the part pass with what there is now?"""
+        record = self.get(name)
+        return record.get("key") == key and not record["counts"][1]
+
+
+def commit():
+    """The commit of this repository, with a + if files differ from it."""
+    def git(*words):
+        return subprocess.run(["git", "-c", "safe.directory=*", "-C", ROOT, *words], check=False,
+                              capture_output=True, text=True).stdout.strip()
+    return git("rev-parse", "--short=12", "HEAD") + ("+" if git("status", "--porcelain") else "")
+
+
+class Job:
+    """A part to run, or something to make before."""
+
+    def __init__(self, name, command, after, part=None, low=True):
+        self.name, self.part = name, part
+        self.command = (*(LOW if low else ()), *command)
+        self.after = after
+
+
+def jobs_for(todo):
+    """The jobs of each lane: what parts need comes first, the kernel that most wait for before all."""
+    wanted = dict.fromkeys(need for part in todo for need in part.needs if needs.command(need))
+    lanes = [[], []]
+    for need in wanted:
+        first = need == parts.PLAIN
+        lanes[FIRST if first else OTHER].append(Job(need, needs.command(need), (), low=not first))
+    for part in todo:
+        after = tuple(need for need in part.needs if need in wanted)
+        lanes[FIRST if part.machine else OTHER].append(
+            Job(part.name, part.command, after, part, low=not part.machine))
+    return lanes
+
+
 class Work:
     """What is left to do for each lane, in order."""
 
-    def __init__(self, names):
-        self.left = [list(some) for some in names]
-        self.total = sum(map(len, names))
-        self.taking = threading.Lock()
+    def __init__(self, lanes):
+        self.left = lanes
+        self.total = sum(map(len, lanes))
+        self.made, self.failed = set(), set()
+        self.change = threading.Condition()
+
+    def next_of(self, lane):
+        """A job that can start, and whether there may be one later; waits for none."""
+        for jobs in self.left[lane:] + self.left[:lane]:
+            for job in jobs:
+                if self.made.issuperset(job.after) or self.failed.intersection(job.after):
+                    jobs.remove(job)
+                    return job, True
+        return None, any(self.left)
 
     def take(self, lane):
-        """The next check of a lane, or of another one; None if there is nothing more."""
-        with self.taking:
-            for names in self.left[lane:] + self.left[:lane]:
-                if names:
-                    return names.pop(0)
-        return None
+        """The next job of a lane, or of another one; None if there is nothing more."""
+        with self.change:
+            while True:
+                job, more = self.next_of(lane)
+                if job or not more:
+                    return job
+                self.change.wait()
+
+    def end(self, job, good):
+        with self.change:
+            (self.made if good else self.failed).add(job.name)
+            self.change.notify_all()
+
+    def missing(self, job):
+        """What the job needs and could not be made."""
+        return [need for need in job.after if need in self.failed]
 
 
 class Lane:
-    """Checks that run one after the other; failures and output of lanes do not mix."""
+    """Jobs that run one after the other; failures and output of lanes do not mix."""
 
     printing = threading.Lock()
     progress = Progress()
 
-    def __init__(self, number, work, allowed):
-        self.number, self.work, self.allowed = number, work, allowed
+    def __init__(self, number, work, keys, allowed):
+        self.number, self.work, self.keys, self.allowed = number, work, keys, allowed
         self.counts = [0, 0, 0]
         self.done, self.now = 0, None
         self.starting = threading.Lock()
-        self.make = None
+        self.child = None
         self.stopped = False
 
     def run(self):
-        while name := self.work.take(self.number):
-            self.now = (name, time.monotonic())
-            for number, count in enumerate(self.check(name)):
-                self.counts[number] += count
+        while job := self.work.take(self.number):
+            self.now = (job.name, time.monotonic())
+            counts = self.do(job)
+            self.counts = [sum(pair) for pair in zip(self.counts, counts)]
             self.done += 1
+            self.work.end(job, not counts[1])
         self.now = None
 
-    def run_make(self, name, log):
-        """Returns the status; make has a process group of its own, so that Ctrl-C comes here alone."""
+    def start(self, job, log):
+        """Returns the status and the processor time; the job has a process group of its own, so that
+        Ctrl-C comes here alone."""
+        env = {name: value for name, value in os.environ.items()
+               if name not in ("MAKEFLAGS", "MFLAGS", "MAKELEVEL", "VARIANT")}
         with open(log, "wb") as out:
             with self.starting:
                 if self.stopped:
-                    return None
-                self.make = subprocess.Popen(  # pylint: disable=consider-using-with
-                    ["make", "--no-print-directory", "-s", f"check-{name}"], cwd=ROOT,
-                    stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.STDOUT, process_group=0)
-            return self.make.wait()
+                    return None, 0
+                self.child = subprocess.Popen(  # pylint: disable=consider-using-with
+                    job.command, cwd=ROOT, env=dict(env, BASE=BASE), stdin=subprocess.DEVNULL,
+                    stdout=out, stderr=subprocess.STDOUT, process_group=0)
+            _, status, usage = os.wait4(self.child.pid, 0)
+            self.child.returncode = os.waitstatus_to_exitcode(status)
+            return self.child.returncode, usage.ru_utime + usage.ru_stime
 
     def stop(self):
-        """End what a check has started, as Ctrl-C does."""
+        """End what a job has started, as Ctrl-C does."""
         with self.starting:
             self.stopped = True
-            if self.make and self.make.poll() is None:
-                os.killpg(self.make.pid, signal.SIGINT)
+            if self.child and self.child.returncode is None:
+                os.killpg(self.child.pid, signal.SIGINT)
 
-    def check(self, name):
-        """Returns (passed, failed, skipped)."""
-        log = os.path.join(LOGS, f"check-{name}.log")
+    def do(self, job):
+        """Returns (passed, failed, skipped); what is only made counts when it fails."""
+        missing = self.work.missing(job)
+        if missing:
+            self.tell(f"  NOT RUN {job.name}: no {' and no '.join(missing)}")
+            return 0, 1, 0
+        log = os.path.join(LOGS, f"check-{job.name.replace(':', '-')}.log")
         start = time.monotonic()
-        status = self.run_make(name, log)
+        status, cpu = self.start(job, log)
         if self.stopped:
             return 0, 0, 0
+        return self.judge(job, status, log, (time.monotonic() - start, cpu))
+
+    def judge(self, job, status, log, took):
         with open(log, encoding="utf-8", errors="replace") as file:
             text = file.read()
-        cases = cases_of(name, status, text)
+        if not job.part:
+            if status:
+                self.tell(failure(job.name, [], log, text))
+            else:
+                self.tell(f"  MADE    {job.name} ({times(took)})")
+            return 0, int(status != 0), 0
+        cases = cases_of(job.name, status, text)
         bad = [case for case in cases if not case.passed or
-               case.skipped and not is_allowed(name, case.name, self.allowed)]
+               case.skipped and not is_allowed(job.name, case.name, self.allowed)]
         skipped = [case for case in cases if case.skipped and case not in bad]
-        took = f"{time.monotonic() - start:.0f} s"
+        counts = len(cases) - len(bad) - len(skipped), len(bad), len(skipped)
+        Records().put(job.name, self.keys[job.name], counts, took)
+        self.tell(failure(job.name, bad, log, text) if bad else
+                  f"  PASS    {job.name} ({in_words(counts)}, {times(took)})")
+        return counts
+
+    def tell(self, text):
         with self.printing:
             self.progress.end()
-            if bad:
-                show_failure(name, bad, log, text)
-            elif len(cases) > 1:
-                more = f", {len(skipped)} skipped" if skipped else ""
-                print(f"  PASS    {name} ({len(cases) - len(skipped)} cases{more}, {took})")
-            else:
-                print(f"  PASS    {name} ({took})")
-            sys.stdout.flush()
-        return len(cases) - len(bad) - len(skipped), len(bad), len(skipped)
+            print(text, flush=True)
+
+
+def times(took):
+    """What a job took: seconds, and those of a processor."""
+    return "{:.0f} s, {:.0f} s of processor".format(*took)
+
+
+def in_words(counts):
+    return f"{counts[0]} cases" + (f", {counts[2]} skipped" if counts[2] else "") \
+        if sum(counts) > 1 else "1 case"
+
+
+def failure(name, bad, log, text):
+    """What to show of a part that failed."""
+    lines = [f"  FAIL    {name}, log: {os.path.relpath(log, ROOT)}"]
+    for case in bad[:20]:
+        if case.name != name:
+            lines.append(f"            {case.name}{' (skipped)' if case.skipped else ''}")
+    return "\n".join(lines + [f"          | {line}" for line in telling_lines(text)])
 
 
 def parse():
-    parser = argparse.ArgumentParser(description=__doc__, usage="run.py [--beside 'NAME...'] NAME...",
+    parser = argparse.ArgumentParser(description=__doc__, usage="run.py [options] [NAME...]",
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--beside", default="", help="those of the names that run beside the others")
-    parser.add_argument("names", nargs="+", metavar="NAME")
-    args = parser.parse_args()
-    return [[name for name in args.names if (name in args.beside.split()) == beside]
-            for beside in (False, True)]
+    parser.add_argument("--all", action="store_true", help="all parts")
+    parser.add_argument("--fresh", action="store_true", help="also what has passed")
+    parser.add_argument("--status", action="store_true", help="run nothing")
+    parser.add_argument("names", nargs="*", metavar="NAME")
+    return parser.parse_args()
+
+
+def chosen(args):
+    """The parts to run, in the order of the list."""
+    names = [part.name for part in parts.PARTS]
+    for name in args.names:
+        if not fnmatch.filter(names, name):
+            raise Failure(f"ONLY={name} is no part; there are {' '.join(sorted(names))}")
+    return [part for part in parts.PARTS if
+            (any(fnmatch.fnmatch(part.name, name) for name in args.names) if args.names
+             else args.all or part.every)]
+
+
+def make_keys(todo):
+    """The key of each part; makes the tree if one needs it."""
+    if any(part.needs for part in todo):
+        needs.run_packages(("tree", "base"))
+        tree.make_tree()
+    keys = needs.Keys()
+    return {part.name: keys.part(part) for part in todo}
+
+
+def show_status(todo, keys):
+    width = max(len(part.name) for part in todo)
+    for part in todo:
+        record = Records().get(part.name)
+        state = "never run" if not record else \
+            "FAILED" if record["counts"][1] else \
+            "passed" if record["key"] == keys[part.name] else "stale"
+        about = f"{record['commit']:<13}  {record['when']}  {in_words(record['counts'])}, " \
+                f"{record['took']}" if record else ""
+        print(f"{part.name:<{width}}  {state:<9}  {about}".rstrip())
 
 
 def show_progress(lanes, total):
-    """How many checks are done, and what runs since when."""
+    """How many jobs are done, and what runs since when."""
     now = time.monotonic()
     running = [f"{name} ({int(now - start) // 60} min)"
                for name, start in (lane.now for lane in lanes if lane.now)]
@@ -191,28 +336,47 @@ def interrupt(_number, _frame):
     raise KeyboardInterrupt
 
 
-def main():
-    signal.signal(signal.SIGTERM, interrupt)
-    os.makedirs(LOGS, exist_ok=True)
+def run_jobs(todo, keys):
+    """Returns (passed, failed, skipped)."""
+    needs.run_packages([group for part in todo for need in part.needs for group in needs.packages(need)]
+                       + [group for part in todo for group in part.packages])
+    work = Work(jobs_for(todo))
     allowed = allowed_skips()
-    work = Work(parse())
-    lanes = [Lane(number, work, allowed) for number in range(len(work.left))]
+    lanes = [Lane(number, work, keys, allowed) for number in (FIRST, OTHER)]
     with concurrent.futures.ThreadPoolExecutor(len(lanes)) as pool:
         runs = [pool.submit(lane.run) for lane in lanes]
         try:
             wait_for_all(runs, lanes, work.total)
-        except BaseException as reason:
+        except BaseException:
             for lane in lanes:
                 lane.stop()
-            if not isinstance(reason, KeyboardInterrupt):
-                raise
-            print("interrupted")
-            sys.exit(130)
+            raise
     Lane.progress.end()
-    total = [sum(counts) for counts in zip(*(lane.counts for lane in lanes))]
+    return [sum(counts) for counts in zip(*(lane.counts for lane in lanes))]
+
+
+def command():
+    signal.signal(signal.SIGTERM, interrupt)
+    args = parse()
+    todo = chosen(args)
+    os.makedirs(LOGS, exist_ok=True)
+    keys = make_keys(todo)
+    if args.status:
+        show_status(todo, keys)
+        return 0
+    records = Records()
+    held = [] if args.fresh else [part for part in todo if records.holds(part.name, keys[part.name])]
+    total = [0, 0, 0]
+    for part in held:
+        record = records.get(part.name)
+        total = [sum(pair) for pair in zip(total, record["counts"])]
+        say("PASSED", f"{part.name} ({in_words(record['counts'])}, on {record['commit']})")
+    todo = [part for part in todo if part not in held]
+    if todo:
+        total = [sum(pair) for pair in zip(total, run_jobs(todo, keys))]
     print(f"{total[0]} passed, {total[1]} failed, {total[2]} skipped")
-    sys.exit(1 if total[1] else 0)
+    return 1 if total[1] else 0
 
 
 if __name__ == "__main__":
-    main()
+    main(command)

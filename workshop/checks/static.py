@@ -2,28 +2,29 @@
 # SPDX-License-Identifier: GPL-2.0
 """Static checks of this repository; usage: static.py CHECK. Each prints what is wrong, if anything."""
 
+import fnmatch
 import os
 import re
 import subprocess
 import sys
 import tempfile
 
+import covers
+import parts
 from places import BUILD, ROOT, SRC
 import maintainers  # pylint: disable=wrong-import-order
-from series import adapters, is_kernel_path, overlay_files  # pylint: disable=wrong-import-order
+from series import adapters, is_kernel_path, overlay_files, repository_files  # pylint: disable=wrong-import-order
 
-HEADERS = os.path.join(BUILD, "plain", "usr", "include")
+HEADERS = os.path.join(BUILD, "user", "usr", "include")
 MAX_LINES = 80
 NO_SPDX = re.compile(r"(^COPYING|^LICENSES/.*|^MAINTAINERS|^patches/default|\.patch|/cover-letter|"
                      r"/settings)$")
 
 
-def tracked():
-    """All files of the repository except links."""
-    out = subprocess.run(["git", "-c", "safe.directory=*", "-C", ROOT, "ls-files", "-z"],
-                         capture_output=True, text=True, check=True).stdout
-    names = [name for name in out.split("\0") if name]
-    return [name for name in names if os.path.isfile(os.path.join(ROOT, name))
+def ours():
+    """All files of the repository except links, also those that git does not know yet."""
+    return [name for name in repository_files("--cached", "--others", "--exclude-standard")
+            if os.path.isfile(os.path.join(ROOT, name))
             and not os.path.islink(os.path.join(ROOT, name))]
 
 
@@ -33,14 +34,14 @@ def lines_of(name):
 
 
 def ours_in_c():
-    return [name for name in tracked() if name.endswith((".c", ".h"))]
+    return [name for name in ours() if name.endswith((".c", ".h"))]
 
 
 def kernel_objects():
     """Overlay sources, and those of single bases, that are part of the kernel, not user programs."""
     own = {f"patches/{base}/files/{name}": name for base, names in adapters().items()
            for name in names}
-    names = {name: name for name in overlay_files(tracked_only=True)} | own
+    names = {name: name for name in overlay_files()} | own
     return [path for path, name in names.items()
             if name.endswith((".c", ".h")) and not name.startswith(("tools/", "samples/", "Documentation/"))]
 
@@ -65,14 +66,14 @@ def function_length():
 
 def spdx():
     """Each file says its licence in one of its first three lines."""
-    return [f"{name}: no SPDX-License-Identifier" for name in tracked()
+    return [f"{name}: no SPDX-License-Identifier" for name in ours()
             if not NO_SPDX.search(name) and lines_of(name)
             and not any("SPDX-License-Identifier:" in line for line in lines_of(name)[:3])]
 
 
 def maintained():
     """Each file is covered by an F: line of MAINTAINERS, and each F: line covers something."""
-    names = tracked() + sum(adapters().values(), overlay_files(tracked_only=True))
+    names = ours() + sum(adapters().values(), overlay_files())
     patterns = [line[3:] for _, lines in
                 maintainers.sections(open(os.path.join(ROOT, "MAINTAINERS"),
                                           encoding="utf-8").read())
@@ -104,7 +105,7 @@ def compiled(what, text, *where):
 def uapi():
     """Each installed uapi header of ours compiles alone, as C90 and as C++; and what stands in for them."""
     wrong = []
-    for name in overlay_files(tracked_only=True):
+    for name in overlay_files():
         if name.startswith("include/uapi/"):
             header = os.path.relpath(name, "include/uapi")
             wrong += compiled(f"<{header}>", includes(header, header),
@@ -147,7 +148,7 @@ def kernel_doc():
     for name in names:
         if name.endswith(".c") and "kunit" not in name and "_test" not in name:
             wrong += undocumented(name, "\n".join(lines_of(name)))
-    for name in tracked():
+    for name in ours():
         if name.endswith(".patch") and name.startswith("patches/"):
             wrong += undocumented(name, added_by(name))
     return wrong
@@ -174,7 +175,7 @@ def undocumented(name, text):
 
 def shellcheck():
     """Scripts are silent under shellcheck and no longer than 150 lines."""
-    scripts = [name for name in tracked() if name.endswith(".sh") or
+    scripts = [name for name in ours() if name.endswith(".sh") or
                lines_of(name)[:1] and re.match(r"#!.*\b(ba|da|)sh\b", lines_of(name)[0])]
     result = subprocess.run(["shellcheck", "--shell=bash", *scripts], cwd=ROOT,
                             capture_output=True, text=True, check=False)
@@ -199,9 +200,46 @@ def own_c_style():
     return wrong
 
 
+CLOCK = re.compile(r"\b(clock_gettime|gettimeofday|times|getrusage|usleep|nanosleep|sleep|alarm|"
+                   r"setitimer|timer_settime|timerfd_settime)\(|\btime\(NULL\)|"
+                   r"\btime\.(monotonic|time|sleep)\(")
+TESTS = re.compile(r"(tools/testing/(selftests/(procmap|process_vm)|vma_lock|maple_leaf|buildid)/|"
+                   r"tools/(procmap|perf)/tests/|lib/.*_kunit|mm/.*_kunit|workshop/checks/).*\.(c|h|py)$")
+
+
+def clocks():
+    """Tests use the clock only where the list says why; no verdict depends on it."""
+    wrong, allowed = [], {}
+    for line in lines_of("workshop/checks/clocks"):
+        if line.strip() and not line.startswith("#"):
+            name, count, _ = line.split(None, 2)
+            allowed[name] = int(count)
+    for name in ours():
+        uses = [number for number, line in enumerate(lines_of(name), 1) if CLOCK.search(line)] \
+            if TESTS.match(name) else []
+        if len(uses) != allowed.pop(name, 0):
+            wrong.append(f"{name}: lines {', '.join(map(str, uses))} use the clock, and workshop/checks/"
+                         "clocks has another number: end by an event, or count instructions")
+    return wrong + [f"workshop/checks/clocks: there is no {name}" for name in allowed]
+
+
+def covered():
+    """Each file of the kernel has a row in the table "which file, which tests", and each row is true."""
+    rows, names = covers.rows(), ours()
+    wrong = [] if rows else [f"{covers.README}: no table of files and tests"]
+    for patterns, tests in rows:
+        wrong += [f"{covers.README}: no file is {pattern}" for pattern in patterns
+                  if not fnmatch.filter(names, pattern)]
+        wrong += [f"{covers.README}: no test is {test}" for test in tests
+                  if test not in {part.name for part in parts.PARTS}
+                  and not fnmatch.filter(names, f"tools/testing/selftests/{test}.c")]
+    return wrong + [f"{name}: no row of {covers.README} says which tests cover it"
+                    for name in kernel_objects() if not covers.row_of(name)]
+
+
 CHECKS = {"function-length": function_length, "spdx": spdx, "maintained": maintained,
           "uapi": uapi, "kernel-doc": kernel_doc, "shellcheck": shellcheck,
-          "own-c-style": own_c_style}
+          "own-c-style": own_c_style, "clocks": clocks, "covered": covered}
 
 
 def main():

@@ -1,18 +1,22 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""Tests of the TAP reader and of the console reader, which judge all other tests."""
+"""Tests of what judges all other tests: the readers of TAP and console, and what runs the parts."""
 
 import os
 import re
 import sys
+import tempfile
 import unittest
+import unittest.mock
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 sys.path.insert(0, os.path.join(ROOT, "workshop", "qemu"))
 
 import console  # noqa: E402  pylint: disable=wrong-import-position
+import needs  # noqa: E402  pylint: disable=wrong-import-position
 import run  # noqa: E402  pylint: disable=wrong-import-position
 import tap  # noqa: E402  pylint: disable=wrong-import-position
+from parts import Part  # noqa: E402  pylint: disable=wrong-import-position
 
 INNER = "# selftests: a: b\n# TAP version 13\n# 1..2\n# ok 1 x\n"
 
@@ -123,6 +127,76 @@ class Report(unittest.TestCase):
     def test_without_both_the_last_lines_are_shown(self):
         shown = run.telling_lines(f"vm: the emulator failed in the boot\n{self.MORE}")
         self.assertEqual((shown[0], shown[-1]), ("line 75", "line 99"))
+
+
+class Runs(unittest.TestCase):
+    """Which parts run, when, and what they leave."""
+
+    def setUp(self):
+        holder = tempfile.TemporaryDirectory()
+        self.addCleanup(holder.cleanup)
+        self.top = holder.name
+        for module, name in ((run, "BUILD"), (run, "LOGS"), (needs, "ROOT")):
+            self.replace(module, name, self.top)
+        self.replace(needs, "run_packages", lambda groups: None)
+        self.replace(needs, "command", lambda need: ("sh", "-c", self.makes[need]))
+        self.replace(run.Lane, "tell", lambda lane, text: self.said.append(text))
+        self.makes, self.said = {}, []
+
+    def replace(self, where, name, value):
+        patch = unittest.mock.patch.object(where, name, value)
+        patch.start()
+        self.addCleanup(patch.stop)
+
+    def run_parts(self, *parts):
+        return tuple(run.run_jobs(list(parts), {part.name: "key" for part in parts}))
+
+    def shell(self, name, line, *needed, machine=False):
+        return Part(name, ("sh", "-c", line.replace("@", self.top)), needed, machine=machine)
+
+    def test_a_part_starts_when_what_it_needs_is_made(self):
+        self.makes["kernel:plain"] = f"sleep 0.2; touch {self.top}/made"
+        parts = [self.shell(f"{name}", "test -e @/made", "kernel:plain", machine=name == "a")
+                 for name in "abc"]
+        self.assertEqual(self.run_parts(*parts), (3, 0, 0))
+
+    def test_without_what_it_needs_it_fails_and_does_not_run(self):
+        self.makes["guest"] = "exit 1"
+        parts = self.shell("a", "touch @/ran", "guest"), self.shell("b", "true")
+        self.assertEqual(self.run_parts(*parts), (1, 2, 0))
+        self.assertFalse(os.path.exists(os.path.join(self.top, "ran")))
+        self.assertIn("  NOT RUN a: no guest", self.said)
+
+    def test_a_status_and_a_failed_case_fail(self):
+        tell = "echo TAP version 13; echo 1..2; echo ok 1 a; echo "
+        parts = (self.shell("a", "exit 1"), self.shell("b", f"{tell} ok 2 b; exit 1"),
+                 self.shell("c", f"{tell} not ok 2 b"), self.shell("d", f"{tell} 'ok 2 b # SKIP x'"))
+        self.assertEqual(self.run_parts(*parts), (4, 4, 0))
+
+    def test_only_what_passed_with_the_same_key_holds(self):
+        self.run_parts(self.shell("good", "true"), self.shell("bad", "false"))
+        records = run.Records()
+        self.assertTrue(records.holds("good", "key"))
+        for name, key in ("good", "other"), ("bad", "key"), ("never", "key"):
+            self.assertFalse(records.holds(name, key), name)
+
+    def key(self, part, **files):
+        for name, text in files.items():
+            os.makedirs(os.path.join(self.top, name), exist_ok=True)
+            with open(os.path.join(self.top, name, "file"), "w", encoding="ascii") as file:
+                file.write(text)
+        self.replace(needs, "repository_files", lambda *_: [f"{name}/file" for name in files])
+        return needs.Keys().part(part)
+
+    def test_a_key_depends_on_the_inputs_of_a_part_and_on_its_command(self):
+        part = Part("a", ("true",), inputs=("mm", "fs/file"))
+        first = self.key(part, mm="1", fs="1", lib="1")
+        self.assertEqual(self.key(part, mm="1", fs="1", lib="2"), first)
+        self.assertNotEqual(self.key(part, mm="2", fs="1", lib="1"), first)
+        self.assertNotEqual(self.key(part, mm="1", fs="2", lib="1"), first)
+        self.assertNotEqual(self.key(part, mm="1", lib="1"), first)
+        other = Part("a", ("false",), inputs=part.inputs)
+        self.assertNotEqual(self.key(other, mm="1", fs="1", lib="1"), first)
 
 
 class Console(unittest.TestCase):

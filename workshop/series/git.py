@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """A git repository as the series tools use it, independent of the user's git configuration."""
 
+import hashlib
 import os
 import subprocess
 import tempfile
@@ -64,6 +65,16 @@ class Repo:
         wanted = {path: about.split() for about, _, path in entries if path in paths}
         contents = self.contents(blob for _, _, blob in wanted.values())
         return {path: (mode, contents[blob]) for path, (mode, _, blob) in wanted.items()}
+
+    def digest(self, *paths, but=(), commit=None):
+        """A key that changes with what is at these paths (default all) of a commit, or of HEAD and the
+        edits in the work tree."""
+        entries = [entry for entry in self.lines("ls-tree", "-z", "--full-tree", commit or "HEAD",
+                                                 *(["--", *paths] if paths else []))
+                   if entry.partition("\t")[2] not in but]
+        edits = b"" if commit else self.run("diff", "HEAD", "--", *(paths or ["."]),
+                                            *(f":(exclude){name}" for name in but))[1]
+        return hashlib.sha256("\0".join(entries).encode() + b"\0" + edits).hexdigest()
 
     def dirty(self):
         """Tracked files that differ from HEAD."""

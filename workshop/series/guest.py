@@ -3,29 +3,32 @@
 """make initrd: user headers, kselftests, the client, and the test machine's initramfs.
 
 usage: guest.py [VARIANT]; the architecture is that of the variant of the kernel (default plain)
+
+None of it needs a kernel that is built. Each step is done again only if what it is made of changes.
 """
 
 import hashlib
 import os
 import shutil
 import stat
-import subprocess
 import sys
 
 from common import BUILD, ROOT, SRC, lock, logged, main, read, rel, say, write
 from git import Repo
-from kernel import CROSS, Kernel
+from kernel import CROSS, Kernel, compiler_version
 
 QEMU = os.path.join(ROOT, "workshop", "qemu")
 SELFTESTS = ("procmap", *(f"procmap/{name}" for name in ("bench", "buildid", "fuzz", "torture", "wait")),
              "process_vm")
-
-
-def place(kernel, name):
-    """The place of something that the machine of a kernel needs."""
-    stem, suffix = os.path.splitext(name)
-    arch = "" if kernel.arch == "x86" else f"-{kernel.arch}"
-    return os.path.join(BUILD, f"{stem}{arch}{suffix}")
+# What each step is made of, in the kernel tree
+HEADERS = ("Makefile", "arch/arm64/include/uapi", "arch/x86/entry/syscalls", "arch/x86/include/uapi",
+           "include/uapi", "scripts")
+TESTS = ("tools/testing/selftests/Makefile", "tools/testing/selftests/kselftest",
+         "tools/testing/selftests/kselftest.h", "tools/testing/selftests/kselftest_harness.h",
+         "tools/testing/selftests/kselftest_install.sh", "tools/testing/selftests/lib.mk",
+         "tools/testing/selftests/procmap", "tools/testing/selftests/process_vm",
+         "tools/testing/selftests/run_kselftest.sh")
+CLIENT = ("tools/procmap",)
 
 
 def digest_of(*directories):
@@ -33,110 +36,132 @@ def digest_of(*directories):
     digest = hashlib.sha256()
     for directory in directories:
         for where, names, files in os.walk(directory):
-            names.sort()
+            names[:] = sorted(name for name in names if name != "__pycache__")
             for name in sorted(files):
                 path = os.path.join(where, name)
                 if stat.S_ISREG(os.lstat(path).st_mode):
                     digest.update(path.encode() + b"\0" + read(path, "rb"))
-    return digest
-
-
-def key(kernel):
-    """Everything that the image is made from."""
-    repo = Repo(SRC)
-    digest = digest_of(QEMU)
-    digest.update(repo.out("rev-parse", "HEAD^{tree}").encode())
-    digest.update(repo.run("diff", "HEAD")[1])
-    digest.update(read(os.path.abspath(__file__), "rb"))
-    digest.update(subprocess.run([f"{CROSS[kernel.arch]}gcc", "--version"], capture_output=True,
-                                 check=True).stdout)
     return digest.hexdigest()
 
 
-def make_headers(kernel):
-    say("HEADERS", rel(os.path.join(kernel.out, "usr/include")))
-    kernel.make("headers", "headers")
-
-
-def make_kselftest(kernel):
-    """Build and install our kselftests, as far as the tree has them."""
-    installed = place(kernel, "kselftest")
-    shutil.rmtree(installed, ignore_errors=True)
-    selftests = os.path.join(SRC, "tools/testing/selftests")
-    targets = [name for name in SELFTESTS if os.path.isdir(os.path.join(selftests, name))]
-    say("TESTS", f"{rel(installed)}: {' '.join(targets) or 'none in the series yet'}")
-    if not targets:
-        os.makedirs(installed)
-        return
-    logged("kselftest", ["make", "-C", selftests, f"O={kernel.out}", f"-j{os.cpu_count()}",
-                         f"TARGETS={' '.join(targets)}", "FORCE_TARGETS=1",
-                         f"KSFT_INSTALL_PATH={installed}", "install"],
-           env=clean_environment(kernel))
-
-
-def clean_environment(kernel):
+def clean_environment(arch):
     """The environment without what our own make left there for its children."""
-    drop = ("MAKEFLAGS", "MFLAGS", "MAKELEVEL", "KSRC", "VARIANT", "BASE", "O", "OUTPUT")
+    drop = ("MAKEFLAGS", "MFLAGS", "MAKELEVEL", "KSRC", "VARIANT", "BASE", "O", "OUTPUT", "T")
     env = {name: value for name, value in os.environ.items() if name not in drop}
-    if CROSS[kernel.arch]:
-        env.update(ARCH=kernel.arch, CROSS_COMPILE=CROSS[kernel.arch])
+    if CROSS[arch]:
+        env.update(ARCH=arch, CROSS_COMPILE=CROSS[arch])
     return env
 
 
-def build_client(kernel, where, *flags):
-    """Build the command-line client below tools/, its program in the directory `where`."""
-    source = os.path.join(SRC, "tools", "procmap")
-    tools = place(kernel, "tools")
-    os.makedirs(os.path.join(tools, where), exist_ok=True)
-    if not os.path.isdir(source):
-        return
-    work = os.path.join(tools, f"procmap-{where}")
-    os.makedirs(work, exist_ok=True)
-    say("CLIENT", rel(os.path.join(tools, where, "procmap")))
-    logged(f"procmap-{where}", ["make", "-C", source, f"O={work}", f"-j{os.cpu_count()}",
-                                f"KHDR_INCLUDES=-isystem {kernel.out}/usr/include", *flags],
-           env=clean_environment(kernel))
-    shutil.copy2(os.path.join(work, "procmap"), os.path.join(tools, where, "procmap"))
+class Guest:
+    """What the test machine of one architecture needs beside its kernel."""
 
+    def __init__(self, variant):
+        self.kernel = Kernel(variant)
+        self.arch = self.kernel.arch
+        self.suffix = "" if self.arch == "x86" else f"-{self.arch}"
+        self.out = self.kernel.out = os.path.join(BUILD, f"user{self.suffix}")
+        self.keys = {}
 
-def make_clients(kernel):
-    """One that is linked statically, for the initramfs; one with symbols, for the host's files."""
-    build_client(kernel, "bin", "LDFLAGS=-static")
-    if not CROSS[kernel.arch]:
-        build_client(kernel, "host")
+    def place(self, name):
+        stem, suffix = os.path.splitext(name)
+        return os.path.join(BUILD, f"{stem}{self.suffix}{suffix}")
 
+    def key(self, step):
+        """What a step is made of, all that came before it included."""
+        if not self.keys:
+            repo = Repo(SRC)
+            here = [read(os.path.join(ROOT, "workshop", "series", name), "rb")
+                    for name in ("guest.py", "kernel.py")]
+            common = hashlib.sha256(b"".join([*here, compiler_version(self.arch)])).hexdigest()
+            headers = common + repo.digest(*HEADERS)
+            self.keys = {"headers": headers, "kselftest": headers + repo.digest(*TESTS),
+                         "client": headers + repo.digest(*CLIENT)}
+            self.keys["initrd"] = "".join(self.keys.values()) + digest_of(QEMU)
+        return hashlib.sha256(self.keys[step].encode()).hexdigest()
 
-def make_initrd(kernel):
-    init, initrd = place(kernel, "init"), place(kernel, "initrd.cpio")
-    logged("init", [f"{CROSS[kernel.arch]}gcc", "-static", "-O2", "-Wall", "-Wextra", "-Werror",
-                    "-o", init, os.path.join(QEMU, "init.c")])
-    tool = os.path.join(BUILD, "gen_init_cpio")
-    shutil.copy2(os.path.join(kernel.out, "usr", "gen_init_cpio"), tool)
-    more = []
-    if kernel.arch != "x86":
-        busybox = place(kernel, "busybox")
-        logged("busybox", [os.path.join(QEMU, "busybox.sh"), kernel.arch, busybox])
-        more = ["--busybox", busybox]
-    say("INITRD", rel(initrd))
-    logged("initrd", ["python3", os.path.join(QEMU, "initrd.py"), "--gen-init-cpio", tool,
-                      "--init", init, "--output", initrd, *more,
-                      "--add", f"{place(kernel, 'kselftest')}=/kselftest",
-                      "--add", f"{place(kernel, 'tools')}/bin=/bin"])
+    def step(self, name, result, make):
+        """Do a step unless it was done with what there is now; returns whether it was done."""
+        stamp, wanted = os.path.join(self.out, f".{name}"), self.key(name)
+        if os.path.exists(result) and os.path.exists(stamp) and read(stamp) == wanted:
+            return False
+        os.makedirs(self.out, exist_ok=True)
+        if os.path.exists(stamp):
+            os.unlink(stamp)
+        make()
+        write(stamp, wanted)
+        return True
+
+    def make_headers(self):
+        say("HEADERS", rel(os.path.join(self.out, "usr/include")))
+        self.kernel.make("headers", "headers")
+
+    def make_kselftest(self):
+        """Build what has changed of our kselftests, and install all, as far as the tree has them."""
+        installed = self.place("kselftest")
+        shutil.rmtree(installed, ignore_errors=True)
+        selftests = os.path.join(SRC, "tools/testing/selftests")
+        targets = [name for name in SELFTESTS if os.path.isdir(os.path.join(selftests, name))]
+        say("TESTS", f"{rel(installed)}: {' '.join(targets) or 'none in the series yet'}")
+        if not targets:
+            os.makedirs(installed)
+            return
+        logged(f"kselftest{self.suffix}",
+               ["make", "-C", selftests, f"O={self.out}", f"-j{os.cpu_count()}",
+                f"TARGETS={' '.join(targets)}", "FORCE_TARGETS=1",
+                f"KSFT_INSTALL_PATH={installed}", "install"], env=clean_environment(self.arch))
+
+    def build_client(self, where, *flags):
+        """Build the command-line client below tools/, its program in the directory `where`."""
+        source = os.path.join(SRC, "tools", "procmap")
+        tools = self.place("tools")
+        os.makedirs(os.path.join(tools, where), exist_ok=True)
+        if not os.path.isdir(source):
+            return
+        work = os.path.join(tools, f"procmap-{where}")
+        os.makedirs(work, exist_ok=True)
+        say("CLIENT", rel(os.path.join(tools, where, "procmap")))
+        logged(f"procmap-{where}{self.suffix}",
+               ["make", "-C", source, f"O={work}", f"-j{os.cpu_count()}",
+                f"KHDR_INCLUDES=-isystem {self.out}/usr/include", *flags], env=clean_environment(self.arch))
+        shutil.copy2(os.path.join(work, "procmap"), os.path.join(tools, where, "procmap"))
+
+    def make_clients(self):
+        """One that is linked statically, for the initramfs; one with symbols, for the host's files."""
+        self.build_client("bin", "LDFLAGS=-static")
+        if not CROSS[self.arch]:
+            self.build_client("host")
+
+    def make_initrd(self):
+        init, initrd = self.place("init"), self.place("initrd.cpio")
+        logged("init", [f"{CROSS[self.arch]}gcc", "-static", "-O2", "-Wall", "-Wextra", "-Werror",
+                        "-o", init, os.path.join(QEMU, "init.c")])
+        tool = os.path.join(BUILD, "gen_init_cpio")
+        logged("gen_init_cpio", ["gcc", "-O2", "-o", tool, os.path.join(SRC, "usr/gen_init_cpio.c")])
+        more = []
+        if self.arch != "x86":
+            busybox = self.place("busybox")
+            logged("busybox", [os.path.join(QEMU, "busybox.sh"), self.arch, busybox])
+            more = ["--busybox", busybox]
+        say("INITRD", rel(initrd))
+        logged("initrd", ["python3", os.path.join(QEMU, "initrd.py"), "--gen-init-cpio", tool,
+                          "--init", init, "--output", initrd, *more,
+                          "--add", f"{self.place('kselftest')}=/kselftest",
+                          "--add", f"{self.place('tools')}/bin=/bin"])
+
+    def make(self):
+        initrd = self.place("initrd.cpio")
+        self.step("headers", os.path.join(self.out, "usr/include"), self.make_headers)
+        self.step("kselftest", self.place("kselftest"), self.make_kselftest)
+        self.step("client", self.place("tools"), self.make_clients)
+        if not self.step("initrd", initrd, self.make_initrd):
+            say("INITRD", f"{rel(initrd)} is up to date")
 
 
 def command():
-    kernel = Kernel(sys.argv[1] if len(sys.argv) > 1 else "plain")
-    initrd, stamp = place(kernel, "initrd.cpio"), place(kernel, ".guest")
-    with lock("guest"):
-        wanted = key(kernel)
-        if os.path.exists(stamp) and os.path.exists(initrd) and read(stamp) == wanted:
-            say("INITRD", f"{rel(initrd)} is up to date")
-            return
-        make_headers(kernel)
-        make_kselftest(kernel)
-        make_clients(kernel)
-        make_initrd(kernel)
-        write(stamp, wanted)
+    guest = Guest(sys.argv[1] if len(sys.argv) > 1 else "plain")
+    with lock(f"guest{guest.suffix}"):
+        guest.make()
 
 
 if __name__ == "__main__":

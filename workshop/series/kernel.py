@@ -17,7 +17,7 @@ from git import Repo
 CONFIGS = os.path.join(ROOT, "workshop", "qemu", "configs")
 # A fragment whose name ends in `patched` has symbols that only the patched tree knows.
 VARIANTS = {"plain": ["plain", "patched"], "base": ["plain"],
-            "debug": ["plain", "patched", "debug", "debug-patched"],
+            "debug": ["plain", "patched", "debug"],
             "kcsan": ["plain", "patched", "kcsan"], "arm64": ["plain", "patched", "arm64"],
             "nolock": ["plain", "patched", "nolock"], "up": ["plain", "patched", "up"],
             "preempt": ["plain", "patched", "preempt"],
@@ -30,6 +30,8 @@ ARCH = {"arm64": "arm64"}
 CROSS = {"x86": "", "i386": "", "arm64": "aarch64-linux-gnu-", "riscv": "riscv64-linux-gnu-",
          "s390": "s390x-linux-gnu-", "powerpc": "powerpc64le-linux-gnu-"}
 IMAGE = {"x86": "bzImage", "arm64": "Image"}
+# What no kernel is built of
+NOT_BUILT = ("Documentation", "LICENSES", "MAINTAINERS", "samples", "tools")
 SYMBOL = re.compile(r"^(?:(CONFIG_\w+)=(.*)|# (CONFIG_\w+) is not set)$")
 
 
@@ -41,6 +43,13 @@ def symbols(text):
         if match:
             found[match.group(1) or match.group(3)] = match.group(2) if match.group(1) else "n"
     return found
+
+
+def compiler_version(arch):
+    """What the compiler says of itself; nothing if it is not installed yet."""
+    compiler = shutil.which(f"{CROSS[arch]}gcc")
+    return subprocess.run([compiler, "--version"], capture_output=True, check=True).stdout \
+        if compiler else b""
 
 
 class Kernel:
@@ -78,14 +87,12 @@ class Kernel:
                ["make", "-C", self.src, f"O={self.out}", jobs, *cache, *targets], env=env)
 
     def key(self, fragments):
-        """A key that changes with the tree, an edit in it, the configuration or the compiler."""
-        git = Repo(self.src)
-        digest = hashlib.sha256(git.out("rev-parse", "HEAD^{tree}").encode())
-        digest.update(git.run("diff", "HEAD")[1])
+        """A key that changes with what the kernel is built of, the configuration or the compiler."""
+        commit = "refs/heads/base" if self.variant == "base" else None
+        digest = hashlib.sha256(Repo(SRC).digest(but=NOT_BUILT, commit=commit).encode())
         for path in fragments:
             digest.update(read(path, "rb"))
-        digest.update(subprocess.run([f"{CROSS[self.arch]}gcc", "--version"], capture_output=True,
-                                     check=True).stdout)
+        digest.update(compiler_version(self.arch))
         return digest.hexdigest()
 
     def configure(self, fragments):

@@ -15,9 +15,14 @@ declare -A groups=(
 	[arm64]="gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-system-arm"
 	[profiler]="bpftool bpftrace dwarves"
 	[cross]="gcc-aarch64-linux-gnu gcc-powerpc64le-linux-gnu gcc-riscv64-linux-gnu gcc-s390x-linux-gnu"
-	[check]="b4 clang coccinelle g++ gdb golang-go libbpf-dev libclang-rt-14-dev libdevel-nytprof-perl \
-		liburcu-dev linux-perf man-db mandoc pkgconf python3-sphinx rustc shellcheck sparse \
-		spin strace zlib1g-dev"
+	[shell]="shellcheck"
+	[uapi]="g++"
+	[user]="clang coccinelle g++ gcc-12-multilib libc6-dev-i386 libclang-rt-14-dev liburcu-dev make spin"
+	[docs]="man-db mandoc python3-sphinx"
+	[code]="b4 sparse"
+	[examples]="golang-go libdevel-nytprof-perl pkgconf rustc"
+	[debuggers]="gdb linux-perf python3 strace"
+	[bpf]="clang libbpf-dev zlib1g-dev"
 )
 
 fail() {

@@ -5,7 +5,6 @@
 import hashlib
 import os
 import shutil
-import subprocess
 
 import guest
 import kernel
@@ -20,16 +19,15 @@ STAMP = os.path.join(OUT, ".built")
 # has the same features everywhere.
 WITHOUT = ("GTK2", "JVMTI", "LIBAUDIT", "LIBBABELTRACE", "LIBBPF", "LIBCAP", "LIBCRYPTO", "LIBNUMA",
            "LIBPERL", "LIBPFM4", "LIBPYTHON", "LIBUNWIND", "LIBZSTD", "LZMA", "SDT", "SLANG")
+SOURCES = ("arch", "include", "tools/arch", "tools/build", "tools/include", "tools/lib", "tools/perf",
+           "tools/scripts")
 SPACE = 400
 
 
 def key():
-    """A key that changes with the tree, an edit in it, the options or the compiler."""
-    repo = Repo(SRC)
-    digest = hashlib.sha256(repo.out("rev-parse", "HEAD:tools", "HEAD:include").encode())
-    digest.update(repo.run("diff", "HEAD", "--", "tools", "include")[1])
-    digest.update(" ".join(WITHOUT).encode())
-    digest.update(subprocess.run(["gcc", "--version"], capture_output=True, check=True).stdout)
+    """A key that changes with what perf is built of, the options or the compiler."""
+    digest = hashlib.sha256(Repo(SRC).digest(*SOURCES).encode())
+    digest.update(" ".join(WITHOUT).encode() + kernel.compiler_version("x86"))
     return digest.hexdigest()
 
 
@@ -45,7 +43,7 @@ def build():
     compiler = ["CC=ccache gcc"] if shutil.which("ccache") else []
     logged("perf", ["make", "-C", os.path.join(SRC, "tools", "perf"), f"O={OUT}",
                     f"-j{os.cpu_count() or 1}", *(f"NO_{name}=1" for name in WITHOUT), *compiler],
-           env=guest.clean_environment(kernel.Kernel("plain")))
+           env=guest.clean_environment("x86"))
     write(STAMP, now)
 
 

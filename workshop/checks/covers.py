@@ -1,0 +1,25 @@
+# SPDX-License-Identifier: GPL-2.0
+"""The table "which file, which tests" of workshop/README.md."""
+
+import fnmatch
+import os
+import re
+
+from places import ROOT
+
+README = os.path.join("workshop", "README.md")
+ROW = re.compile(r"^\| (`[^|]+`) \| (`[^|]+`) \|$", re.M)
+
+
+def rows():
+    """(patterns of files, names of kselftests and of parts of `make check`) of each row."""
+    with open(os.path.join(ROOT, README), encoding="utf-8") as file:
+        _, _, table = file.read().partition("\n## Which file, which tests\n")
+    table = table.partition("\n## ")[0]
+    return [tuple(re.findall(r"`([^`]+)`", cell) for cell in row) for row in ROW.findall(table)]
+
+
+def row_of(name):
+    """The tests of a file, of the first row that it fits; empty if it fits none."""
+    return next((tests for patterns, tests in rows()
+                 if any(fnmatch.fnmatch(name, pattern) for pattern in patterns)), [])

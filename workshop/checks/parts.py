@@ -1,0 +1,237 @@
+# SPDX-License-Identifier: GPL-2.0
+"""The parts of `make check` and `make check-all`: what each runs, needs, and depends on.
+
+A part passes or fails by its exit status. If it prints TAP, each case counts on its own. To add one,
+add it to PARTS.
+"""
+
+import dataclasses
+import os
+
+from places import BUILD, ROOT, SRC
+
+CHECKS = os.path.join("workshop", "checks")
+VM = ("python3", "workshop/qemu/vm.py")
+RESULTS = os.path.join(os.path.relpath(BUILD, ROOT), "results")
+# Seconds after which a machine counts as hung: a loaded host takes several times as long as an idle
+# one.
+HUNG = 3600
+
+# What a part can need, see needs.py.
+TREE, CODE, MAILS, PERF, PLAIN, GUEST = "tree", "code", "mails", "perf", "kernel:plain", "guest:plain"
+
+
+@dataclasses.dataclass
+class Part:
+    """One line of the result.
+
+    @command: what runs, at the top of the repository
+    @needs: what must be made before
+    @inputs: files of this repository that decide the result, beside what it needs: paths, a
+        directory stands for all below it; "." is everything
+    @packages: groups of packages.sh
+    @machine: it boots a test machine; other parts run next to those that do
+    @every: it belongs to `make check`; others only to `make check-all`
+    """
+
+    name: str
+    command: tuple
+    needs: tuple = ()
+    inputs: tuple = ()
+    packages: tuple = ()
+    machine: bool = False
+    every: bool = False
+
+
+def script(name, *words, **more):
+    """A part that is a script of this directory."""
+    own = f"{CHECKS}/{name}"
+    more["inputs"] = (own, *more.get("inputs", ()))
+    return dict(command=("python3", own, *words), **more)
+
+
+def static(name, *needs, packages=()):
+    return Part(name, needs=needs, packages=packages, every=True,
+                **script("static.py", name, inputs=(".",)))
+
+
+STATIC = [
+    static("shellcheck", packages=("shell",)),
+    static("function-length"),
+    static("spdx"),
+    static("maintained"),
+    static("clocks"),
+    static("covered"),
+    static("own-c-style", TREE),
+    static("uapi", GUEST, packages=("uapi",)),
+    static("kernel-doc", TREE),
+    # Each copy of an errno table agrees with the one beside the code, and each row has a test.
+    Part("errno", every=True, **script("errno_tables.py", inputs=(".",))),
+    # The programs that read results and the console.
+    Part("readers", every=True, **script("tap_test.py", inputs=("workshop",))),
+    # checkpatch.pl --strict accepts every patch that `make series` writes.
+    Part("checkpatch", needs=(MAILS,), every=True, **script("code.py", "checkpatch")),
+]
+
+# In user space: the same files of the kernel, against an oracle, in a counted number of rounds.
+LOCK = ("include/linux", "mm", "tools/testing/vma_lock")
+LOCK_ARGS = (f"KTREE={SRC}", f"OUTPUT={BUILD}/vma_lock")
+USER = [
+    Part("maple-leaf", ("make", "-C", "tools/testing/maple_leaf", "test", "SECONDS=20", "SEED=1",
+                        f"KTREE={SRC}", f"OUTPUT={BUILD}/maple_leaf"),
+         needs=(TREE,), inputs=("include/linux", "tools/testing/maple_leaf"),
+         packages=("user",), every=True),
+    Part("vma-lock", ("make", "-C", "tools/testing/vma_lock", "all-tests", "SECONDS=60", "SEED=1",
+                      *LOCK_ARGS),
+         needs=(TREE,), inputs=LOCK, packages=("user",), every=True),
+    Part("buildid-fuzz", ("make", "-C", "tools/testing/buildid", "fuzz", "SECONDS=60", "SEED=1",
+                          f"OUTPUT={BUILD}/buildid"),
+         inputs=("include/linux", "lib", "tools/testing/buildid"), packages=("user",), every=True),
+    # The client's own tests, on a made-up kernel.
+    Part("client", ("make", "-C", "tools/procmap", f"O={BUILD}/client-test", "check"),
+         inputs=("include/uapi", "tools/procmap"), packages=("guest",), every=True),
+    # Several bases, with made-up kernels of a few files.
+    Part("bases", every=True, packages=("tree",),
+         **script("bases_test.py", inputs=("Makefile", "workshop"))),
+    # The documentation and the man pages build without warnings.
+    Part("docs", every=True, needs=(TREE,), packages=("docs",),
+         **script("docs_test.py", inputs=("Documentation", "samples", "include", "fs", "lib", "mm",
+                                          "tools/procmap"))),
+    # Each write to a VMA is marked, or excused by name; and the rule misses each mark that is taken
+    # away.
+    Part("vma-lock-marks", ("sh", "-c", f"tools/testing/vma_lock/marks.py {SRC} && "
+                            f"tools/testing/vma_lock/marks.py {SRC} --self-test"),
+         needs=(CODE,), inputs=("tools/testing/vma_lock",), packages=("user",)),
+    # The model of the lock, without each rule; and the litmus tests, without each barrier.
+    Part("vma-lock-model", ("make", "-C", "tools/testing/vma_lock", "model"),
+         inputs=("tools/testing/vma_lock",), packages=("user",)),
+    # Break the lock in each way that "removals" names; each must be noticed within a minute.
+    Part("vma-lock-removals", ("tools/testing/vma_lock/removals.py", "--ktree", SRC, "--output",
+                               f"{BUILD}/vma_lock-removals"),
+         needs=(TREE,), inputs=LOCK, packages=("user",)),
+    # sparse and W=1 report nothing new.
+    Part("warnings", needs=(PLAIN,), packages=("code",), **script("code.py", "warnings")),
+    # Every commit of the series builds.
+    Part("commits", needs=(PLAIN, MAILS), **script("code.py", "commits")),
+    # The files of the series compile without a warning in every configuration of configs.table.
+    Part("configs", needs=(CODE,), packages=("kernel", "cross"),
+         **script("configs.py", inputs=(f"{CHECKS}/configs.table",))),
+    # make tree, apply, series and refresh, and their answers to bad input.
+    Part("series", needs=(MAILS,), packages=("code",),
+         **script("series_test.py", inputs=("Makefile", "workshop", "patches"))),
+    # The series fits other point releases.
+    Part("points", needs=(MAILS,), **script("points_test.py", inputs=("workshop/series",))),
+]
+
+
+TESTS = "tools/testing/selftests"
+SHARED = f"{TESTS}/procmap/lib"
+ALL_TESTS = (f"{TESTS}/procmap", f"{TESTS}/process_vm")
+OTHER_TESTS = (SHARED, f"{TESTS}/process_vm",
+               *(f"{TESTS}/procmap/{name}" for name in ("buildid", "fuzz", "torture", "wait")))
+
+
+def kselftest(variant, who, *choice, every=False, inputs=ALL_TESTS):
+    """Our kselftests as root or as an ordinary user; `choice` is for workshop/qemu/kselftest.sh."""
+    name = "-".join(("kselftest", variant, who, *choice))
+    scale = 4 if variant in ("debug", "kcsan") else 2
+    command = (*VM, "--variant", variant, "--memory", "2G", "--timeout", str(HUNG * scale),
+               "--results", f"{RESULTS}/{name}", "--append", "secretmem.enable=1",
+               "--env", f"VM_TIMEOUT_SCALE={scale}", *(["--uid", "1000"] if who == "user" else []),
+               *(["--accel", "icount"] if "exact" in choice else []), "--", "kselftest", *choice)
+    arm = ("arm64",) if variant == "arm64" else ()
+    guest = "guest:arm64" if arm else GUEST
+    return Part(name, command, (f"kernel:{variant}", guest), ("workshop/qemu", *inputs),
+                ("vm", *arm), True, every)
+
+
+def guest_script(name, *words, needs=(PLAIN, GUEST), packages=(), inputs=(), every=False, part=None):
+    """A part that is a script, and boots machines with the root file system of this one."""
+    return Part(part or name.partition("_test")[0], needs=needs, packages=("vm", *packages),
+                machine=True, every=every,
+                **script(name, *words, inputs=("workshop/qemu", "tools/procmap", *inputs)))
+
+
+def client_tests(name, line):
+    """Tests of the library and the client, in the machine."""
+    where = f"{BUILD}/client-guest"
+    build = f"make -s -C tools/procmap O={where} NO_LIBDW=1 tests"
+    run = " ".join((*VM, "--memory", "1G", "--timeout", str(HUNG), "--results", f"{RESULTS}/{name}",
+                    "--root", "host", "--", "/bin/sh", "-c", f"'cd {where}/tests && {line}'"))
+    return Part(name, ("sh", "-c", f"mkdir -p {where} && {build} && {run}"), (PLAIN, GUEST),
+                ("tools/procmap", "workshop/qemu"), ("vm",), True)
+
+
+def in_host_root(name, *words, every=False, inputs=()):
+    """A part that runs a command in the machine, on the root file system of this one."""
+    return Part(name, (*VM, "--memory", "2G", "--timeout", str(HUNG), "--results", f"{RESULTS}/{name}",
+                       "--root", "host", "--", *words), (PLAIN, GUEST), ("workshop/qemu", *inputs),
+                ("vm", "debuggers"), True, every)
+
+
+def torture(variant):
+    """A minute of the torture test."""
+    return Part(f"torture-{variant}", ("python3", "workshop/qemu/torture.py", "1", variant),
+                (f"kernel:{variant}", GUEST), ("workshop/qemu", SHARED, f"{TESTS}/procmap/torture"),
+                ("vm",), True)
+
+
+MACHINE = [
+    kselftest("plain", "root", "64", "maps", every=True, inputs=(f"{TESTS}/procmap",)),
+    kselftest("plain", "root", "64", "other", every=True, inputs=OTHER_TESTS),
+    kselftest("plain", "root", "32", every=True),
+    kselftest("plain", "root", "exact", every=True),
+    kselftest("plain", "user", "perm", every=True),
+    # Tests inside the kernel.
+    guest_script("kunit.py", "plain", part="kunit", every=True),
+    # The main job, on this machine's own root file system.
+    in_host_root("run", f"{ROOT}/workshop/qemu/run.sh", f"{BUILD}/tools/bin/procmap", every=True,
+                 inputs=("tools/procmap",)),
+    # The programs in documentation, man pages and README build and print the truth.
+    guest_script("examples_test.py", packages=("examples",), every=True,
+                 inputs=("Documentation", "README.md", "samples")),
+
+    # Programs that can hang others, or that judge times, until they do no more.
+    kselftest("plain", "root", "timed", inputs=ALL_TESTS),
+    kselftest("plain", "user", "64"),
+    kselftest("plain", "user", "32"),
+    # The test machine distinguishes all ways to fail.
+    guest_script("vm_test.py", packages=("shell",)),
+    # The text of /proc/<pid>/maps is that of the unpatched kernel, byte for byte.
+    guest_script("text_test.py", needs=(PLAIN, "kernel:base", GUEST), inputs=(f"{TESTS}/procmap",)),
+    # Debian's gdb and strace work as on any kernel.
+    in_host_root("debuggers", f"{ROOT}/workshop/qemu/debuggers.sh",
+                 f"{BUILD}/kselftest/process_vm/process_vm_target", inputs=(f"{TESTS}/process_vm",)),
+    # Every ELF file of this machine has the build ID that readelf finds, cached or not.
+    guest_script("buildid_usr.py", part="buildid-usr", inputs=(f"{TESTS}/procmap",)),
+    # The BPF selftests find the same offsets by queries and by text.
+    guest_script("bpf_test.py", "plain", packages=("bpf",)),
+    # procmap record finds the functions of programs, by build ID and offset and by its own symbols.
+    guest_script("record_test.py", packages=("examples",)),
+    # The library on the patched kernel: its cache is never stale; then all tests of the client.
+    client_tests("cache", "./live-test && ./lib-test"),
+    client_tests("client-guest", f"{ROOT}/tools/procmap/tests/cli-test.py .."),
+    # perf of the tree asks for mappings by scans, and falls back.
+    guest_script("perf_test.py", needs=(PLAIN, "kernel:base", GUEST, PERF), packages=("perf",)),
+    # make shell: its status and terminal, and gdb, strace, perf and python3 of this machine.
+    guest_script("shell_test.py", packages=("debuggers",)),
+    # make torture says how far it is, on a terminal and in a log, and ends as it should.
+    guest_script("torture_test.py"),
+
+    # The other kernels.
+    kselftest("debug", "root", "64", "maps", inputs=(f"{TESTS}/procmap",)),
+    kselftest("debug", "root", "64", "other", inputs=OTHER_TESTS),
+    kselftest("kcsan", "root", "racing"),
+    *(kselftest(variant, "root") for variant in ("preempt", "up", "nolock")),
+    kselftest("arm64", "root", "64"),
+    torture("debug"),
+    torture("kcsan"),
+    guest_script("kunit.py", "debug", part="kunit-debug", needs=("kernel:debug", GUEST)),
+    # Each detector of the debug kernel reports its kind of bug.
+    guest_script("splats.py", part="splats", needs=("kernel:debug", GUEST)),
+    # bpftrace, bpftool and perf of this machine count what happened.
+    guest_script("profiler_test.py", needs=("kernel:profiler", GUEST), packages=("profiler",)),
+]
+
+# Machine parts first: each list is worked off in order, and the other one by whoever is done first.
+PARTS = [*MACHINE, *STATIC, *USER]
