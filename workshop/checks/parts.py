@@ -74,12 +74,12 @@ STATIC = [
 ]
 
 # In user space: the same files of the kernel, against an oracle, in a counted number of rounds.
-LOCK = ("include/linux", "mm", "tools/testing/vma_lock")
+LOCK = ("include/linux", "mm", "patches", "tools/testing/vma_lock")
 LOCK_ARGS = (f"KTREE={SRC}", f"OUTPUT={BUILD}/vma_lock")
 USER = [
     Part("maple-leaf", ("make", "-C", "tools/testing/maple_leaf", "test", "SECONDS=20", "SEED=1",
                         f"KTREE={SRC}", f"OUTPUT={BUILD}/maple_leaf"),
-         needs=(TREE,), inputs=("include/linux", "tools/testing/maple_leaf"),
+         needs=(TREE,), inputs=("include/linux", "patches", "tools/testing/maple_leaf"),
          packages=("user",), every=True),
     Part("vma-lock", ("make", "-C", "tools/testing/vma_lock", "all-tests", "SECONDS=60", "SEED=1",
                       *LOCK_ARGS),
@@ -88,7 +88,8 @@ USER = [
                           f"OUTPUT={BUILD}/buildid"),
          inputs=("include/linux", "lib", "tools/testing/buildid"), packages=("user",), every=True),
     # The client's own tests, on a made-up kernel.
-    Part("client", ("make", "-C", "tools/procmap", f"O={BUILD}/client-test", "check"),
+    Part("client", ("sh", "-c", f"mkdir -p {BUILD}/client-test && make -C tools/procmap "
+                    f"O={BUILD}/client-test check"),
          inputs=("include/uapi", "tools/procmap"), packages=("guest",), every=True),
     # Several bases, with made-up kernels of a few files.
     Part("bases", every=True, packages=("tree",),

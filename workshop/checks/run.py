@@ -11,7 +11,7 @@ What a part prints goes to check-NAME.log of build/log. If that is TAP, each of 
 Otherwise the part is one case, by its exit status. A skipped case fails unless workshop/checks/skips
 lists it. The last line is the verdict.
 
-Parts that boot a machine run one after the other, all others at low priority at the same time: a
+Parts that boot a machine run one after the other, all others at lower priority next to them: a
 machine leaves one of two processors idle most of the time. The lane that is done first takes over
 from the other one.
 """
@@ -37,7 +37,8 @@ from common import Failure, Progress, main, read, say, write  # pylint: disable=
 
 TROUBLE = re.compile(r"vm: (?!the emulator failed)")
 FAILED = re.compile(r"[# ]*not ok ")
-LOW = ("nice", "-n", "19")
+# Lower, so that the kernel and the machines come first; not so low that a busy host starves it
+LOW = ("nice", "-n", "5")
 FIRST, OTHER = 0, 1
 
 

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """make test T=...: build what has changed and run kselftests by name; usage: test.py NAME...
 
-NAME is FOLDER/PROGRAM or PROGRAM, below tools/testing/selftests: both sizes run, or with _32 only
+NAME is FOLDER/PROGRAM or PROGRAM, below tools/testing/selftests, or its source: both sizes run, or with _32 only
 that one. Or it is a file of the kernel: then the programs run that cover it, by the table of
 workshop/README.md. VARIANT chooses the kernel.
 """
@@ -34,6 +34,7 @@ def make(*wanted):
 
 def programs_of(name, there):
     """FOLDER:PROGRAM of what is installed, for one argument."""
+    name = name.removeprefix("tools/testing/selftests/").removesuffix(".c")
     folder, _, program = name.rpartition("/")
     found = [test for test in there
              if fnmatch.fnmatch(test.partition(":")[2], program) or
