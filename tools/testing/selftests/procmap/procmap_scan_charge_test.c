@@ -112,7 +112,7 @@ static long limit(const struct cgroup *cgroup, long margin)
 	return now < 0 ? now : cgroup_write(cgroup, "memory.max", text);
 }
 
-TEST_F_TIMEOUT(charge, of_room_for_a_million_records_is_for_those_that_are_there, 120)
+TEST_F(charge, of_room_for_a_million_records_is_for_those_that_are_there)
 {
 	struct procmap_child asker;
 	__u64 records = 0;
@@ -131,7 +131,7 @@ TEST_F_TIMEOUT(charge, of_room_for_a_million_records_is_for_those_that_are_there
 	EXPECT_EQ(256 + SIGKILL, procmap_child_kill(&asker));
 }
 
-TEST_F_TIMEOUT(charge, is_not_for_the_process_that_is_looked_at, 120)
+TEST_F(charge, is_not_for_the_process_that_is_looked_at)
 {
 	if (self->lacking)
 		SKIP(return, "%s: %s", _metadata->name, self->lacking);

@@ -247,7 +247,7 @@ FIXTURE_TEARDOWN(text)
 
 static const size_t sizes[] = { 1, 7, 100, 4096, MIB };
 
-TEST_F_TIMEOUT(text, reads_of_every_size, 120)
+TEST_F(text, reads_of_every_size)
 {
 	size_t i;
 
@@ -260,7 +260,7 @@ TEST_F_TIMEOUT(text, reads_of_every_size, 120)
 }
 
 /* The buffer, which may have grown, serves the next pass, too. */
-TEST_F_TIMEOUT(text, passes_on_one_descriptor, 120)
+TEST_F(text, passes_on_one_descriptor)
 {
 	size_t i;
 
@@ -287,7 +287,7 @@ static size_t next_offset(const struct seq_model *model, size_t pos, size_t step
 	return pos;
 }
 
-TEST_F_TIMEOUT(text, pread_at_every_offset, 240)
+TEST_F(text, pread_at_every_offset)
 {
 	const struct seq_model *model = &self->reader.model;
 	size_t pos;
@@ -298,7 +298,7 @@ TEST_F_TIMEOUT(text, pread_at_every_offset, 240)
 	EXPECT_TRUE(reads_all(&self->reader, 4096));
 }
 
-TEST_F_TIMEOUT(text, lseek_to_every_offset, 240)
+TEST_F(text, lseek_to_every_offset)
 {
 	const struct seq_model *model = &self->reader.model;
 	size_t pos;
@@ -311,7 +311,7 @@ TEST_F_TIMEOUT(text, lseek_to_every_offset, 240)
 }
 
 /* A buffer of each size at the first line, and where the text goes on then. */
-TEST_F_TIMEOUT(text, sizes_around_those_of_lines, 120)
+TEST_F(text, sizes_around_those_of_lines)
 {
 	size_t size;
 
@@ -323,7 +323,7 @@ TEST_F_TIMEOUT(text, sizes_around_those_of_lines, 120)
 	}
 }
 
-TEST_F_TIMEOUT(text, two_descriptors_in_turn, 120)
+TEST_F(text, two_descriptors_in_turn)
 {
 	struct reader other;
 
@@ -366,7 +366,7 @@ static bool random_step(struct reader *reader, unsigned int *seed)
 	}
 }
 
-TEST_F_TIMEOUT(text, calls_in_any_order, 120)
+TEST_F(text, calls_in_any_order)
 {
 	unsigned int seed, steps = stall_scaled(200);
 	size_t i;
@@ -505,12 +505,9 @@ TEST_F(own, text_of_a_thread)
 static bool thread_leaves(pid_t tid)
 {
 	char path[64];
-	int i;
 
 	snprintf(path, sizeof(path), "/proc/self/task/%d", tid);
-	for (i = 0; i < SOON_MS && !access(path, F_OK); i++)
-		usleep(1000);
-	return i < SOON_MS;
+	return UNTIL(access(path, F_OK));
 }
 
 /* The text ends with its thread, although the address space lives on. */
@@ -823,7 +820,7 @@ static void reads_many(struct __test_metadata *_metadata, struct reader *reader)
 		ASSERT_TRUE(preads(reader, 5000, pos));
 }
 
-TEST_F_TIMEOUT(many, vmas, 240)
+TEST_F(many, vmas)
 {
 	ssize_t len;
 	__u64 nr;

@@ -221,7 +221,7 @@ static int asks_for_all(struct procmap_child *child, void *arg)
 	return procmap_send(child, nr) || procmap_sync(child);
 }
 
-TEST_F_TIMEOUT(sparse, files_in_ramfs_kill_no_profiler, 120)
+TEST_F(sparse, files_in_ramfs_kill_no_profiler)
 {
 	const char *lacking = cgroup_lacking("memory");
 	struct profiler profiler = { &self->target, NR_SPARSE, (size_t)SPARSE_PAGES * PAGE };
@@ -318,7 +318,7 @@ static long charged_files(const struct cgroup *cgroup, long wanted)
 	return bytes;
 }
 
-TEST_F_TIMEOUT(cold, files_are_charged_to_who_maps_them, 120)
+TEST_F(cold, files_are_charged_to_who_maps_them)
 {
 	long bytes;
 	int i;
@@ -335,7 +335,7 @@ TEST_F_TIMEOUT(cold, files_are_charged_to_who_maps_them, 120)
 	TH_LOG("%ld bytes of files charged to the target", bytes);
 }
 
-TEST_F_TIMEOUT(cold, files_are_not_charged_to_who_asks, 120)
+TEST_F(cold, files_are_not_charged_to_who_asks)
 {
 	struct profiler profiler = { &self->target, NR_FILES, PAGE };
 	struct procmap_child child;
@@ -359,7 +359,7 @@ TEST_F_TIMEOUT(cold, files_are_not_charged_to_who_asks, 120)
  * The target may use no more memory. Then queries for its build IDs may fail
  * with ENOMEM, but the target must live on.
  */
-TEST_F_TIMEOUT(cold, files_of_a_target_at_its_limit_do_not_kill_it, 120)
+TEST_F(cold, files_of_a_target_at_its_limit_do_not_kill_it)
 {
 	int i, ret, found = 0, no_memory = 0;
 	char limit[32];

@@ -4,7 +4,6 @@
  * The files are on a FUSE server that counts requests, and may not answer.
  */
 #include <fcntl.h>
-#include <poll.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -16,12 +15,6 @@
 #include "fuse_server.h"
 #include "procmap_harness.h"
 #include "stall.h"
-
-/*
- * How long a killed process may take to end on a slow machine. The server would
- * never answer.
- */
-#define PROMPTLY_MS	5000
 
 #define PAGES		4
 #define PAGE		4096
@@ -211,12 +204,17 @@ static int start_asker(struct asker *asker, int maps, const struct fuse_file *fi
 	return procmap_child_start(&asker->child, asks, asker);
 }
 
-/* Does the process end within this time? */
-static bool ends(const struct asker *asker, int timeout_ms)
+/* Wait for the end of the process. */
+static bool ends(const struct asker *asker)
 {
-	struct pollfd fd = { .fd = asker->child.sock, .events = POLLIN };
+	return stall_comes(&asker->child);
+}
 
-	return poll(&fd, 1, timeout_ms) == 1;
+/* Does the process sleep in its query, and has it not ended? */
+static bool waits(const struct asker *asker)
+{
+	return stall_gets_stuck(asker->child.pid, asker->child.pid) &&
+	       !stall_has_come(&asker->child);
 }
 
 /*
@@ -225,7 +223,7 @@ static bool ends(const struct asker *asker, int timeout_ms)
  */
 static int end_of(struct asker *asker)
 {
-	return ends(asker, PROMPTLY_MS) ? procmap_child_wait(&asker->child) : -ETIMEDOUT;
+	return ends(asker) ? procmap_child_wait(&asker->child) : -ETIMEDOUT;
 }
 
 /* Returns the exit status as end_of(). */
@@ -234,16 +232,16 @@ static int kill_asker(struct asker *asker)
 	return kill(asker->child.pid, SIGKILL) ? -errno : end_of(asker);
 }
 
-TEST_F_TIMEOUT(fuse, a_stalled_server_holds_up_nobody_who_is_killed, 120)
+TEST_F(fuse, a_stalled_server_holds_up_nobody_who_is_killed)
 {
 	struct fuse_file *file = &self->file[FILE_STALLED];
 	struct asker first = {}, second = {}, healthy = {};
 
 	ASSERT_EQ(0, fuse_server_stall(&self->server, FILE_STALLED, FUSE_READ));
 	ASSERT_EQ(0, start_asker(&first, self->maps, file));
-	ASSERT_EQ(0, fuse_server_wait_held(&self->server, FILE_STALLED, FUSE_READ, SOON_MS,
+	ASSERT_EQ(0, fuse_server_wait_held(&self->server, FILE_STALLED, FUSE_READ, PROCMAP_HANG_MS,
 					   NULL));
-	EXPECT_FALSE(ends(&first, NEVER_MS));
+	EXPECT_TRUE(waits(&first));
 	EXPECT_EQ(256 + SIGKILL, kill_asker(&first));
 
 	/*
@@ -251,9 +249,9 @@ TEST_F_TIMEOUT(fuse, a_stalled_server_holds_up_nobody_who_is_killed, 120)
 	 * not suffer from that.
 	 */
 	ASSERT_EQ(0, start_asker(&second, self->maps, file));
-	EXPECT_FALSE(ends(&second, NEVER_MS));
+	EXPECT_TRUE(waits(&second));
 	ASSERT_EQ(0, start_asker(&healthy, self->maps, &self->file[FILE_HEALTHY]));
-	ASSERT_TRUE(ends(&healthy, SOON_MS));
+	ASSERT_TRUE(ends(&healthy));
 	EXPECT_EQ(SHA1_SIZE, procmap_child_wait(&healthy.child));
 	EXPECT_EQ(256 + SIGKILL, kill_asker(&second));
 
@@ -263,35 +261,35 @@ TEST_F_TIMEOUT(fuse, a_stalled_server_holds_up_nobody_who_is_killed, 120)
 	EXPECT_EQ(1, fuse_server_count(&self->server, FILE_STALLED, FUSE_READ));
 }
 
-TEST_F_TIMEOUT(fuse, a_query_that_is_killed_is_EINTR, 120)
+TEST_F(fuse, a_query_that_is_killed_is_EINTR)
 {
 	struct asker asker = {};
 
 	ASSERT_EQ(0, fuse_server_stall(&self->server, FILE_STALLED, FUSE_READ));
 	ASSERT_EQ(0, start_asker(&asker, self->maps, &self->file[FILE_STALLED]));
-	ASSERT_EQ(0, fuse_server_wait_held(&self->server, FILE_STALLED, FUSE_READ, SOON_MS,
+	ASSERT_EQ(0, fuse_server_wait_held(&self->server, FILE_STALLED, FUSE_READ, PROCMAP_HANG_MS,
 					   NULL));
-	EXPECT_FALSE(ends(&asker, NEVER_MS));
+	EXPECT_TRUE(waits(&asker));
 	EXPECT_EQ(-EINTR, procmap_child_kill_in_call(&asker.child));
 }
 
-TEST_F_TIMEOUT(fuse, a_signal_that_does_not_kill_is_not_an_answer, 120)
+TEST_F(fuse, a_signal_that_does_not_kill_is_not_an_answer)
 {
 	struct asker asker = {};
 
 	ASSERT_EQ(0, fuse_server_stall(&self->server, FILE_STALLED, FUSE_READ));
 	ASSERT_EQ(0, start_asker(&asker, self->maps, &self->file[FILE_STALLED]));
-	ASSERT_EQ(0, fuse_server_wait_held(&self->server, FILE_STALLED, FUSE_READ, SOON_MS,
+	ASSERT_EQ(0, fuse_server_wait_held(&self->server, FILE_STALLED, FUSE_READ, PROCMAP_HANG_MS,
 					   NULL));
 	ASSERT_EQ(0, kill(asker.child.pid, SIGUSR1));
-	EXPECT_FALSE(ends(&asker, NEVER_MS));
+	EXPECT_TRUE(waits(&asker));
 	ASSERT_EQ(0, fuse_server_release(&self->server, FILE_STALLED, FUSE_READ));
-	ASSERT_TRUE(ends(&asker, SOON_MS));
+	ASSERT_TRUE(ends(&asker));
 	EXPECT_EQ(SHA1_SIZE, procmap_child_wait(&asker.child));
 }
 
 /* Only a query for the build ID waits for the file. */
-TEST_F_TIMEOUT(fuse, a_query_without_build_id_reads_nothing, 120)
+TEST_F(fuse, a_query_without_build_id_reads_nothing)
 {
 	struct procmap_call call;
 
@@ -304,17 +302,17 @@ TEST_F_TIMEOUT(fuse, a_query_without_build_id_reads_nothing, 120)
 	EXPECT_EQ(0, fuse_server_count(&self->server, FILE_STALLED, FUSE_READ));
 }
 
-TEST_F_TIMEOUT(fuse, a_server_that_dies_ends_the_wait, 120)
+TEST_F(fuse, a_server_that_dies_ends_the_wait)
 {
 	struct fuse_file *file = &self->file[FILE_STALLED];
 	struct asker asker = {};
 
 	ASSERT_EQ(0, fuse_server_stall(&self->server, FILE_STALLED, FUSE_READ));
 	ASSERT_EQ(0, start_asker(&asker, self->maps, file));
-	ASSERT_EQ(0, fuse_server_wait_held(&self->server, FILE_STALLED, FUSE_READ, SOON_MS,
+	ASSERT_EQ(0, fuse_server_wait_held(&self->server, FILE_STALLED, FUSE_READ, PROCMAP_HANG_MS,
 					   NULL));
 	ASSERT_EQ(0, kill(self->server.pid, SIGKILL));
-	ASSERT_TRUE(ends(&asker, SOON_MS));
+	ASSERT_TRUE(ends(&asker));
 	EXPECT_EQ(0, procmap_child_wait(&asker.child));
 	EXPECT_EQ(0, id_size(self->maps, file));
 }
@@ -329,6 +327,8 @@ TEST_F_TIMEOUT(fuse, a_server_that_dies_ends_the_wait, 120)
  * wait any more.
  */
 #define PATIENCE_MS	5000
+#define SOON_MS		15000
+#define NEVER_MS	1000
 
 FIXTURE(crowd) {
 	struct fuse_server server;
@@ -438,7 +438,7 @@ static bool all_have_asked(const struct asker *askers)
 	int ms;
 
 	for (i = 0, ms = 0; i < NR_CROWD && ms < SOON_MS; ms += 10) {
-		if (sleeps_in_query(&askers[i]) || ends(&askers[i], 0))
+		if (sleeps_in_query(&askers[i]) || stall_has_come(&askers[i].child))
 			i++;
 		else
 			usleep(10000);
@@ -459,7 +459,7 @@ static bool in_time(__u64 since)
 	return in_time;
 }
 
-TEST_F_TIMEOUT(crowd, of_one_file_system_a_share_is_read_and_the_rest_waits_killably, 120)
+TEST_F(crowd, of_one_file_system_a_share_is_read_and_the_rest_waits_killably)
 {
 	unsigned int i, waiting = 0, killed;
 
@@ -467,7 +467,7 @@ TEST_F_TIMEOUT(crowd, of_one_file_system_a_share_is_read_and_the_rest_waits_kill
 	usleep(NEVER_MS * 1000);
 	EXPECT_EQ(SHARE, all_reads(&self->server));
 	for (i = 0; i < NR_CROWD; i++)
-		waiting += !ends(&self->asker[i], 0);
+		waiting += !stall_has_come(&self->asker[i].child);
 	killed = kill_askers(self->asker, &self->server, false);
 	if (in_time(self->since)) {
 		EXPECT_EQ(NR_CROWD, waiting);
@@ -482,7 +482,7 @@ TEST_F_TIMEOUT(crowd, of_one_file_system_a_share_is_read_and_the_rest_waits_kill
  * The server does not answer, so a caller that waits for its turn need not wait
  * any longer.
  */
-TEST_F_TIMEOUT(crowd, who_waits_in_vain_is_told, 120)
+TEST_F(crowd, who_waits_in_vain_is_told)
 {
 	unsigned int i;
 
@@ -490,10 +490,10 @@ TEST_F_TIMEOUT(crowd, who_waits_in_vain_is_told, 120)
 	usleep(PATIENCE_MS * 1000);
 	for (i = 0; i < NR_CROWD; i++) {
 		if (reads(&self->server, i)) {
-			EXPECT_FALSE(ends(&self->asker[i], 0));
+			EXPECT_FALSE(stall_has_come(&self->asker[i].child));
 			continue;
 		}
-		ASSERT_TRUE(ends(&self->asker[i], SOON_MS));
+		ASSERT_TRUE(ends(&self->asker[i]));
 		EXPECT_EQ(0, procmap_child_wait(&self->asker[i].child));
 	}
 	/* Other callers need not wait either, until the server answers. */
@@ -512,7 +512,7 @@ TEST_F_TIMEOUT(crowd, who_waits_in_vain_is_told, 120)
  * The read has the last reference to the file. A worker closes the file when
  * its turn comes, even if the asker is dead.
  */
-TEST_F_TIMEOUT(crowd, a_file_whose_asker_was_killed_is_closed_in_the_end, 120)
+TEST_F(crowd, a_file_whose_asker_was_killed_is_closed_in_the_end)
 {
 	unsigned int i, last = NR_CROWD, killed;
 	int ms, closed;
@@ -543,7 +543,7 @@ TEST_F_TIMEOUT(crowd, a_file_whose_asker_was_killed_is_closed_in_the_end, 120)
 	EXPECT_EQ(SHARE, all_reads(&self->server));
 }
 
-TEST_F_TIMEOUT(crowd, who_waits_for_his_turn_is_served_in_the_end, 120)
+TEST_F(crowd, who_waits_for_his_turn_is_served_in_the_end)
 {
 	unsigned int i;
 
@@ -551,13 +551,13 @@ TEST_F_TIMEOUT(crowd, who_waits_for_his_turn_is_served_in_the_end, 120)
 	for (i = 0; i < NR_CROWD; i++)
 		ASSERT_EQ(0, fuse_server_release(&self->server, i, FUSE_READ));
 	for (i = 0; i < NR_CROWD; i++) {
-		ASSERT_TRUE(ends(&self->asker[i], SOON_MS));
+		ASSERT_TRUE(ends(&self->asker[i]));
 		EXPECT_EQ(SHA1_SIZE, procmap_child_wait(&self->asker[i].child));
 	}
 	EXPECT_EQ(NR_CROWD, all_reads(&self->server));
 }
 
-TEST_F_TIMEOUT(crowd, other_file_systems_do_not_notice, 120)
+TEST_F(crowd, other_file_systems_do_not_notice)
 {
 	struct fuse_server_file healthy = { .data = self->file[0].image.data,
 					    .size = ELF_IMAGE_SIZE };
@@ -572,7 +572,7 @@ TEST_F_TIMEOUT(crowd, other_file_systems_do_not_notice, 120)
 	file.map = mmap(NULL, PAGE, PROT_READ, MAP_PRIVATE, file.fd, 0);
 	ASSERT_NE((long)MAP_FAILED, (long)file.map);
 	ASSERT_EQ(0, start_asker(&asker, self->maps, &file));
-	EXPECT_TRUE(ends(&asker, SOON_MS));
+	EXPECT_TRUE(ends(&asker));
 	EXPECT_EQ(1, fuse_server_count(&other, 0, FUSE_READ));
 	fuse_server_stop(&other);
 	EXPECT_EQ(SHA1_SIZE, procmap_child_wait(&asker.child));
@@ -580,7 +580,7 @@ TEST_F_TIMEOUT(crowd, other_file_systems_do_not_notice, 120)
 }
 
 /* The limits of a cgroup may hold back the reads of its own processes only. */
-TEST_F_TIMEOUT(crowd, callers_of_another_cgroup_have_a_share_of_their_own, 120)
+TEST_F(crowd, callers_of_another_cgroup_have_a_share_of_their_own)
 {
 	const char *lacking = cgroup_lacking("io");
 	struct cgroup cgroup;
@@ -598,7 +598,7 @@ TEST_F_TIMEOUT(crowd, callers_of_another_cgroup_have_a_share_of_their_own, 120)
 	ASSERT_EQ(0, cgroup_leave(&cgroup, 0));
 	EXPECT_TRUE(wait_for_reads(&self->server, SHARE + 1));
 	EXPECT_TRUE(reads(&self->server, i));
-	EXPECT_FALSE(ends(&asker, 0));
+	EXPECT_FALSE(stall_has_come(&asker.child));
 	EXPECT_EQ(256 + SIGKILL, kill_asker(&asker));
 	EXPECT_EQ(0, cgroup_remove(&cgroup));
 }

@@ -19,6 +19,7 @@
 #include "stall.h"
 
 /* After this long without an answer a file system counts as hanging. */
+#define SOON_MS		15000
 #define PATIENCE_MS	5000
 /*
  * How many reads of one user's files may run for one asker; see
@@ -250,7 +251,7 @@ static int reads_that_settled(struct fuse_server *servers, unsigned int nr)
 	return reads;
 }
 
-TEST_F_TIMEOUT(crowd, of_stalled_file_systems_stops_nobody_else, 240)
+TEST_F(crowd, of_stalled_file_systems_stops_nobody_else)
 {
 	unsigned int nr = variant->servers * FILES, i;
 	const struct maps_files *hostile = &self->hostile;
@@ -436,7 +437,7 @@ static bool fall_asleep(pid_t pid)
 }
 
 /* A read that ends must wake the next waiter, not every waiter. */
-TEST_F_TIMEOUT(herd, that_sleeps_costs_others_nothing, 120)
+TEST_F(herd, that_sleeps_costs_others_nothing)
 {
 	struct procmap_child child;
 	unsigned int awake;

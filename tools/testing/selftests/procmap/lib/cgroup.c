@@ -11,9 +11,7 @@
 #include <linux/mount.h>
 
 #include "cgroup.h"
-
-/* A killed process leaves its cgroup a little later. */
-#define REMOVE_MS	5000
+#include "procmap_util.h"
 
 static int mount_hierarchy(void)
 {
@@ -82,18 +80,16 @@ int cgroup_make(struct cgroup *cgroup, const char *controller)
  * cgroup_remove() - remove a cgroup once its processes have ended or left
  * @cgroup: the cgroup
  *
+ * A killed process leaves its cgroup a little later.
+ *
  * Return: 0 or -errno.
  */
 int cgroup_remove(struct cgroup *cgroup)
 {
-	int ms, ret = -EBUSY;
+	int ret;
 
 	close(cgroup->dir);
-	for (ms = 0; ret == -EBUSY && ms < REMOVE_MS; ms += 10) {
-		ret = unlinkat(cgroup->root, cgroup->name, AT_REMOVEDIR) ? -errno : 0;
-		if (ret == -EBUSY)
-			usleep(10000);
-	}
+	UNTIL((ret = unlinkat(cgroup->root, cgroup->name, AT_REMOVEDIR) ? -errno : 0) != -EBUSY);
 	close(cgroup->root);
 	return ret;
 }

@@ -871,7 +871,7 @@ int fuse_server_release(struct fuse_server *server, unsigned int file, unsigned 
  * @server: the server
  * @file: number of the file
  * @opcode: kind of the requests
- * @timeout_ms: how long to wait
+ * @timeout_ms: how long to wait for the server to report a request
  * @pid: gets the thread that waits for the answer; may be NULL
  *
  * Each request is reported once.
@@ -881,19 +881,13 @@ int fuse_server_release(struct fuse_server *server, unsigned int file, unsigned 
 int fuse_server_wait_held(struct fuse_server *server, unsigned int file, unsigned int opcode,
 			  int timeout_ms, pid_t *pid)
 {
-	struct timespec start, now;
 	struct note note;
-	int left = timeout_ms;
-	int ret;
 
-	clock_gettime(CLOCK_MONOTONIC, &start);
 	while (take_note(server, file, opcode, pid)) {
-		ret = next_note(server, &note, left < 0 ? 0 : left);
+		int ret = next_note(server, &note, timeout_ms);
+
 		if (ret)
 			return ret;
-		clock_gettime(CLOCK_MONOTONIC, &now);
-		left = timeout_ms - (now.tv_sec - start.tv_sec) * 1000 -
-		       (now.tv_nsec - start.tv_nsec) / 1000000;
 	}
 	return 0;
 }
@@ -940,7 +934,7 @@ static bool reads_a_byte(int fd)
  *	page
  * @server: the server
  * @file: number of the file, whose descriptors have a page cache by default
- * @timeout_ms: how long to wait until the process waits
+ * @timeout_ms: as for fuse_server_wait_held()
  *
  * The kernel keeps the page locked. So mmap() of a descriptor without page cache
  * (FOPEN_DIRECT_IO) waits, too, unkillably, with mmap_lock held for writing: it
@@ -964,7 +958,7 @@ static bool changes_times(int fd)
  *	them
  * @server: the server
  * @file: number of the file
- * @timeout_ms: how long to wait until the process waits
+ * @timeout_ms: as for fuse_server_wait_held()
  *
  * The kernel marks the inode as being written. Whoever then closes a mapping or
  * a descriptor of the file waits, unkillably, until FUSE_SETATTR is released.

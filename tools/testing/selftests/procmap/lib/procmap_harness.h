@@ -11,6 +11,10 @@
 #include "../../kselftest_harness.h"
 #include "procmap_util.h"
 
+/* A case ends after some waits, each of which may take PROCMAP_HANG_MS. */
+#undef TEST_TIMEOUT_DEFAULT
+#define TEST_TIMEOUT_DEFAULT	(2 * PROCMAP_HANG_MS / 1000)
+
 static void __attribute__((constructor)) procmap_require(void)
 {
 	if (procmap_kernel_lacks_it())

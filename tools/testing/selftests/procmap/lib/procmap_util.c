@@ -818,6 +818,20 @@ int procmap_recv_fd(struct procmap_child *child)
 }
 
 /**
+ * procmap_look_again() - pause between two looks; see UNTIL()
+ * @looks: number of looks so far
+ *
+ * Return: false after as many looks as take PROCMAP_HANG_MS or longer.
+ */
+bool procmap_look_again(unsigned int *looks)
+{
+	if (++*looks >= PROCMAP_HANG_MS)
+		return false;
+	usleep(1000);
+	return true;
+}
+
+/**
  * procmap_holds() - print a condition that is false; see HOLDS()
  * @cond: the condition
  * @text: source text of the condition

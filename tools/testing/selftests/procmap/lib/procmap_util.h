@@ -96,6 +96,26 @@ struct maps_text {
 	size_t vma_size;
 };
 
+/*
+ * The longest that one wait may take. Only a hang takes so long, on whatever
+ * machine: no verdict may depend on it.
+ */
+#define PROCMAP_HANG_MS	(5 * 60 * 1000)
+
+/*
+ * Look until @cond is so. Returns false after PROCMAP_HANG_MS. For what the
+ * kernel shows but tells nobody.
+ */
+#define UNTIL(cond)							\
+	({								\
+		unsigned int looks_ = 0;				\
+		bool so_;						\
+									\
+		while (!(so_ = (cond)) && procmap_look_again(&looks_))	\
+			;						\
+		so_;							\
+	})
+
 int maps_open(pid_t pid);
 int procmap_ioctl(int fd, void *arg);
 bool procmap_supported(void);
@@ -142,6 +162,7 @@ int procmap_recv_fd(struct procmap_child *child);
 int procmap_drop_root(void);
 int procmap_become_root(void);
 
+bool procmap_look_again(unsigned int *looks);
 bool procmap_holds(bool cond, const char *text, const char *file, int line);
 
 /*

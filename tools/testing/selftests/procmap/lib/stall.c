@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Find stuck threads, and check what happens in time: see stall.h. */
+/* Find stuck threads, and wait for what others do: see stall.h. */
 #include <fcntl.h>
 #include <poll.h>
 #include <sched.h>
@@ -16,23 +16,18 @@
 
 #define DEV_FUSE	"/dev/fuse"
 
-/* A thread that is found waiting this many times in a row waits for good. */
-#define STUCK_LOOKS	20
-#define LOOK_US		10000
+/*
+ * A thread that is found asleep in the same call this many times waits there.
+ * One look would do: tests look for threads that have nothing else to wait for.
+ */
+#define STUCK_LOOKS	5
 
 /* As many VMAs as a process may have on a kernel with detectors. */
 #define VMAS_SLOW	2000
 /* What a kernel with detectors has as VM_TIMEOUT_SCALE, at least. */
 #define SLOW_DETECTORS	4
 
-/**
- * stall_comes() - does a child end, or send something, within this time?
- * @child: the child
- * @timeout_ms: the time
- *
- * Return: true if it does.
- */
-bool stall_comes(const struct procmap_child *child, int timeout_ms)
+static bool comes(const struct procmap_child *child, int timeout_ms)
 {
 	struct pollfd fd = { .fd = child->sock, .events = POLLIN };
 
@@ -40,11 +35,34 @@ bool stall_comes(const struct procmap_child *child, int timeout_ms)
 }
 
 /**
+ * stall_comes() - wait until a child ends or sends something
+ * @child: the child
+ *
+ * Return: true once it does; false after PROCMAP_HANG_MS.
+ */
+bool stall_comes(const struct procmap_child *child)
+{
+	return comes(child, PROCMAP_HANG_MS);
+}
+
+/**
+ * stall_has_come() - has a child ended, or sent something?
+ * @child: the child
+ *
+ * Return: true if it has.
+ */
+bool stall_has_come(const struct procmap_child *child)
+{
+	return comes(child, 0);
+}
+
+/**
  * stall_state_of() - get the state of a thread, the third word of its stat file
  * @pid: the process
  * @tid: the thread
  *
- * Not for a process that dies: see stall_is_dead().
+ * Not for a process that dies and still has its address space: see
+ * stall_is_dead().
  *
  * Return: the letter of the state; 0 if the thread is gone.
  */
@@ -62,22 +80,54 @@ char stall_state_of(pid_t pid, pid_t tid)
 	return paren ? paren[2] : 0;
 }
 
+/*
+ * Get the system call that a thread sleeps in, with arguments and addresses.
+ * Returns false if the thread runs or is gone.
+ */
+static bool sleeps_in(pid_t pid, pid_t tid, char *call, size_t size)
+{
+	char path[64];
+	FILE *file;
+	bool got;
+
+	snprintf(path, sizeof(path), "/proc/%d/task/%d/syscall", pid, tid);
+	file = fopen(path, "r");
+	if (!file)
+		return false;
+	got = fgets(call, size, file) && strcmp(call, "running\n");
+	fclose(file);
+	return got;
+}
+
+/* Count the looks at which a thread sleeps in the call of the looks before. */
+static bool sleeps_long(pid_t pid, pid_t tid, char *before, size_t size, int *same)
+{
+	char call[256];
+
+	if (!sleeps_in(pid, tid, call, sizeof(call)))
+		return false;
+	*same = strcmp(call, before) ? 1 : *same + 1;
+	snprintf(before, size, "%s", call);
+	return *same >= STUCK_LOOKS;
+}
+
 /**
  * stall_gets_stuck() - wait until a thread waits in the kernel for good
  * @pid: the process
  * @tid: the thread
  *
- * Return: true once it does; false if it does not within SOON_MS.
+ * It sleeps uninterruptibly, or killably, in one system call or fault. Between
+ * the looks it may run: a query looks now and then whether its writer is done.
+ *
+ * Return: true once it does; false after PROCMAP_HANG_MS.
  */
 bool stall_gets_stuck(pid_t pid, pid_t tid)
 {
-	int waited, stuck = 0;
+	char before[256] = "";
+	int same = 0;
 
-	for (waited = 0; waited < SOON_MS * 1000 && stuck < STUCK_LOOKS; waited += LOOK_US) {
-		stuck = stall_state_of(pid, tid) == 'D' ? stuck + 1 : 0;
-		usleep(LOOK_US);
-	}
-	return stuck == STUCK_LOOKS;
+	return UNTIL(stall_state_of(pid, tid) == 'D' &&
+		     sleeps_long(pid, tid, before, sizeof(before), &same));
 }
 
 /**
@@ -94,6 +144,27 @@ bool stall_is_dead(pid_t pid)
 	siginfo_t info = { .si_pid = 0 };
 
 	return !waitid(P_PID, pid, &info, WEXITED | WNOHANG | WNOWAIT) && info.si_pid == pid;
+}
+
+/* Count the looks in a row at which a thread sleeps uninterruptibly. */
+static bool stays_asleep(pid_t pid, int *asleep)
+{
+	*asleep = stall_state_of(pid, pid) == 'D' ? *asleep + 1 : 0;
+	return *asleep >= STUCK_LOOKS;
+}
+
+/**
+ * stall_hangs_dying() - wait until a child that dies waits for good, or is dead
+ * @pid: a child of the caller, not waited for yet. Nobody uses its address space
+ *	any more, so that a look at its state does not either.
+ *
+ * Return: true if it waits; false if it is dead, or after PROCMAP_HANG_MS.
+ */
+bool stall_hangs_dying(pid_t pid)
+{
+	int asleep = 0;
+
+	return UNTIL(stall_is_dead(pid) || stays_asleep(pid, &asleep)) && !stall_is_dead(pid);
 }
 
 /**

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Helpers for tests of calls that must not wait. They find stuck threads, check
- * that something happens in time, and make root an ordinary user that may mount
- * FUSE.
+ * Helpers for tests of calls that must not wait. They find stuck threads, wait
+ * for what others do, and make root an ordinary user that may mount FUSE.
  */
 #ifndef SELFTEST_PROCMAP_STALL_H
 #define SELFTEST_PROCMAP_STALL_H
@@ -13,14 +12,12 @@
 
 #include "procmap_util.h"
 
-/* How long to wait for what must happen, and for what must not happen. */
-#define SOON_MS		15000
-#define NEVER_MS	1000
-
-bool stall_comes(const struct procmap_child *child, int timeout_ms);
+bool stall_comes(const struct procmap_child *child);
+bool stall_has_come(const struct procmap_child *child);
 char stall_state_of(pid_t pid, pid_t tid);
 bool stall_gets_stuck(pid_t pid, pid_t tid);
 bool stall_is_dead(pid_t pid);
+bool stall_hangs_dying(pid_t pid);
 long stall_count(const char *name);
 __u64 stall_now_ns(void);
 int stall_smaps_open(pid_t pid);

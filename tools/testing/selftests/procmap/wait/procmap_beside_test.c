@@ -28,8 +28,6 @@
  * runs in place of the reader.
  */
 #define CPU		0
-/* Time limit for all passes of the reader */
-#define READER_MS	100000
 /* VMAs whose lines fill a page: the text of 6.1 takes mmap_lock once for them. */
 #define PAGE_VMAS	60
 
@@ -227,11 +225,10 @@ FIXTURE_TEARDOWN(beside)
 {
 }
 
-TEST_F_TIMEOUT(beside, a_walk_over_holes_is_not_slower_than_mmap_lock, 280)
+TEST_F(beside, a_walk_over_holes_is_not_slower_than_mmap_lock)
 {
 	struct scene *scene = &self->scene;
 	struct figures *figures = scene->figures;
-	bool in_time;
 
 	if (stall_count("vma_search_nap") < 0)
 		SKIP(return, "%s: kernel without per-VMA locks", _metadata->name);
@@ -244,8 +241,7 @@ TEST_F_TIMEOUT(beside, a_walk_over_holes_is_not_slower_than_mmap_lock, 280)
 	ASSERT_EQ(0, procmap_child_start(&scene->hog, hogs, NULL));
 	ASSERT_EQ(0, procmap_sync(&scene->hog));
 	ASSERT_EQ(0, procmap_child_start(&scene->reader, reads_rarely, scene));
-	in_time = stall_comes(&scene->reader, READER_MS);
-	EXPECT_TRUE(in_time);
+	EXPECT_TRUE(stall_comes(&scene->reader));
 	EXPECT_EQ(256 + SIGKILL, procmap_child_kill(&scene->hog));
 	EXPECT_EQ(256 + SIGKILL, procmap_child_kill(&scene->target));
 	EXPECT_EQ(0, procmap_child_wait(&scene->reader));

@@ -24,19 +24,21 @@
 #include "stall.h"
 
 #define NR_KINDS	7
-/* How many processes: this number, or as many as there are in this time */
-#define NR_HANGING	600
-#define HANGING_NS	40000000000ULL
-#define NR_ENDS		10000
-#define ENDS_NS		100000000000ULL
+#define NR_HANGING	100
+#define NR_ENDS		1000
 /*
  * How many processes end before memory is counted the first time, to fill the
  * caches
  */
-#define NR_WARM_UP	500
+#define NR_WARM_UP	300
+/* How often each reader looks at a process before it is killed */
+#define LOOKS		2
 #define LARGE		(128UL << 20)
 #define BLOCK		4096
-/* After 10,000 ends this much may be missing: about 400 bytes for each. */
+/*
+ * After all ends this much may be missing, and less than each would leave behind
+ * that is never torn down: a struct mm_struct and a page table.
+ */
 #define MAX_LEFT_KB	4096
 #define NEVER_KB	(32 * 1024)
 
@@ -156,7 +158,7 @@ static void reads(struct readers *readers, unsigned int kind)
 	/*
 	 * A reader that is preempted inside a call holds the process for long.
 	 */
-	(void)!nice(10);
+	(void)!nice(19);
 	while (!__atomic_load_n(&readers->stop, __ATOMIC_RELAXED)) {
 		int ret = reader_kinds[kind](readers);
 
@@ -168,26 +170,26 @@ static void reads(struct readers *readers, unsigned int kind)
 	}
 }
 
+static unsigned long calls_of(const struct readers *readers, unsigned int reader)
+{
+	return __atomic_load_n(&readers->calls[reader], __ATOMIC_RELAXED);
+}
+
 /*
- * Returns how many readers do not come back from a call: they make no other
- * call within SOON_MS.
+ * Wait until each reader has made so many calls more. Returns how many readers
+ * do not come back from one.
  */
-static unsigned int stuck_readers(const struct readers *readers)
+static unsigned int stuck_readers(const struct readers *readers, unsigned int calls)
 {
 	unsigned long before[NR_KINDS];
-	unsigned int i, waited, nr = 0;
+	unsigned int i, stuck = 0;
 
 	for (i = 0; i < readers->nr; i++)
-		before[i] = __atomic_load_n(&readers->calls[i], __ATOMIC_RELAXED);
-	for (i = waited = 0; i < readers->nr && waited < SOON_MS; waited++) {
-		if (__atomic_load_n(&readers->calls[i], __ATOMIC_RELAXED) == before[i])
-			usleep(1000);
-		else
-			i++;
-	}
-	for (; i < readers->nr; i++)
-		nr += __atomic_load_n(&readers->calls[i], __ATOMIC_RELAXED) == before[i];
-	return nr;
+		before[i] = calls_of(readers, i);
+	for (i = 0; i < readers->nr && !stuck; i++)
+		if (!UNTIL(calls_of(readers, i) >= before[i] + calls))
+			stuck = readers->nr - i;
+	return stuck;
 }
 
 static unsigned long all_calls(const struct readers *readers)
@@ -196,7 +198,7 @@ static unsigned long all_calls(const struct readers *readers)
 	unsigned int i;
 
 	for (i = 0; i < NR_KINDS; i++)
-		calls += __atomic_load_n(&readers->calls[i], __ATOMIC_RELAXED);
+		calls += calls_of(readers, i);
 	return calls;
 }
 
@@ -292,24 +294,17 @@ static long used_kb(void)
 	       memory_kb("Cached");
 }
 
-/*
- * Wait until no more than @kb is in use, but at most SOON_MS. Returns what is
- * in use then.
- */
+/* Wait until no more than @kb is in use. Returns what is in use then. */
 static long settles(long kb)
 {
-	long now = used_kb();
-	int waited;
+	long now;
 
-	for (waited = 0; waited < SOON_MS && now > kb; waited += 500) {
-		usleep(500000);
-		now = used_kb();
-	}
+	UNTIL((now = used_kb()) <= kb);
 	return now;
 }
 
 /* Is this a kernel worker that waits uninterruptibly? */
-static bool is_stuck_worker(pid_t pid, char *name, size_t size)
+static bool is_waiting_worker(pid_t pid, char *name, size_t size)
 {
 	char path[64];
 	FILE *file;
@@ -324,30 +319,28 @@ static bool is_stuck_worker(pid_t pid, char *name, size_t size)
 	return !strncmp(name, "kworker/", 8) && stall_state_of(pid, pid) == 'D';
 }
 
-/* Returns how many kernel workers wait for good, which means at two looks. */
-static unsigned int stuck_workers(void)
+/*
+ * Returns whether a kernel worker waits for good: it is in its wait each time
+ * that somebody looks.
+ */
+static bool is_worker_stuck(void)
 {
 	DIR *dir = opendir("/proc");
-	unsigned int nr = 0;
 	struct dirent *entry;
-	char name[64] = "", first[64] = "";
+	bool stuck = false;
+	char name[64] = "";
 
-	while (dir && (entry = readdir(dir))) {
+	while (dir && !stuck && (entry = readdir(dir))) {
 		pid_t pid = atoi(entry->d_name);
 
-		if (!isdigit(entry->d_name[0]) || !is_stuck_worker(pid, name, sizeof(name)))
-			continue;
-		usleep(10000);
-		if (!is_stuck_worker(pid, name, sizeof(name)))
-			continue;
-		if (!nr++)
-			strcpy(first, name);
+		stuck = isdigit(entry->d_name[0]) &&
+			!UNTIL(!is_waiting_worker(pid, name, sizeof(name)));
 	}
 	if (dir)
 		closedir(dir);
-	if (nr)
-		fprintf(stderr, "# %u workers are stuck, the first is %s\n", nr, first);
-	return nr;
+	if (stuck)
+		fprintf(stderr, "# the worker %s is stuck\n", name);
+	return stuck;
 }
 
 /* Submit a read that the server does not answer, for the calling process. */
@@ -394,6 +387,86 @@ static void __attribute__((constructor)) exit_require(void)
 		ksft_exit_skip("%s\n", lacking);
 }
 
+FIXTURE(ends) {
+	struct readers *readers;
+};
+
+FIXTURE_SETUP(ends)
+{
+	self->readers = share_readers();
+	ASSERT_NE(NULL, self->readers);
+	ASSERT_EQ(0, start_readers(self->readers));
+}
+
+FIXTURE_TEARDOWN(ends)
+{
+	stop_readers(self->readers);
+}
+
+static int ends_once(struct readers *readers)
+{
+	pid_t pid = fork();
+	int ret, status;
+
+	if (!pid)
+		for (;;)
+			pause();
+	ret = pid < 0 ? -errno : show(readers, pid);
+	sched_yield();
+	if (pid > 0 && (kill(pid, SIGKILL) || waitpid(pid, &status, 0) != pid))
+		return -errno;
+	return ret;
+}
+
+/*
+ * End @max processes, and more until the readers have had more answers than that.
+ * Returns how many have ended, or -errno. Afterwards the readers look at the test
+ * again, so that they hold nothing of the processes that are gone.
+ */
+static int end_many(struct readers *readers, int max)
+{
+	unsigned long before = __atomic_load_n(&readers->answers, __ATOMIC_RELAXED);
+	int ret = 0, nr = 0;
+
+	while (!ret && (nr < max ||
+			__atomic_load_n(&readers->answers, __ATOMIC_RELAXED) <= before + nr)) {
+		ret = ends_once(readers);
+		nr++;
+	}
+	if (!ret)
+		ret = show(readers, getpid());
+	return ret ? ret : nr;
+}
+
+/*
+ * A slow kernel is one with detectors. KASAN keeps freed memory for a while, up
+ * to 1/32 of all memory. kmemleak tells at the end of the run what did not come
+ * back.
+ */
+static long may_be_left_kb(void)
+{
+	return MAX_LEFT_KB + (stall_scaled(NR_ENDS) < NR_ENDS ? memory_kb("MemTotal") / 32 : 0);
+}
+
+TEST_F(ends, all_memory_comes_back)
+{
+	long before, after, left = may_be_left_kb();
+	int nr;
+
+	if (geteuid())
+		SKIP(return, "%s: needs root", _metadata->name);
+	ASSERT_LT(0, end_many(self->readers, stall_scaled(NR_WARM_UP)));
+	before = used_kb();
+	nr = end_many(self->readers, stall_scaled(NR_ENDS));
+	ASSERT_LT(0, nr);
+	after = settles(before + left);
+	fprintf(stderr, "# %d ends, %lu calls, %lu answers: %ld kB in use, %ld before\n", nr,
+		all_calls(self->readers), self->readers->answers, after, before);
+	EXPECT_GE(before + left, after);
+	EXPECT_EQ(0, self->readers->illegal);
+	EXPECT_LT(nr, self->readers->answers);
+}
+
 /*
  * struct exits - what every case has
  * @readers: they run all the time
@@ -434,6 +507,15 @@ FIXTURE_TEARDOWN(exits)
 		procmap_child_wait(&self->hanging[--self->nr]);
 }
 
+/*
+ * Has a child that dies no user left? If it is dead, somebody else may be the
+ * last.
+ */
+static bool has_no_user(const struct readers *readers, pid_t pid)
+{
+	return asks_covering(readers) == -ESRCH || stall_is_dead(pid);
+}
+
 /* Kill a process whose read is under way, while all readers look at it. */
 static int kill_a_hanging_one(struct fuse_server *server, int file, struct readers *readers,
 			      struct procmap_child *child)
@@ -443,29 +525,29 @@ static int kill_a_hanging_one(struct fuse_server *server, int file, struct reade
 	if (!ret)
 		ret = procmap_sync(child);
 	if (!ret)
-		ret = fuse_server_wait_held(server, 0, FUSE_READ, SOON_MS, NULL);
+		ret = fuse_server_wait_held(server, 0, FUSE_READ, PROCMAP_HANG_MS, NULL);
 	if (!ret)
 		ret = show(readers, child->pid);
+	if (!ret && stuck_readers(readers, LOOKS))
+		ret = -ETIMEDOUT;
 	if (ret)
 		return ret;
-	usleep(1000);
 	if (kill(child->pid, SIGKILL))
 		return -errno;
 	/* Let it die while the readers look at it. */
-	usleep(10000);
-	return 0;
+	return UNTIL(has_no_user(readers, child->pid)) ? 0 : -ETIMEDOUT;
 }
 
 /*
- * Returns how many are dead. These have left the wait for their read to
- * somebody else.
+ * Wait until each waits for its read or is dead. Returns how many are dead: these
+ * have left the wait for their read to somebody else.
  */
 static unsigned int dead(const struct procmap_child *children, unsigned int nr)
 {
 	unsigned int i, nr_dead = 0;
 
 	for (i = 0; i < nr; i++)
-		nr_dead += stall_is_dead(children[i].pid);
+		nr_dead += !stall_hangs_dying(children[i].pid);
 	return nr_dead;
 }
 
@@ -475,43 +557,36 @@ static unsigned int dead(const struct procmap_child *children, unsigned int nr)
  */
 static long lost_kb(struct readers *readers)
 {
-	long before = memory_kb("MemAvailable"), lost = LONG_MAX;
+	long before = memory_kb("MemAvailable"), lost;
 	struct procmap_child child;
-	int waited;
 
 	if (procmap_child_start(&child, has_much, NULL) || procmap_sync(&child) ||
-	    show(readers, child.pid))
+	    show(readers, child.pid) || stuck_readers(readers, LOOKS))
 		return LONG_MAX;
-	usleep(10000);
-	if (kill(child.pid, SIGKILL) || !stall_comes(&child, SOON_MS))
+	if (kill(child.pid, SIGKILL) || !stall_comes(&child))
 		return LONG_MAX;
 	procmap_child_wait(&child);
-	for (waited = 0; waited < SOON_MS && lost > NEVER_KB; waited += 100) {
-		usleep(100000);
-		lost = before - memory_kb("MemAvailable");
-	}
+	UNTIL((lost = before - memory_kb("MemAvailable")) <= NEVER_KB);
 	return lost;
 }
 
-TEST_F_TIMEOUT(exits, who_waits_for_its_reads_at_the_end_waits_itself, 200)
+TEST_F(exits, who_waits_for_its_reads_at_the_end_waits_itself)
 {
 	unsigned int nr_dead, max = stall_scaled(NR_HANGING);
-	__u64 end = stall_now_ns() + HANGING_NS;
 	long lost;
 
-	while (self->nr < max && stall_now_ns() < end) {
+	while (self->nr < max) {
 		ASSERT_EQ(0, kill_a_hanging_one(&self->server, self->file, self->readers,
 						&self->hanging[self->nr]));
 		self->nr++;
 	}
-	usleep(NEVER_MS * 1000);
-	nr_dead = dead(self->hanging, self->nr);
 	lost = lost_kb(self->readers);
+	nr_dead = dead(self->hanging, self->nr);
 	fprintf(stderr, "# %u killed, %u left it to others; %lu calls, %lu answers; %ld kB lost\n",
 		self->nr, nr_dead, all_calls(self->readers), self->readers->answers, lost);
 	EXPECT_EQ(0, nr_dead);
-	EXPECT_EQ(0, stuck_workers());
-	EXPECT_EQ(0, stuck_readers(self->readers));
+	EXPECT_FALSE(is_worker_stuck());
+	EXPECT_EQ(0, stuck_readers(self->readers, 1));
 	EXPECT_GE(NEVER_KB, lost);
 	EXPECT_EQ(0, self->readers->illegal);
 	EXPECT_LT(0, self->readers->answers);
@@ -520,88 +595,6 @@ TEST_F_TIMEOUT(exits, who_waits_for_its_reads_at_the_end_waits_itself, 200)
 	 * has ended.
 	 */
 	EXPECT_EQ(-ESRCH, asks_covering(self->readers));
-}
-
-FIXTURE(ends) {
-	struct readers *readers;
-};
-
-FIXTURE_SETUP(ends)
-{
-	self->readers = share_readers();
-	ASSERT_NE(NULL, self->readers);
-	ASSERT_EQ(0, start_readers(self->readers));
-}
-
-FIXTURE_TEARDOWN(ends)
-{
-	stop_readers(self->readers);
-}
-
-static int ends_once(struct readers *readers)
-{
-	pid_t pid = fork();
-	int ret, status;
-
-	if (!pid)
-		for (;;)
-			pause();
-	ret = pid < 0 ? -errno : show(readers, pid);
-	sched_yield();
-	if (pid > 0 && (kill(pid, SIGKILL) || waitpid(pid, &status, 0) != pid))
-		return -errno;
-	return ret;
-}
-
-/*
- * Returns how many processes have ended, or -errno. Afterwards the readers look
- * at the test again, so that they hold nothing of the processes that are gone.
- */
-static int end_many(struct readers *readers, int max)
-{
-	__u64 end = stall_now_ns() + ENDS_NS;
-	int ret = 0, nr = 0;
-
-	while (!ret && nr < max && stall_now_ns() < end) {
-		ret = ends_once(readers);
-		nr++;
-	}
-	if (!ret)
-		ret = show(readers, getpid());
-	return ret ? ret : nr;
-}
-
-/*
- * A slow kernel is one with detectors. KASAN keeps freed memory for a while, up
- * to 1/32 of all memory. kmemleak tells at the end of the run what did not come
- * back.
- */
-static long may_be_left_kb(void)
-{
-	return MAX_LEFT_KB + (stall_scaled(NR_ENDS) < NR_ENDS ? memory_kb("MemTotal") / 32 : 0);
-}
-
-TEST_F_TIMEOUT(ends, all_memory_comes_back, 290)
-{
-	long before, after, left = may_be_left_kb();
-	__u64 start;
-	int nr;
-
-	if (geteuid())
-		SKIP(return, "%s: needs root", _metadata->name);
-	ASSERT_LT(0, end_many(self->readers, stall_scaled(NR_WARM_UP)));
-	before = used_kb();
-	start = stall_now_ns();
-	nr = end_many(self->readers, stall_scaled(NR_ENDS));
-	ASSERT_LT(0, nr);
-	start = stall_now_ns() - start;
-	after = settles(before + left);
-	fprintf(stderr, "# %d ends in %llu ms, %lu calls, %lu answers: %ld kB in use, %ld before\n",
-		nr, start / 1000000, all_calls(self->readers), self->readers->answers, after,
-		before);
-	EXPECT_GE(before + left, after);
-	EXPECT_EQ(0, self->readers->illegal);
-	EXPECT_LT(nr, self->readers->answers);
 }
 
 TEST_HARNESS_MAIN

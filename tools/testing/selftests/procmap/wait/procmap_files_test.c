@@ -14,6 +14,7 @@
 #include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "fuse_server.h"
@@ -26,9 +27,6 @@
 #define NR_ASKING	3
 /* arm64 allows no smaller stacks */
 #define STACK		(128 * 1024)
-
-/* How often to count the stuck threads, a tenth of a second apart */
-#define LOOKS		(SOON_MS / 100)
 
 static const struct fuse_server_file server_files[NR_FILES] = {
 	[0 ... NR_FILES - 1] = { .size = 65536 },
@@ -152,14 +150,7 @@ static unsigned int stuck_threads(void)
  */
 static bool others_get_stuck(unsigned int nr)
 {
-	unsigned int looks;
-
-	for (looks = 0; looks < LOOKS; looks++) {
-		if (stuck_threads() + 1 >= nr)
-			return true;
-		usleep(100000);
-	}
-	return false;
+	return UNTIL(stuck_threads() + 1 >= nr);
 }
 
 /*
@@ -190,65 +181,56 @@ static int attacks(struct procmap_child *child, void *arg)
  * struct owner - a process that locks and maps a file, and then lets it go
  * @path: path of the file
  * @spot: where the file is mapped
- * @late: how often the lock outlived the last close()
- * @never: whether a lock outlived it for NEVER_MS
+ * @answers: how many names others have got of what is there, in shared memory
  */
 struct owner {
 	char path[32];
 	char *spot;
-	unsigned int late;
-	bool never;
+	unsigned long *answers;
 };
+
+static unsigned long answers(const unsigned long *answers)
+{
+	return __atomic_load_n(answers, __ATOMIC_RELAXED);
+}
 
 /*
  * Open the file with a new open file description. If another one still has the
  * lock, this one does not get it.
  */
-static int open_locked(struct owner *owner)
+static bool owns_for_a_moment(const struct owner *owner)
 {
 	int fd = open(owner->path, O_RDWR | O_CLOEXEC);
-	int waited;
-
-	for (waited = 0; fd >= 0 && waited < NEVER_MS; waited += 10) {
-		if (!flock(fd, LOCK_EX | LOCK_NB))
-			return fd;
-		owner->late += !waited;
-		usleep(10000);
-	}
-	owner->never = true;
-	return -1;
-}
-
-static bool owns_for_a_moment(struct owner *owner)
-{
 	size_t page = sysconf(_SC_PAGESIZE);
-	int fd = open_locked(owner);
+	unsigned long before;
 
-	if (fd < 0 || mmap(owner->spot, page, PROT_READ, MAP_SHARED | MAP_FIXED, fd, 0) !=
-	    owner->spot)
+	if (!HOLDS(fd >= 0) || !HOLDS(!flock(fd, LOCK_EX | LOCK_NB)) ||
+	    !HOLDS(mmap(owner->spot, page, PROT_READ, MAP_SHARED | MAP_FIXED, fd, 0) ==
+		   owner->spot))
 		return false;
-	usleep(1000);
-	return !close(fd) && !munmap(owner->spot, page);
+	/* More than one for each who asks: then somebody asks right now. */
+	before = answers(owner->answers);
+	return HOLDS(UNTIL(answers(owner->answers) > before + NR_ASKING)) &&
+	       HOLDS(!close(fd)) && HOLDS(!munmap(owner->spot, page));
 }
 
 static int owns_a_file(struct procmap_child *child, void *arg)
 {
-	struct owner *owner = arg;
+	const struct owner *owner = arg;
 	unsigned int i, rounds = stall_scaled(ROUNDS);
 
 	if (!HOLDS(!procmap_sync(child)))
 		return 1;
 	for (i = 0; i < rounds && owns_for_a_moment(owner); i++)
 		;
-	fprintf(stderr, "# %u of %u files closed, %u of them not unlocked at once%s\n", i, rounds,
-		owner->late, owner->never ? ", one never" : "");
+	fprintf(stderr, "# %u of %u files closed, and unlocked at once\n", i, rounds);
 	fflush(stdout);
-	return HOLDS(i == rounds) && HOLDS(!owner->late) ? 0 : 1;
+	return HOLDS(i == rounds) ? 0 : 1;
 }
 
 struct asking {
 	int maps;
-	char *spot;
+	const struct owner *owner;
 };
 
 /* Spend most of the time in the kernel: check only what the call returns. */
@@ -261,12 +243,14 @@ static void *asks_for_names(void *arg)
 	do {
 		struct procmap_query q = {
 			.size = sizeof(q),
-			.query_addr = (unsigned long)asking->spot,
+			.query_addr = (unsigned long)asking->owner->spot,
 			.vma_name_addr = (unsigned long)name,
 			.vma_name_size = sizeof(name),
 		};
 
 		ret = procmap_ioctl(asking->maps, &q);
+		if (!ret)
+			__atomic_add_fetch(asking->owner->answers, 1, __ATOMIC_RELAXED);
 	} while (!ret || ret == -ENOENT);
 	return HOLDS(ret == -ESRCH) ? arg : NULL;
 }
@@ -308,6 +292,9 @@ FIXTURE_SETUP(files)
 	close(fd);
 	self->owner.spot = mmap(NULL, 65536, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	ASSERT_NE(MAP_FAILED, self->owner.spot);
+	self->owner.answers = mmap(NULL, sizeof(*self->owner.answers), PROT_READ | PROT_WRITE,
+				   MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	ASSERT_NE(MAP_FAILED, (void *)self->owner.answers);
 }
 
 /* When the servers end, everything that still waits for them ends, too. */
@@ -318,18 +305,12 @@ FIXTURE_TEARDOWN(files)
 	fuse_server_stop(&self->server);
 }
 
-/*
- * Returns how often the file was closed. Waits until it is, but at most
- * SOON_MS.
- */
+/* Waits until the file is closed. Returns how often it was. */
 static int closed(struct fuse_server *server, unsigned int file)
 {
-	int waited, nr = 0;
+	int nr;
 
-	for (waited = 0; waited < SOON_MS && !nr; waited += 10) {
-		usleep(10000);
-		nr = fuse_server_count(server, file, FUSE_RELEASE);
-	}
+	UNTIL((nr = fuse_server_count(server, file, FUSE_RELEASE)));
 	return nr;
 }
 
@@ -344,13 +325,14 @@ static int start_attack(struct procmap_child *attacker, struct attack *attack)
 	if (!ret)
 		ret = procmap_sync(attacker);
 	if (!ret)
-		ret = fuse_server_wait_held(attack->names, NAME_FILE, FUSE_READ, SOON_MS, NULL);
+		ret = fuse_server_wait_held(attack->names, NAME_FILE, FUSE_READ, PROCMAP_HANG_MS,
+					    NULL);
 	if (!ret)
 		ret = procmap_send(attacker, 0);
 	return ret ? ret : procmap_sync(attacker);
 }
 
-TEST_F_TIMEOUT(files, a_file_is_closed_while_its_name_cannot_be_written, 120)
+TEST_F(files, a_file_is_closed_while_its_name_cannot_be_written)
 {
 	struct attack attack = { .server = &self->server, .names = &self->names, .nr = 1 };
 
@@ -384,6 +366,15 @@ static int let_nobody_close(struct fuse_server *server, int *fds)
 	return 0;
 }
 
+static bool has_one_thread(pid_t pid)
+{
+	char path[64];
+	struct stat st;
+
+	snprintf(path, sizeof(path), "/proc/%d/task", pid);
+	return !stat(path, &st) && st.st_nlink == 3;
+}
+
 /*
  * Call this after the start of what is attacked, so that it does not inherit
  * the files. Let it go at the end.
@@ -398,8 +389,9 @@ static int attack_with(struct fuse_server *server, struct fuse_server *names, un
 		ret = let_nobody_close(server, fds);
 	if (!ret)
 		ret = fuse_server_release(names, NAME_FILE, FUSE_READ);
-	/* Let the queries end, now that the names have been written. */
-	usleep(NEVER_MS * 1000);
+	/* The queries end, now that the names have been written. */
+	if (!ret && !UNTIL(has_one_thread(attacker->pid)))
+		ret = -ETIMEDOUT;
 	return ret;
 }
 
@@ -408,7 +400,7 @@ static void closed_files_are_unlocked(struct __test_metadata *_metadata,
 				      struct owner *owner, unsigned int nr, int *fds)
 {
 	struct procmap_child child, asker, attacker;
-	struct asking asking = { .spot = owner->spot };
+	struct asking asking = { .owner = owner };
 	unsigned int i;
 
 	ASSERT_EQ(0, procmap_child_start(&child, owns_a_file, owner));
@@ -429,7 +421,7 @@ static void closed_files_are_unlocked(struct __test_metadata *_metadata,
 	EXPECT_EQ(256 + SIGKILL, procmap_child_kill(&attacker));
 }
 
-TEST_F_TIMEOUT(files, a_closed_file_is_unlocked_at_once, 120)
+TEST_F(files, a_closed_file_is_unlocked_at_once)
 {
 	closed_files_are_unlocked(_metadata, &self->server, &self->names, &self->owner, 0, NULL);
 }
@@ -443,13 +435,13 @@ static unsigned int nr_queries(unsigned int nr)
 	return stall_scaled(nr) < nr ? nr / 4 : nr;
 }
 
-TEST_F_TIMEOUT(files, a_closed_file_is_unlocked_beside_640_stalled_queries, 120)
+TEST_F(files, a_closed_file_is_unlocked_beside_640_stalled_queries)
 {
 	closed_files_are_unlocked(_metadata, &self->server, &self->names, &self->owner,
 				  nr_queries(MAX_QUERIES / 2), self->fds);
 }
 
-TEST_F_TIMEOUT(files, a_closed_file_is_unlocked_beside_1280_stalled_queries, 120)
+TEST_F(files, a_closed_file_is_unlocked_beside_1280_stalled_queries)
 {
 	closed_files_are_unlocked(_metadata, &self->server, &self->names, &self->owner,
 				  nr_queries(MAX_QUERIES), self->fds);
