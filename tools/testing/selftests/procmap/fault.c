@@ -13,9 +13,7 @@
 
 #include "../kselftest.h"
 #include "fault.h"
-
-/* How long RCU and kernel threads may take to free an object. */
-#define BACK_SECONDS	60
+#include "procmap_util.h"
 
 /*
  * Kernel settings, and their values while the test runs: anything may fail, and
@@ -186,8 +184,20 @@ int fault_count(struct fault_counts *counts)
 	return ret;
 }
 
+/* Is there more than before of a kind? @ret: 0, or why it cannot be told. */
+static bool is_more(const struct fault_counts *before, long spare, struct fault_counts *now,
+		    size_t *kind, int *ret)
+{
+	*ret = fault_count(now);
+	for (*kind = 0; !*ret && *kind < FAULT_CACHES; ++*kind)
+		if (now->objects[*kind] > before->objects[*kind] + spare)
+			return true;
+	return false;
+}
+
 /**
- * fault_wait_back() - wait until there are as many objects as before
+ * fault_wait_back() - wait until there are as many objects as before, which RCU
+ *	and kernel threads may have to free
  * @before: the numbers from before
  * @spare: how many objects others may have got in the meantime
  *
@@ -196,22 +206,12 @@ int fault_count(struct fault_counts *counts)
 int fault_wait_back(const struct fault_counts *before, long spare)
 {
 	struct fault_counts now;
-	int seconds, ret;
-	size_t i;
+	size_t k;
+	int ret;
 
-	for (seconds = 0;; seconds++) {
-		ret = fault_count(&now);
-		for (i = 0; i < FAULT_CACHES; i++) {
-			if (now.objects[i] > before->objects[i] + spare)
-				break;
-		}
-		if (ret || i == FAULT_CACHES)
-			return ret;
-		if (seconds == BACK_SECONDS)
-			break;
-		sleep(1);
-	}
-	fprintf(stderr, "# of %s there were %ld, and are %ld\n", caches[i], before->objects[i],
-		now.objects[i]);
+	if (UNTIL(!is_more(before, spare, &now, &k, &ret)))
+		return ret;
+	fprintf(stderr, "# of %s there were %ld, and are %ld\n", caches[k], before->objects[k],
+		now.objects[k]);
 	return -ETIMEDOUT;
 }

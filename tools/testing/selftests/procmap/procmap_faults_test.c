@@ -451,20 +451,14 @@ static void fail_each(struct __test_metadata *_metadata, struct _test_data_fault
  */
 static int unmount(struct _test_data_faults *self)
 {
-	int i;
+	int ret;
 
 	munmap(self->file, PAGE);
-	for (i = 0; i < 100; i++) {
-		if (!umount(self->mnt))
-			return 0;
-		if (errno != EBUSY)
-			break;
-		usleep(100000);
-	}
-	return -errno;
+	UNTIL((ret = umount(self->mnt) ? -errno : 0) != -EBUSY);
+	return ret;
 }
 
-TEST_F_TIMEOUT(faults, right_error_and_nothing_left_behind, 600)
+TEST_F(faults, right_error_and_nothing_left_behind)
 {
 	int round;
 
