@@ -776,7 +776,7 @@ static int maps_many(struct procmap_child *child, void *arg)
 {
 	struct procmap_zoo zoo;
 
-	if (!HOLDS(!procmap_zoo_map_many(&zoo, stall_vmas(MANY), MANY)) ||
+	if (!HOLDS(!procmap_zoo_map_many(&zoo, stall_vmas(MANY))) ||
 	    !HOLDS(!procmap_send(child, zoo.nr)))
 		return 1;
 	return HOLDS(!procmap_sync(child)) ? 0 : 1;

@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "procmap_zoo.h"
@@ -14,7 +13,6 @@
 enum { BACKING_NONE, BACKING_FILE, BACKING_MEMFD, NR_BACKINGS };
 
 #define NR_PROTS	8
-#define MANY_SECONDS	3
 #define NR_KINDS	(NR_PROTS * 2 * NR_BACKINGS)
 
 /**
@@ -141,27 +139,22 @@ out:
 /**
  * procmap_zoo_map_many() - map a large number of VMAs, with a hole every 16
  * @zoo: gets their place and number
- * @min: map at least this many
- * @max: map at most this many
- *
- * The function stops at @min or later when some seconds are over: a debug
- * kernel may walk over all VMAs each time one is added.
+ * @nr: the number
  *
  * Return: 0 or -errno.
  */
-int procmap_zoo_map_many(struct procmap_zoo *zoo, size_t min, size_t max)
+int procmap_zoo_map_many(struct procmap_zoo *zoo, size_t nr)
 {
 	const int prot[] = { PROT_READ, PROT_READ | PROT_WRITE, PROT_NONE };
 	long page = sysconf(_SC_PAGESIZE);
-	time_t end = time(NULL) + MANY_SECONDS;
 	char *addr;
 
-	zoo->size = (max + max / 16 + 1) * page;
+	zoo->size = (nr + nr / 16 + 1) * page;
 	zoo->base = find_room(zoo->size);
 	if (!zoo->base)
 		return -ENOMEM;
 	addr = zoo->base;
-	for (zoo->nr = 0; zoo->nr < max && (zoo->nr < min || time(NULL) < end); zoo->nr++) {
+	for (zoo->nr = 0; zoo->nr < nr; zoo->nr++) {
 		if (mmap(addr, page, prot[zoo->nr % 3],
 			 MAP_FIXED | MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0) != addr)
 			return -errno;

@@ -18,7 +18,7 @@ struct procmap_zoo {
 };
 
 int procmap_zoo_map(struct procmap_zoo *zoo);
-int procmap_zoo_map_many(struct procmap_zoo *zoo, size_t min, size_t max);
+int procmap_zoo_map_many(struct procmap_zoo *zoo, size_t nr);
 
 int procmap_tmp_dir(char *path, size_t size);
 int procmap_tmp_file(const char *path, size_t pages);
