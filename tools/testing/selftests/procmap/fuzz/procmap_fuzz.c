@@ -25,9 +25,7 @@
 #include "fuzz.h"
 #include "procmap_zoo.h"
 
-#define DEFAULT_SECONDS	20
-/* A worker that makes no progress for this long hangs. */
-#define STUCK_SECONDS	60
+#define DEFAULT_CALLS	500
 /*
  * The checks must notice a lie within so many calls. They usually need a few.
  */
@@ -111,31 +109,24 @@ static const struct fuzz_case cases[] = {
 
 /**
  * struct options - what the command line asks for
+ * @calls: iterations of each case
  * @only: name of the only case to run
  * @iteration: with @replay, number of the only iteration to run
  */
 struct options {
 	unsigned long long seed;
-	unsigned long seconds;
+	unsigned long long calls;
 	const char *only;
 	bool replay;
 	unsigned long long iteration;
 };
 
 static const char usage[] =
-	"usage: procmap_fuzz [--seed N] [--seconds N] [--case NAME [--iteration N]]\n"
+	"usage: procmap_fuzz [--seed N] [--calls N] [--case NAME [--iteration N]]\n"
 	"  --seed N       of the random numbers (default: random, and printed)\n"
-	"  --seconds N    for all cases together (default 20)\n"
+	"  --calls N      of each case (default 500)\n"
 	"  --case NAME    only this one\n"
 	"  --iteration N  only this call, as the report of a failure names it\n";
-
-static double now(void)
-{
-	struct timespec time;
-
-	clock_gettime(CLOCK_MONOTONIC, &time);
-	return time.tv_sec + time.tv_nsec / 1e9;
-}
 
 /**
  * fuzz_result() - count a result and check that it is allowed
@@ -197,13 +188,15 @@ static int set_up(struct fuzz *fuzz, const struct fuzz_case *this)
 	return ret ? ret : fuzz_target_start(fuzz, this->state);
 }
 
-static int iterate(struct fuzz *fuzz, const struct fuzz_case *this, const struct options *options,
-		   double end)
+static int iterate(struct fuzz *fuzz, const struct fuzz_case *this, const struct options *options)
 {
+	__u64 end = this->lie ? LIE_CALLS : options->calls;
 	__u64 i = options->replay ? options->iteration : 0;
 	int ret;
 
-	for (;; i++) {
+	if (options->replay)
+		end = i + 1;
+	for (; i < end; i++) {
 		fuzz->progress->iteration = i;
 		fuzz_seed(fuzz, i);
 		ret = fuzz_target_next(fuzz);
@@ -213,15 +206,13 @@ static int iterate(struct fuzz *fuzz, const struct fuzz_case *this, const struct
 		}
 		if (!this->call(fuzz))
 			return 1;
-		/* A lie is noticed after so many calls, however slow these are. */
-		if (options->replay || (this->lie ? i == LIE_CALLS : now() > end))
-			return 0;
 	}
+	return 0;
 }
 
 /* Run a case in a process of its own. Returns the exit status. */
 static int work(const struct fuzz_case *this, const struct options *options,
-		struct fuzz_progress *progress, double end)
+		struct fuzz_progress *progress)
 {
 	static struct fuzz fuzz;
 	int ret;
@@ -234,7 +225,7 @@ static int work(const struct fuzz_case *this, const struct options *options,
 		fprintf(stderr, "# a target that is %s: %s\n", this->state, strerror(-ret));
 		return 1;
 	}
-	ret = iterate(&fuzz, this, options, end);
+	ret = iterate(&fuzz, this, options);
 	fuzz_target_stop(&fuzz);
 	return ret;
 }
@@ -245,22 +236,20 @@ static int work(const struct fuzz_case *this, const struct options *options,
  */
 static int wait_for(pid_t pid, const struct fuzz_progress *progress)
 {
-	double since = now();
-	__u64 seen = 0;
+	bool ended;
+	__u64 seen;
 	int status;
 
-	while (waitpid(pid, &status, WNOHANG) != pid) {
-		usleep(10000);
-		if (progress->nr != seen) {
-			seen = progress->nr;
-			since = now();
-		} else if (now() - since > STUCK_SECONDS) {
-			ksft_print_msg("no progress in %d seconds\n", STUCK_SECONDS);
-			kill(pid, SIGKILL);
-			return SIGKILL;
-		}
-	}
-	return status;
+	do {
+		seen = __atomic_load_n(&progress->nr, __ATOMIC_RELAXED);
+		UNTIL((ended = waitpid(pid, &status, WNOHANG) == pid) ||
+		      __atomic_load_n(&progress->nr, __ATOMIC_RELAXED) != seen);
+		if (ended)
+			return status;
+	} while (__atomic_load_n(&progress->nr, __ATOMIC_RELAXED) != seen);
+	ksft_print_msg("no progress in %d seconds\n", PROCMAP_HANG_MS / 1000);
+	kill(pid, SIGKILL);
+	return SIGKILL;
 }
 
 static void print_results(const struct fuzz_progress *progress)
@@ -275,7 +264,7 @@ static void print_results(const struct fuzz_progress *progress)
 	printf("\n");
 }
 
-static void run_case(const struct fuzz_case *this, const struct options *options, double seconds)
+static void run_case(const struct fuzz_case *this, const struct options *options)
 {
 	struct fuzz_progress *progress;
 	int status;
@@ -294,7 +283,7 @@ static void run_case(const struct fuzz_case *this, const struct options *options
 	if (pid < 0)
 		ksft_exit_fail_msg("fork: %s\n", strerror(errno));
 	if (!pid)
-		_exit(work(this, options, progress, now() + seconds));
+		_exit(work(this, options, progress));
 	status = wait_for(pid, progress);
 	print_results(progress);
 	if (status && !this->lie)
@@ -342,7 +331,7 @@ static void parse(int argc, char **argv, struct options *options)
 {
 	static const struct option longs[] = {
 		{ "seed", required_argument, NULL, 'S' },
-		{ "seconds", required_argument, NULL, 's' },
+		{ "calls", required_argument, NULL, 'n' },
 		{ "case", required_argument, NULL, 'c' },
 		{ "iteration", required_argument, NULL, 'i' },
 		{ "help", no_argument, NULL, 'h' }, { }
@@ -352,8 +341,8 @@ static void parse(int argc, char **argv, struct options *options)
 	while ((opt = getopt_long(argc, argv, "", longs, NULL)) != -1) {
 		if (opt == 'S') {
 			options->seed = number_of("--seed", optarg);
-		} else if (opt == 's') {
-			options->seconds = number_of("--seconds", optarg);
+		} else if (opt == 'n') {
+			options->calls = number_of("--calls", optarg);
 		} else if (opt == 'c') {
 			options->only = optarg;
 		} else if (opt == 'i') {
@@ -383,8 +372,8 @@ static void keep_addresses(char **argv)
 
 int main(int argc, char **argv)
 {
-	struct options options = { .seconds = DEFAULT_SECONDS };
-	size_t i, lies = 0, nr = 0;
+	struct options options = { .calls = DEFAULT_CALLS };
+	size_t i, nr = 0;
 
 	if (argc == 2 && !strcmp(argv[1], "--exec-loop")) {
 		fuzz_exec_loop();
@@ -398,15 +387,13 @@ int main(int argc, char **argv)
 	ksft_print_header();
 	if (procmap_kernel_lacks_it())
 		ksft_exit_skip("kernel without PROCMAP_QUERY (CONFIG_PROCMAP_QUERY)\n");
-	for (i = 0; i < ARRAY_SIZE(cases); i++) {
+	for (i = 0; i < ARRAY_SIZE(cases); i++)
 		nr += !options.only || !strcmp(cases[i].name, options.only);
-		lies += cases[i].lie && !options.only;
-	}
 	ksft_set_plan(nr);
 	ksft_print_msg("seed %llu, process_vm flags 0x%lx\n", options.seed, probe_vm_flags());
 	for (i = 0; i < ARRAY_SIZE(cases); i++) {
 		if (!options.only || !strcmp(cases[i].name, options.only))
-			run_case(&cases[i], &options, (double)options.seconds / (nr - lies));
+			run_case(&cases[i], &options);
 	}
 	ksft_finished();
 }
