@@ -8,7 +8,7 @@
 #include "torture.h"
 
 /* A child that is left behind ends by itself. */
-#define CHILD_SECONDS	60
+#define CHILD_SECONDS	(PROCMAP_HANG_MS / 1000)
 #define CHILD_STEPS	16
 /* A fork holds mmap_lock of the parent for a long time. */
 #define FORK_PAUSE_US	5000
