@@ -158,7 +158,7 @@ static void reads(struct readers *readers, unsigned int kind)
 	/*
 	 * A reader that is preempted inside a call holds the process for long.
 	 */
-	(void)!nice(19);
+	(void)!nice(10);
 	while (!__atomic_load_n(&readers->stop, __ATOMIC_RELAXED)) {
 		int ret = reader_kinds[kind](readers);
 
