@@ -24,7 +24,7 @@
 #include "stall.h"
 
 #define NR_KINDS	7
-#define NR_HANGING	100
+#define NR_HANGING	60
 #define NR_ENDS		1000
 /*
  * How many processes end before memory is counted the first time, to fill the
