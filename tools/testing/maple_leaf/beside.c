@@ -5,9 +5,9 @@
 #include <stdlib.h>
 
 #include "beside.h"
-#include "clock.h"
 
 #define READERS	3
+#define STORES	20000
 /* This many nodes may wait for RCU: memory is limited. */
 #define NODES	200000
 
@@ -15,6 +15,7 @@ struct reader {
 	pthread_t thread;
 	struct world *world;
 	const bool *stop;
+	unsigned int *started;
 	u64 rng;
 	struct look_stats stats;
 };
@@ -24,27 +25,30 @@ static void *reader_run(void *arg)
 	struct reader *reader = arg;
 
 	rcu_register_thread();
+	__atomic_add_fetch(reader->started, 1, __ATOMIC_RELAXED);
 	while (!READ_ONCE(*reader->stop))
 		look(reader->world, look_index(reader->world, &reader->rng), &reader->stats);
 	rcu_unregister_thread();
 	return NULL;
 }
 
-static void reader_start(struct reader *reader, struct world *world, u64 *rng, const bool *stop)
+static void reader_start(struct reader *reader)
 {
-	*reader = (struct reader) { .world = world, .stop = stop, .rng = random64(rng) };
 	if (pthread_create(&reader->thread, NULL, reader_run, reader)) {
 		perror("pthread_create");
 		exit(2);
 	}
 }
 
-static void write_for(struct world *world, double seconds)
+/* One tree has this number of entries at most: see WORLD_IDS. */
+static void write_on(struct world *world)
 {
-	double end = clock_now() + seconds;
+	unsigned int stores = 0, nr;
 
-	while (world->ids < WORLD_IDS && clock_now() < end) {
-		world_stores(world, 1 + below(&world->rng, 100));
+	while (stores < STORES) {
+		nr = 1 + below(&world->rng, 100);
+		world_stores(world, nr);
+		stores += nr;
 		if (tree_nodes() > NODES)
 			rcu_barrier();
 		/* Readers must also find a tree that does not change. */
@@ -54,25 +58,31 @@ static void write_for(struct world *world, double seconds)
 }
 
 /**
- * beside_round() - look at one tree and write to it for some time
+ * beside_round() - look at one tree and write to it
  * @world: the world
  * @rng: the state of the random numbers
- * @seconds: how long
  * @stats: the counts to add to
  */
-void beside_round(struct world *world, u64 *rng, double seconds, struct look_stats *stats)
+void beside_round(struct world *world, u64 *rng, struct look_stats *stats)
 {
 	static const unsigned int places[] = { 2, 3, 12, 40, 150, 600, WORLD_PLACES };
 	struct reader readers[READERS];
+	unsigned int started = 0;
 	bool stop = false;
 	unsigned int i;
 
 	world_init(world, random64(rng), places[below(rng, ARRAY_SIZE(places))],
 		   MT_FLAGS_ALLOC_RANGE | MT_FLAGS_USE_RCU, below(rng, 2));
 	world_stores(world, below(rng, 3) * world->places);
-	for (i = 0; i < READERS; i++)
-		reader_start(&readers[i], world, rng, &stop);
-	write_for(world, seconds);
+	for (i = 0; i < READERS; i++) {
+		readers[i] = (struct reader) {
+			.world = world, .stop = &stop, .started = &started, .rng = random64(rng),
+		};
+		reader_start(&readers[i]);
+	}
+	while (__atomic_load_n(&started, __ATOMIC_RELAXED) < READERS)
+		sched_yield();
+	write_on(world);
 	WRITE_ONCE(stop, true);
 	for (i = 0; i < READERS; i++) {
 		pthread_join(readers[i].thread, NULL);

@@ -4,6 +4,6 @@
 
 #include "look.h"
 
-void beside_round(struct world *world, u64 *rng, double seconds, struct look_stats *stats);
+void beside_round(struct world *world, u64 *rng, struct look_stats *stats);
 
 #endif

@@ -2,15 +2,24 @@
 #ifndef _MAPLE_LEAF_CLOCK_H
 #define _MAPLE_LEAF_CLOCK_H
 
-#include <time.h>
+#include <stdbool.h>
 
-/* Return seconds of a clock that only goes forward. */
-static inline double clock_now(void)
-{
-	struct timespec now;
+/**
+ * struct length - when to stop
+ * @rounds: after so many rounds; 0: when the time is over
+ * @least: but not before so many
+ * @seconds: that time
+ * @until: when it is over
+ */
+struct length {
+	unsigned long rounds;
+	unsigned long least;
+	double seconds;
+	double until;
+};
 
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return now.tv_sec + now.tv_nsec / 1e9;
-}
+struct length length_of(const char *text);
+struct length length_part(const struct length *length, double share, unsigned long rounds);
+bool length_goes_on(const struct length *length, unsigned long rounds);
 
 #endif

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Test include/linux/maple_leaf.h in user space: against the tree's own
- * functions and beside writers. Usage: maple_leaf_test [SECONDS [SEED]]
+ * functions and beside writers. Usage: maple_leaf_test [SECONDS |
+ * rounds=ROUNDS [SEED]]
  */
 #include <stdio.h>
-#include <stdlib.h>
 
 #include "beside.h"
 #include "clock.h"
@@ -13,7 +13,12 @@
 
 /* This share of the time is for trees that nobody writes to. */
 #define STILL_PART	0.3
-#define ROUND_SECONDS	0.4
+/* In a round of the test: small trees, large trees, and trees that keep no gaps. */
+#define SMALL_TREES	400
+#define LARGE_TREES	4
+#define GAPLESS_TREES	100
+/* What is not met in so many rounds is never met. */
+#define MEET_ROUNDS	10000
 #define CASES		8
 
 static struct world world;
@@ -28,28 +33,31 @@ static void test_root(struct still_stats *stats)
 	tap_end();
 }
 
-static void test_still(const char *name, double seconds, struct still_stats *stats,
+static void test_still(const char *name, struct length length, struct still_stats *stats,
 		       void (*test)(struct world *, u64 *, unsigned int, struct still_stats *),
 		       unsigned int places)
 {
-	double until = clock_now() + seconds;
 	u64 rng = tap_begin(name);
+	unsigned long round;
 
-	do
+	for (round = 0; length_goes_on(&length, round); round++)
 		test(&world, &rng, places, stats);
-	while (clock_now() < until);
 	tap_end();
 }
 
-static void test_all_still(double seconds, struct still_stats *stats)
+static void test_all_still(const struct length *length, struct still_stats *stats)
 {
+	const double share = STILL_PART / 4;
+
 	test_root(stats);
-	test_still("trees of one leaf, or few", seconds / 4, stats, still_trees, 40);
-	test_still("deep trees", seconds / 4, stats, still_trees, WORLD_PLACES);
-	test_still("trees that are filled in one go, as fork() does", seconds / 4, stats,
-		   still_forked, WORLD_PLACES);
-	test_still("trees that keep no gaps: one leaf, or refused", seconds / 4, stats,
-		   still_without_gaps, 600);
+	test_still("trees of one leaf, or few", length_part(length, share, SMALL_TREES), stats,
+		   still_trees, 40);
+	test_still("deep trees", length_part(length, share, LARGE_TREES), stats, still_trees,
+		   WORLD_PLACES);
+	test_still("trees that are filled in one go, as fork() does",
+		   length_part(length, share, LARGE_TREES), stats, still_forked, WORLD_PLACES);
+	test_still("trees that keep no gaps: one leaf, or refused",
+		   length_part(length, share, GAPLESS_TREES), stats, still_without_gaps, 600);
 
 	tap_begin("full leaves, deep trees and refused ones were met");
 	tap_must_meet("full leaves", stats->full);
@@ -58,14 +66,21 @@ static void test_all_still(double seconds, struct still_stats *stats)
 	tap_end();
 }
 
-static void test_beside(double seconds, struct look_stats *stats)
+static bool beside_met(const struct look_stats *stats)
 {
-	double until = clock_now() + seconds;
-	u64 rng = tap_begin("threads look at leaves beside one that writes");
+	return stats->quiet && stats->looks > stats->quiet;
+}
 
-	do
-		beside_round(&world, &rng, ROUND_SECONDS, stats);
-	while (clock_now() < until);
+/* What must be met may take more rounds, where the machine has other things to do. */
+static void test_beside(const struct length *length, struct look_stats *stats)
+{
+	const struct length part = length_part(length, 1 - STILL_PART, 1);
+	u64 rng = tap_begin("threads look at leaves beside one that writes");
+	unsigned long round;
+
+	for (round = 0; length_goes_on(&part, round) ||
+	     (!beside_met(stats) && round < MEET_ROUNDS); round++)
+		beside_round(&world, &rng, stats);
 	tap_end();
 
 	tap_begin("looks beside a writer, and looks that he left alone, were met");
@@ -76,15 +91,15 @@ static void test_beside(double seconds, struct look_stats *stats)
 
 int main(int argc, char **argv)
 {
-	double seconds = argc > 1 ? strtod(argv[1], NULL) : 20;
+	const struct length length = length_of(argc > 1 ? argv[1] : "20");
 	struct still_stats still = {};
 	struct look_stats beside = {};
 
 	tap_start(argc > 2 ? argv[2] : "1", CASES);
 	rcu_register_thread();
 	tree_start();
-	test_all_still(seconds * STILL_PART, &still);
-	test_beside(seconds * (1 - STILL_PART), &beside);
+	test_all_still(&length, &still);
+	test_beside(&length, &beside);
 	rcu_unregister_thread();
 	printf("# trees %lu, lookups %lu, leaves %lu; ", still.trees, still.lookups, still.leaves);
 	look_print(&beside);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Look at a leaf between any two steps of a store, and store between any two
- * steps of a look. Usage: maple_leaf_steps [SECONDS [SEED]]
+ * steps of a look. Usage: maple_leaf_steps [SECONDS | rounds=ROUNDS [SEED]]
  *
  * Reader and writer are two contexts of one thread. The compiler inserts a call
  * before each memory access, as for ThreadSanitizer. This file provides these
@@ -19,6 +19,8 @@
 #define STACK	262144
 #define STORES	3000
 #define CASES	2
+/* What is not met in so many rounds is never met. */
+#define MEET_ROUNDS	10000
 
 enum { READER, WRITER };
 
@@ -104,18 +106,24 @@ static void steps_round(u64 *rng)
 	rcu_barrier();
 }
 
+static bool all_met(void)
+{
+	return stats.again && stats.astray && stats.nodeless && stats.quiet;
+}
+
 int main(int argc, char **argv)
 {
-	double until = clock_now() + (argc > 1 ? strtod(argv[1], NULL) : 20);
+	const struct length length = length_of(argc > 1 ? argv[1] : "20");
+	unsigned long round;
 	u64 rng;
 
 	tap_start(argc > 2 ? argv[2] : "1", CASES);
 	rcu_register_thread();
 	tree_start();
 	rng = tap_begin("a look between the steps of stores, and stores between those of a look");
-	do
+	for (round = 0; length_goes_on(&length, round) || (!all_met() && round < MEET_ROUNDS);
+	     round++)
 		steps_round(&rng);
-	while (clock_now() < until);
 	tap_end();
 	rcu_unregister_thread();
 
