@@ -3,6 +3,7 @@
 #include "report.h"
 
 #include <signal.h>
+#include <string.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -135,15 +136,43 @@ void report_must_meet(const char *what, unsigned long number)
 		wrong(what, 0);
 }
 
-/**
- * report_clock() - the time
- *
- * Return: seconds of a clock that only goes forward.
- */
-double report_clock(void)
+/* Seconds of a clock that only goes forward. */
+static double clock_now(void)
 {
 	struct timespec now;
 
 	clock_gettime(CLOCK_MONOTONIC, &now);
 	return now.tv_sec + now.tv_nsec / 1e9;
+}
+
+/**
+ * report_length() - how long to test
+ * @text: a number of seconds, or "rounds=" and a number of rounds: then the same
+ *	seed does the same work each time
+ *
+ * Return: when to stop.
+ */
+struct report_length report_length(const char *text)
+{
+	struct report_length length = { };
+
+	if (!strncmp(text, "rounds=", 7))
+		length.rounds = strtoul(text + 7, NULL, 0);
+	if (!length.rounds)
+		length.until = clock_now() + strtod(text, NULL);
+	return length;
+}
+
+/**
+ * report_goes_on() - is there another round?
+ * @length: when to stop
+ * @rounds: the rounds so far
+ *
+ * Return: true if so; there always is a first one.
+ */
+bool report_goes_on(const struct report_length *length, unsigned long rounds)
+{
+	if (length->rounds)
+		return rounds < length->rounds;
+	return !rounds || clock_now() < length->until;
 }

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Search between any two memory accesses of a writer, on a machine with weakly
- * ordered memory. Usage: vma_lock_steps [SECONDS [SEED [ROUND]]]
+ * ordered memory. Usage: vma_lock_steps [SECONDS | rounds=ROUNDS [SEED [ROUND]]]
  *
- * With ROUND, do that round alone.
+ * With ROUND, do that round alone. The seed alone decides what happens in a
+ * round.
  */
 #include "writer.h"
 #include "machine.h"
@@ -11,6 +12,8 @@
 #include "report.h"
 
 #define CALLS_MAX	60
+/* What is not met in so many rounds is never met. */
+#define MEET_ROUNDS	100000
 
 static struct space watched, other;
 static struct reader readers[CONTEXTS];
@@ -63,12 +66,40 @@ static void steps_round(unsigned long round)
 		wrong("VMAs were lost", vmas_in_use());
 }
 
+static struct reader_stats stats_now(void)
+{
+	struct reader_stats sum = { };
+	unsigned int i;
+
+	for (i = 0; i < CONTEXTS; i++)
+		reader_add(&sum, &readers[i].stats);
+	return sum;
+}
+
+static bool all_met(void)
+{
+	const struct reader_stats sum = stats_now();
+
+	return machine_stats.sleeps && machine_stats.stale && machine_stats.delayed &&
+	       sum.copied && sum.snapshots && sum.code && sum.over;
+}
+
+static void must_meet_all(const struct reader_stats *sum)
+{
+	report_must_meet("writers that slept", machine_stats.sleeps);
+	report_must_meet("reads of old values", machine_stats.stale);
+	report_must_meet("writes in another order", machine_stats.delayed);
+	report_must_meet("VMAs copied without a lock", sum->copied);
+	report_must_meet("walks in one generation", sum->snapshots);
+	report_must_meet("walks of code in one generation", sum->code);
+	report_must_meet("ends of address spaces", sum->over);
+}
+
 int main(int argc, char **argv)
 {
-	double until = report_clock() + (argc > 1 ? strtod(argv[1], NULL) : 20);
-	struct reader_stats sum = { };
+	const struct report_length length = report_length(argc > 1 ? argv[1] : "20");
+	struct reader_stats sum;
 	unsigned long round = 0;
-	unsigned int i;
 
 	report_start(argc > 2 ? argv[2] : "1", 2);
 	tree_start();
@@ -78,24 +109,15 @@ int main(int argc, char **argv)
 		round = strtoul(argv[3], NULL, 0);
 		steps_round(round++);
 	} else {
-		do
+		while (report_goes_on(&length, round) || (!all_met() && round < MEET_ROUNDS))
 			steps_round(round++);
-		while (report_clock() < until);
 	}
 	report_end();
 
-	for (i = 0; i < CONTEXTS; i++)
-		reader_add(&sum, &readers[i].stats);
+	sum = stats_now();
 	report_begin("writers, sleeps, old values and ends were met");
-	if (argc <= 3) {
-		report_must_meet("writers that slept", machine_stats.sleeps);
-		report_must_meet("reads of old values", machine_stats.stale);
-		report_must_meet("writes in another order", machine_stats.delayed);
-		report_must_meet("VMAs copied without a lock", sum.copied);
-		report_must_meet("walks in one generation", sum.snapshots);
-		report_must_meet("walks of code in one generation", sum.code);
-		report_must_meet("ends of address spaces", sum.over);
-	}
+	if (argc <= 3)
+		must_meet_all(&sum);
 	report_end();
 	printf("# rounds %lu, system calls %lu, steps %lu, switches %lu, sleeps %lu\n", round,
 	       calls, machine_stats.steps, machine_stats.switches, machine_stats.sleeps);

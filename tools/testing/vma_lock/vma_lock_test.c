@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Threads that search while another thread does system calls, as fast as the
- * processors can. Usage: vma_lock_test [SECONDS [SEED]]
+ * processors can. Usage: vma_lock_test [SECONDS | rounds=ROUNDS [SEED]]
+ *
+ * A round is a number of system calls. What must be met may take more rounds,
+ * where the machine has other things to do.
  */
 #include <pthread.h>
 #include <sched.h>
@@ -12,12 +15,15 @@
 #include "report.h"
 
 #define READERS		2
-#define ROUND_SECONDS	0.5
+#define ROUND_CALLS	20000
+/* What is not met in so many rounds is never met. */
+#define MEET_ROUNDS	2000
 /* This many callbacks may wait for RCU: memory is limited. */
 #define CALLS_BARRIER	20000
 
 static struct space watched, other;
 static struct reader readers[READERS];
+static unsigned int started;
 static unsigned long calls;
 
 /* The writer sleeps here. */
@@ -59,7 +65,7 @@ void shim_schedule(void)
 	struct timespec until;
 
 	clock_gettime(CLOCK_REALTIME, &until);
-	until.tv_sec += 20;
+	until.tv_sec += HANG_SECONDS;
 	pthread_mutex_lock(&sleep_lock);
 	sleeps++;
 	while (!woken)
@@ -109,6 +115,7 @@ static void *reader_run(void *arg)
 	bool over;
 
 	rcu_register_thread();
+	__atomic_add_fetch(&started, 1, __ATOMIC_RELAXED);
 	do {
 		over = !READ_ONCE(watched.mm.mm_users.counter);
 		reader_search(reader);
@@ -117,21 +124,21 @@ static void *reader_run(void *arg)
 	return NULL;
 }
 
-static void write_for(double seconds, u64 *rng)
+static void write_calls(u64 *rng)
 {
-	double end = report_clock() + seconds;
+	unsigned int i;
 
-	do {
+	for (i = 0; i < ROUND_CALLS; i++) {
 		space_call(below(rng, 8) ? &watched : &other, rng);
 		/* Readers must also find an address space that does not change. */
 		if (!below(rng, 8))
 			sched_yield();
 		if (!(++calls % CALLS_BARRIER))
 			rcu_barrier();
-	} while (report_clock() < end);
+	}
 }
 
-static void test_round(unsigned long round, double seconds)
+static void test_round(unsigned long round)
 {
 	pthread_t threads[READERS];
 	u64 rng = report_round(round);
@@ -140,12 +147,15 @@ static void test_round(unsigned long round, double seconds)
 	world_reset();
 	space_start(&watched, true);
 	space_start(&other, false);
+	started = 0;
 	for (i = 0; i < READERS; i++) {
 		reader_begin(&readers[i], &watched, random64(&rng));
 		if (pthread_create(&threads[i], NULL, reader_run, &readers[i]))
 			wrong("no more threads", i);
 	}
-	write_for(seconds, &rng);
+	while (__atomic_load_n(&started, __ATOMIC_RELAXED) < READERS)
+		sched_yield();
+	write_calls(&rng);
 	space_exit(&watched);
 	for (i = 0; i < READERS; i++)
 		pthread_join(threads[i], NULL);
@@ -155,33 +165,52 @@ static void test_round(unsigned long round, double seconds)
 		wrong("VMAs were lost", vmas_in_use());
 }
 
+static struct reader_stats stats_now(void)
+{
+	struct reader_stats sum = { };
+	unsigned int i;
+
+	for (i = 0; i < READERS; i++)
+		reader_add(&sum, &readers[i].stats);
+	return sum;
+}
+
+static bool all_met(void)
+{
+	const struct reader_stats sum = stats_now();
+
+	return vm_events[VMA_SEARCH_RETRY] && sum.copied && sum.snapshots && sum.code && sum.over;
+}
+
+static void must_meet_all(const struct reader_stats *sum)
+{
+	report_begin("writers, copies, snapshots and ends were met");
+	report_must_meet("searches that met a writer", vm_events[VMA_SEARCH_RETRY]);
+	report_must_meet("VMAs copied without a lock", sum->copied);
+	report_must_meet("walks in one generation", sum->snapshots);
+	report_must_meet("walks of code in one generation", sum->code);
+	report_must_meet("ends of address spaces", sum->over);
+	report_end();
+}
+
 int main(int argc, char **argv)
 {
-	double until = report_clock() + (argc > 1 ? strtod(argv[1], NULL) : 20);
-	struct reader_stats sum = { };
+	const struct report_length length = report_length(argc > 1 ? argv[1] : "20");
+	struct reader_stats sum;
 	unsigned long round = 0;
-	unsigned int i;
 
 	report_start(argc > 2 ? argv[2] : "1", 2);
 	rcu_register_thread();
 	tree_start();
 	kernel_start();
 	report_begin("threads search beside one that does system calls");
-	do
-		test_round(round++, ROUND_SECONDS);
-	while (report_clock() < until);
+	while (report_goes_on(&length, round) || (!all_met() && round < MEET_ROUNDS))
+		test_round(round++);
 	report_end();
 	rcu_unregister_thread();
 
-	for (i = 0; i < READERS; i++)
-		reader_add(&sum, &readers[i].stats);
-	report_begin("writers, copies, snapshots and ends were met");
-	report_must_meet("searches that met a writer", vm_events[VMA_SEARCH_RETRY]);
-	report_must_meet("VMAs copied without a lock", sum.copied);
-	report_must_meet("walks in one generation", sum.snapshots);
-	report_must_meet("walks of code in one generation", sum.code);
-	report_must_meet("ends of address spaces", sum.over);
-	report_end();
+	sum = stats_now();
+	must_meet_all(&sum);
 	printf("# rounds %lu, system calls %lu, looks that were repeated %lu, sleeps %lu\n", round,
 	       calls, vm_events[VMA_SEARCH_RETRY], sleeps);
 	reader_print(&sum);
