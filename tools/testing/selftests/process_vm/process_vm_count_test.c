@@ -279,7 +279,7 @@ static bool agrees(struct area *area, struct pvm_call *call)
  * Pieces that start and end before, at and behind a page border, beside holes
  * and elsewhere.
  */
-TEST_F_TIMEOUT(count, one_piece_ends_at_the_first_byte_that_cannot_be_had, 120)
+TEST_F(count, one_piece_ends_at_the_first_byte_that_cannot_be_had)
 {
 	static const int off[] = { -1, 0, 1, 100 };
 	size_t page = self->area.page;
@@ -437,7 +437,7 @@ static unsigned long cut_remote(struct iovec *pieces, const struct area *area, u
 	return nr;
 }
 
-TEST_F_TIMEOUT(count, random_pieces_agree_with_the_model, 240)
+TEST_F(count, random_pieces_agree_with_the_model)
 {
 	struct iovec local[MAX_PIECES], remote[MAX_PIECES];
 	struct pvm_call call = { .local = local, .remote = remote };

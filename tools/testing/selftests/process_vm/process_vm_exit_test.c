@@ -4,7 +4,7 @@
  * the address space down, however large it is and whatever that has to wait
  * for.
  */
-#include <limits.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -15,18 +15,11 @@
 #include "stall.h"
 #include "victim.h"
 
-/* One call copies so much that the target dies before the call ends. */
-#define PIECE		0x100000UL
-#define NR_PIECES	512
-#define TRIES		10
+/* A call copies the pieces one after the other. The second one goes to late memory. */
+#define PIECE		4096UL
+#define NR_PIECES	3
 
-/*
- * Spend at most VMAS_NS on making VMAs: a debug kernel may walk over all of
- * them at each change.
- */
-#define MIN_VMAS	2000
-#define MAX_VMAS	8000
-#define VMAS_NS		5000000000ULL
+#define NR_VMAS		8000
 #define LARGE		(256UL << 20)
 #define NR_READERS	2
 #define ROUNDS		4
@@ -41,7 +34,6 @@ static void __attribute__((constructor)) exit_require(void)
 struct shared {
 	long ret;
 	__u64 calls;
-	__u64 worst;
 	char buffer[PIECE];
 };
 
@@ -74,9 +66,10 @@ struct reader {
 	const struct victim *victim;
 	unsigned long flags;
 	struct shared *shared;
+	struct fuse_server late;
 };
 
-static int reads_for_long(struct procmap_child *child, void *arg)
+static int reads_into_late_memory(struct procmap_child *child, void *arg)
 {
 	struct reader *reader = arg;
 	struct iovec local[NR_PIECES], remote[NR_PIECES];
@@ -84,18 +77,21 @@ static int reads_for_long(struct procmap_child *child, void *arg)
 		.pid = reader->victim->pid, .flags = reader->flags,
 		.local = local, .nr_local = NR_PIECES, .remote = remote, .nr_remote = NR_PIECES,
 	};
+	int i, fd = fuse_server_open(&reader->late, 0, O_RDWR);
+	char *late = mmap(NULL, PIECE, PROT_READ | PROT_WRITE, MAP_PRIVATE, fd, 0);
 	char *buffer = reader->shared->buffer;
 	long ret;
-	int i;
 
+	if (!HOLDS(late != MAP_FAILED))
+		return 1;
 	for (i = 0; i < NR_PIECES; i++) {
-		local[i] = (struct iovec) { buffer, PIECE };
+		local[i] = (struct iovec) { i == 1 ? late : buffer, PIECE };
 		remote[i] = (struct iovec) { reader->victim->addr, PIECE };
 	}
 	ret = pvm_call(&call);
 	reader->shared->ret = ret;
-	return HOLDS(ret > 0) &&
-	       HOLDS(pvm_all(buffer, VICTIM_BYTE, ret < PIECE ? ret : PIECE)) ? 0 : 1;
+	return HOLDS(ret >= 2 * PIECE) && HOLDS(pvm_all(buffer, VICTIM_BYTE, PIECE)) &&
+	       HOLDS(pvm_all(late, VICTIM_BYTE, PIECE)) ? 0 : 1;
 }
 
 FIXTURE(last) {
@@ -130,42 +126,33 @@ FIXTURE_TEARDOWN(last)
 {
 }
 
-/*
- * Is it a zombie? It does not become one if it must tear down its address space
- * itself, because that stalls. Do not read its stat file: a reader of that may
- * have to tear the address space down.
- */
-static bool is_dead(pid_t pid)
-{
-	int waited;
-
-	for (waited = 0; waited < 10 * PVM_NEVER_MS; waited += 10) {
-		siginfo_t info = { 0 };
-
-		if (!waitid(P_PID, pid, &info, WEXITED | WNOHANG | WNOWAIT) && info.si_pid == pid)
-			return true;
-		usleep(10000);
-	}
-	return false;
-}
-
-/* Kill the target while the reader is copying. */
+/* Kill the target while the reader is in the middle of its call. */
 static int kill_target(struct victim *victim, struct reader *reader)
 {
-	int ret = victim_serve(victim, 1, 0);
+	struct fuse_server_file file = { .size = PIECE };
+	int ret = fuse_server_start(&reader->late, &file, 1);
 
+	if (!ret)
+		ret = fuse_server_stall(&reader->late, 0, FUSE_READ);
+	if (!ret)
+		ret = victim_serve(victim, 1, 0);
 	if (!ret)
 		ret = victim_run(victim, has_file);
 	if (!ret)
-		ret = fuse_server_hold_inode(&victim->server, 0, PVM_SOON_MS);
-	memset(reader->shared, 0, sizeof(*reader->shared));
+		ret = fuse_server_hold_inode(&victim->server, 0, PVM_HANG_MS);
 	if (!ret)
-		ret = procmap_child_start(&reader->child, reads_for_long, reader);
+		ret = procmap_child_start(&reader->child, reads_into_late_memory, reader);
+	if (!ret)
+		ret = fuse_server_wait_held(&reader->late, 0, FUSE_READ, PVM_HANG_MS, NULL);
 	if (ret)
 		return ret;
-	while (!__atomic_load_n(&reader->shared->buffer[0], __ATOMIC_ACQUIRE))
-		usleep(100);
 	return kill(victim->pid, SIGKILL) ? -errno : 0;
+}
+
+/* The late memory comes: the reader goes on with its call. */
+static int let_it_read(struct reader *reader)
+{
+	return fuse_server_release(&reader->late, 0, FUSE_READ);
 }
 
 /*
@@ -176,53 +163,62 @@ static void let_it_end(struct __test_metadata *_metadata, struct victim *victim,
 		       struct reader *reader)
 {
 	ASSERT_EQ(0, fuse_server_release(&victim->server, 0, FUSE_SETATTR));
-	ASSERT_TRUE(pvm_comes(&reader->child, PVM_SOON_MS));
+	ASSERT_TRUE(pvm_comes(&reader->child));
 	ASSERT_EQ(0, procmap_child_wait(&reader->child));
 	victim_stop(victim);
+	fuse_server_stop(&reader->late);
 	victim->child_runs = false;
 	victim->server_runs = false;
 }
 
-TEST_F_TIMEOUT(last, the_caller_tears_down_the_address_space_only_without_flags, 240)
+static bool becomes_zombie(pid_t pid)
+{
+	unsigned int looks = 0;
+
+	while (!pvm_is_zombie(pid))
+		if (!pvm_look_again(&looks))
+			return false;
+	return true;
+}
+
+/*
+ * The target ends without its address space, which the caller still uses. The
+ * caller then has to wait for the server.
+ */
+TEST_F(last, the_caller_tears_down_the_address_space_only_without_flags)
 {
 	struct victim *victim = &self->victim;
 	struct reader *reader = &self->reader;
-	bool last = false;
-	int tries;
 
-	for (tries = 0; tries < TRIES && !last && !variant->flags; tries++) {
-		ASSERT_EQ(0, kill_target(victim, reader));
-		last = is_dead(victim->pid);
-		if (last)
-			EXPECT_FALSE(pvm_comes(&reader->child, 6 * PVM_NEVER_MS));
-		let_it_end(_metadata, victim, reader);
-		ASSERT_EQ(PIECE * NR_PIECES, reader->shared->ret);
-	}
-	/* Otherwise each call was over before its target was dead. */
-	EXPECT_EQ(!variant->flags, last);
+	if (variant->flags)
+		return;
+	ASSERT_EQ(0, kill_target(victim, reader));
+	EXPECT_TRUE(becomes_zombie(victim->pid));
+	ASSERT_EQ(0, let_it_read(reader));
+	EXPECT_TRUE(pvm_sleeps_in(reader->child.pid, reader->child.pid, "writeback"));
+	EXPECT_FALSE(pvm_has_come(&reader->child));
+	let_it_end(_metadata, victim, reader);
+	EXPECT_EQ(NR_PIECES * PIECE, reader->shared->ret);
 }
 
 /*
  * The target itself waits for the server, and the call finds the memory gone.
  */
-TEST_F_TIMEOUT(last, with_NOWAIT_the_target_does_and_ends_the_call, 240)
+TEST_F(last, with_NOWAIT_the_target_does_and_ends_the_call)
 {
 	struct victim *victim = &self->victim;
 	struct reader *reader = &self->reader;
-	bool early = false;
-	int tries;
 
 	if (!variant->flags)
 		return;
-	for (tries = 0; tries < TRIES; tries++) {
-		ASSERT_EQ(0, kill_target(victim, reader));
-		EXPECT_FALSE(is_dead(victim->pid));
-		EXPECT_TRUE(pvm_comes(&reader->child, PVM_SOON_MS));
-		let_it_end(_metadata, victim, reader);
-		ASSERT_LT(0, reader->shared->ret);
-		early = early || reader->shared->ret < PIECE * NR_PIECES;
-	}
-	EXPECT_TRUE(early);
+	ASSERT_EQ(0, kill_target(victim, reader));
+	EXPECT_TRUE(pvm_sleeps_in(victim->pid, victim->pid, "writeback"));
+	EXPECT_FALSE(pvm_is_zombie(victim->pid));
+	ASSERT_EQ(0, let_it_read(reader));
+	EXPECT_TRUE(pvm_comes(&reader->child));
+	EXPECT_FALSE(pvm_is_zombie(victim->pid));
+	let_it_end(_metadata, victim, reader);
+	EXPECT_EQ(2 * PIECE, reader->shared->ret);
 }
 
 /* Large in each way: many VMAs and many pages. */
@@ -230,15 +226,13 @@ static int is_large(struct procmap_child *child, void *arg)
 {
 	size_t page = sysconf(_SC_PAGESIZE);
 	char *large = mmap(NULL, LARGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	__u64 end;
-	size_t i;
+	size_t i, vmas = stall_vmas(NR_VMAS);
 
 	if (!HOLDS(large != MAP_FAILED))
 		return 1;
 	for (i = 0; i < LARGE; i += page)
 		large[i] = VICTIM_BYTE;
-	end = pvm_now() + VMAS_NS;
-	for (i = 1; i < MAX_VMAS && (i < MIN_VMAS || pvm_now() < end); i += 2)
+	for (i = 1; i < vmas; i += 2)
 		if (!HOLDS(!mprotect(large + i * page, page, PROT_READ)))
 			return 1;
 	if (!HOLDS(!procmap_send(child, (unsigned long)large)))
@@ -255,12 +249,7 @@ static int reads_until_it_is_gone(struct procmap_child *child, void *arg)
 	char byte;
 
 	do {
-		__u64 start = pvm_now(), took;
-
 		shared->ret = pvm_copy(false, victim->pid, victim->addr, &byte, 1, reader->flags);
-		took = pvm_now() - start;
-		if (took > shared->worst)
-			shared->worst = took;
 		__atomic_store_n(&shared->calls, shared->calls + 1, __ATOMIC_RELEASE);
 		if (shared->ret == 1 && !HOLDS(byte == VICTIM_BYTE))
 			return 1;
@@ -268,13 +257,13 @@ static int reads_until_it_is_gone(struct procmap_child *child, void *arg)
 	return HOLDS(shared->ret == -ESRCH) ? 0 : 1;
 }
 
-TEST_F_TIMEOUT(last, calls_that_race_with_the_death_of_a_large_target_return, 240)
+TEST_F(last, calls_that_race_with_the_death_of_a_large_target_return)
 {
 	struct victim *victim = &self->victim;
 	struct reader readers[NR_READERS];
 	struct shared *shared = share_memory(NR_READERS);
 	const int rounds = stall_scaled(ROUNDS);
-	__u64 calls = 0, worst = 0;
+	__u64 calls = 0;
 	int round, i;
 
 	ASSERT_NE(NULL, shared);
@@ -293,15 +282,13 @@ TEST_F_TIMEOUT(last, calls_that_race_with_the_death_of_a_large_target_return, 24
 		ASSERT_EQ(256 + SIGKILL, procmap_child_kill(&victim->child));
 		victim->child_runs = false;
 		for (i = 0; i < NR_READERS; i++) {
-			ASSERT_TRUE(pvm_comes(&readers[i].child, PVM_SOON_MS));
+			ASSERT_TRUE(pvm_comes(&readers[i].child));
 			EXPECT_EQ(0, procmap_child_wait(&readers[i].child));
 			calls += shared[i].calls;
-			if (shared[i].worst > worst)
-				worst = shared[i].worst;
 		}
 	}
-	TH_LOG("%llu calls beside the death of up to %d VMAs and %lu MiB: worst %llu us",
-	       calls, MAX_VMAS, LARGE >> 20, worst / 1000);
+	TH_LOG("%llu calls beside the death of %u VMAs and %lu MiB", calls, stall_vmas(NR_VMAS),
+	       LARGE >> 20);
 }
 
 TEST_HARNESS_MAIN

@@ -262,14 +262,12 @@ static int leader_exits(struct procmap_child *child, void *arg)
 
 static bool becomes_zombie(pid_t pid)
 {
-	int waited;
+	unsigned int looks = 0;
 
-	for (waited = 0; waited < PVM_SOON_MS; waited += 10) {
-		if (pvm_thread_state(pid, pid) == 'Z')
-			return true;
-		usleep(10000);
-	}
-	return false;
+	while (pvm_thread_state(pid, pid) != 'Z')
+		if (!pvm_look_again(&looks))
+			return false;
+	return true;
 }
 
 TEST(a_process_whose_leader_has_exited_is_still_there)

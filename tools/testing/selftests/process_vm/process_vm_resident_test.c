@@ -218,8 +218,8 @@ static bool make_forked_thp(struct memory *memory)
 static bool make_ksm(struct memory *memory)
 {
 	bool ran = pvm_read_number(KSM_RUN) == 1;
+	unsigned int looks = 0;
 	__u64 pair[2];
-	int waited;
 
 	memory->size = 2 * page_size();
 	memory->addr = mmap(NULL, memory->size, PROT_READ | PROT_WRITE,
@@ -230,13 +230,10 @@ static bool make_ksm(struct memory *memory)
 	if (!HOLDS(!madvise(memory->addr, memory->size, MADV_MERGEABLE)) ||
 	    !HOLDS(!pvm_write_file(KSM_RUN, "1")))
 		return false;
-	for (waited = 0; waited < PVM_SOON_MS; waited += 10) {
+	do {
 		pair[0] = pvm_pagemap(memory->addr) & PVM_PAGE_FRAME;
 		pair[1] = pvm_pagemap(memory->addr + page_size()) & PVM_PAGE_FRAME;
-		if (pair[0] == pair[1])
-			break;
-		usleep(10000);
-	}
+	} while (pair[0] != pair[1] && pvm_look_again(&looks));
 	return HOLDS(ran || !pvm_write_file(KSM_RUN, "0")) && HOLDS(pair[0]) &&
 	       HOLDS(pair[0] == pair[1]);
 }

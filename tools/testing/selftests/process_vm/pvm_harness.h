@@ -12,6 +12,10 @@
 #include "../kselftest_harness.h"
 #include "pvm_util.h"
 
+/* The limit of TEST() and TEST_F(). */
+#undef TEST_TIMEOUT_DEFAULT
+#define TEST_TIMEOUT_DEFAULT	PVM_CASE_S
+
 static void __attribute__((constructor)) pvm_require(void)
 {
 	if (!pvm_supported() && !getenv("PROCESS_VM_UNSUPPORTED"))

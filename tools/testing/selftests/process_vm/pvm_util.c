@@ -13,10 +13,19 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "pvm_util.h"
+
+/* How long to sleep between two looks at something that is to come. */
+#define LOOK_US	1000
+
+static long number_of(bool write)
+{
+	return write ? __NR_process_vm_writev : __NR_process_vm_readv;
+}
 
 /**
  * pvm_call() - make one call
@@ -26,9 +35,8 @@
  */
 long pvm_call(const struct pvm_call *call)
 {
-	long ret = syscall(call->write ? __NR_process_vm_writev : __NR_process_vm_readv, call->pid,
-			   call->local, call->nr_local, call->remote, call->nr_remote,
-			   call->flags);
+	long ret = syscall(number_of(call->write), call->pid, call->local, call->nr_local,
+			   call->remote, call->nr_remote, call->flags);
 
 	return ret < 0 ? -errno : ret;
 }
@@ -114,7 +122,6 @@ static int attempts(struct procmap_child *child, void *arg)
 		.remote = io->remote,
 		.nr_remote = io->nr,
 	};
-	__u64 start;
 	unsigned int i;
 
 	for (i = 0; i < io->nr; i++)
@@ -122,9 +129,7 @@ static int attempts(struct procmap_child *child, void *arg)
 	if (!HOLDS(local.iov_len <= PVM_ROOM))
 		return 1;
 	memset(outcome->data, io->write ? io->byte : PROCMAP_POISON, PVM_ROOM);
-	start = pvm_now();
 	outcome->ret = pvm_call(&call);
-	outcome->ns = pvm_now() - start;
 	return 0;
 }
 
@@ -144,17 +149,11 @@ int pvm_attempt_start(struct pvm_attempt *attempt, const struct pvm_io *io)
 	if (attempt->outcome == MAP_FAILED)
 		return -errno;
 	arg.outcome = attempt->outcome;
+	attempt->nr = number_of(io->write);
 	return procmap_child_start(&attempt->child, attempts, &arg);
 }
 
-/**
- * pvm_comes() - wait until a child has sent something, or has ended
- * @child: the child
- * @timeout_ms: how long to wait
- *
- * Return: false if neither happened in time.
- */
-bool pvm_comes(const struct procmap_child *child, int timeout_ms)
+static bool comes_within(const struct procmap_child *child, int timeout_ms)
 {
 	struct pollfd fd = { .fd = child->sock, .events = POLLIN };
 
@@ -162,15 +161,53 @@ bool pvm_comes(const struct procmap_child *child, int timeout_ms)
 }
 
 /**
+ * pvm_comes() - wait until a child has sent something, or has ended
+ * @child: the child
+ *
+ * Return: false if it hangs.
+ */
+bool pvm_comes(const struct procmap_child *child)
+{
+	return comes_within(child, PVM_HANG_MS);
+}
+
+/**
+ * pvm_has_come() - has a child sent something, or ended?
+ * @child: the child
+ *
+ * Return: true if it has.
+ */
+bool pvm_has_come(const struct procmap_child *child)
+{
+	return comes_within(child, 0);
+}
+
+/**
  * pvm_attempt_returns() - wait until the call has returned
  * @attempt: the attempt
- * @timeout_ms: how long to wait
  *
- * Return: false if it has not.
+ * Return: false if it hangs.
  */
-bool pvm_attempt_returns(const struct pvm_attempt *attempt, int timeout_ms)
+bool pvm_attempt_returns(const struct pvm_attempt *attempt)
 {
-	return pvm_comes(&attempt->child, timeout_ms);
+	return pvm_comes(&attempt->child);
+}
+
+/**
+ * pvm_attempt_sleeps() - wait until the call sleeps in the kernel
+ * @attempt: the attempt
+ *
+ * Return: false if it has returned instead.
+ */
+bool pvm_attempt_sleeps(const struct pvm_attempt *attempt)
+{
+	pid_t pid = attempt->child.pid;
+	unsigned int looks = 0;
+
+	while (!pvm_is_in_call(pid, pid, attempt->nr))
+		if (pvm_has_come(&attempt->child) || !pvm_look_again(&looks))
+			return false;
+	return true;
 }
 
 /**
@@ -183,7 +220,7 @@ int pvm_attempt_end(struct pvm_attempt *attempt)
 {
 	int ret;
 
-	if (!pvm_comes(&attempt->child, 0))
+	if (!pvm_has_come(&attempt->child))
 		kill(attempt->child.pid, SIGKILL);
 	ret = procmap_child_wait(&attempt->child);
 	munmap(attempt->outcome, sizeof(*attempt->outcome));
@@ -215,21 +252,119 @@ char pvm_thread_state(pid_t pid, pid_t tid)
 }
 
 /**
- * pvm_gets_stuck() - wait until a thread is stuck in the kernel
+ * pvm_is_zombie() - has a child ended?
+ * @pid: the child, not waited for yet
+ *
+ * It does not read /proc: a reader of the stat file of a dying process may have
+ * to tear down the address space of that process.
+ *
+ * Return: true if it is a zombie.
+ */
+bool pvm_is_zombie(pid_t pid)
+{
+	siginfo_t info = { 0 };
+
+	return !waitid(P_PID, pid, &info, WEXITED | WNOHANG | WNOWAIT) && info.si_pid == pid;
+}
+
+/**
+ * pvm_look_again() - sleep between two looks at something that is to come
+ * @looks: number of looks so far, 0 at first
+ *
+ * Return: false if that were so many that it hangs.
+ */
+bool pvm_look_again(unsigned int *looks)
+{
+	usleep(LOOK_US);
+	return ++*looks < PVM_HANG_MS * 1000U / LOOK_US;
+}
+
+/* Read the first word of a file of a thread. Returns false if there is none. */
+static bool read_word(pid_t pid, pid_t tid, const char *name, char word[64])
+{
+	char path[64];
+	FILE *file;
+	bool read;
+
+	snprintf(path, sizeof(path), "/proc/%d/task/%d/%s", pid, tid, name);
+	file = fopen(path, "re");
+	if (!file)
+		return false;
+	read = fscanf(file, "%63s", word) == 1;
+	fclose(file);
+	return read;
+}
+
+/**
+ * pvm_is_in_call() - does a thread sleep in this system call?
  * @pid: its process
  * @tid: the thread
+ * @nr: number of the system call
  *
- * Return: true if the thread was in uninterruptible sleep ten times in a row.
+ * Not for a thread in execve(), which this would wait for.
+ *
+ * Return: true if it does.
  */
-bool pvm_gets_stuck(pid_t pid, pid_t tid)
+bool pvm_is_in_call(pid_t pid, pid_t tid, long nr)
 {
-	int waited, stuck = 0;
+	char word[64];
 
-	for (waited = 0; waited < PVM_SOON_MS && stuck < 10; waited += 10) {
-		stuck = pvm_thread_state(pid, tid) == 'D' ? stuck + 1 : 0;
-		usleep(10000);
-	}
-	return stuck == 10;
+	/* Of a thread that runs, the file says "running" and no number. */
+	return read_word(pid, tid, "syscall", word) && word[0] != 'r' && atol(word) == nr;
+}
+
+/**
+ * pvm_sleeps_in_call() - wait until a thread sleeps in this system call
+ * @pid: its process
+ * @tid: the thread
+ * @nr: number of the system call
+ *
+ * Return: false if it never does.
+ */
+bool pvm_sleeps_in_call(pid_t pid, pid_t tid, long nr)
+{
+	unsigned int looks = 0;
+
+	while (!pvm_is_in_call(pid, tid, nr))
+		if (!pvm_look_again(&looks))
+			return false;
+	return true;
+}
+
+/**
+ * pvm_is_in() - does a thread sleep in this function of the kernel?
+ * @pid: its process
+ * @tid: the thread
+ * @function: a part of the name of the function
+ *
+ * This takes nothing of the address space of the process, which may be about to
+ * end. Not for a thread in execve(), which this would wait for.
+ *
+ * Return: true if it does.
+ */
+bool pvm_is_in(pid_t pid, pid_t tid, const char *function)
+{
+	char word[64];
+
+	return read_word(pid, tid, "wchan", word) && strstr(word, function);
+}
+
+/**
+ * pvm_sleeps_in() - wait until a thread sleeps in this function of the kernel
+ * @pid: its process
+ * @tid: the thread
+ * @function: a part of the name of the function
+ *
+ * Return: false if it never does.
+ */
+bool pvm_sleeps_in(pid_t pid, pid_t tid, const char *function)
+{
+	unsigned int looks = 0;
+
+	while (!pvm_is_in(pid, tid, function))
+		if (!pvm_look_again(&looks))
+			return false;
+	return true;
 }
 
 /**

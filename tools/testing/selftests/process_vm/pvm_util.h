@@ -20,11 +20,11 @@
 #define PVM_FLAGS	(PROCESS_VM_PIDFD | PROCESS_VM_NOWAIT)
 
 /*
- * What must come comes within PVM_SOON_MS. What must not come is awaited for
- * PVM_NEVER_MS.
+ * Each wait ends by an event. The only limits are these: what has not come after
+ * PVM_HANG_MS is a hang. A case has more time, so that it can say what hangs.
  */
-#define PVM_SOON_MS	15000
-#define PVM_NEVER_MS	500
+#define PVM_HANG_MS	180000
+#define PVM_CASE_S	600
 
 #define PVM_MAX_IOV	8
 #define PVM_ROOM	(4 * 4096)
@@ -73,27 +73,36 @@ struct pvm_io {
 /* Both processes share this memory. */
 struct pvm_outcome {
 	long ret;
-	__u64 ns;
 	unsigned char data[PVM_ROOM];
 };
 
 /**
  * struct pvm_attempt - a call in a process of its own
  * @child: the process that makes it
+ * @nr: number of the system call
  * @outcome: its result, once it has returned
  */
 struct pvm_attempt {
 	struct procmap_child child;
+	long nr;
 	struct pvm_outcome *outcome;
 };
 
 int pvm_attempt_start(struct pvm_attempt *attempt, const struct pvm_io *io);
-bool pvm_attempt_returns(const struct pvm_attempt *attempt, int timeout_ms);
+bool pvm_attempt_returns(const struct pvm_attempt *attempt);
+bool pvm_attempt_sleeps(const struct pvm_attempt *attempt);
 int pvm_attempt_end(struct pvm_attempt *attempt);
 
-bool pvm_comes(const struct procmap_child *child, int timeout_ms);
+bool pvm_comes(const struct procmap_child *child);
+bool pvm_has_come(const struct procmap_child *child);
 char pvm_thread_state(pid_t pid, pid_t tid);
-bool pvm_gets_stuck(pid_t pid, pid_t tid);
+bool pvm_is_zombie(pid_t pid);
+
+bool pvm_look_again(unsigned int *looks);
+bool pvm_is_in_call(pid_t pid, pid_t tid, long nr);
+bool pvm_sleeps_in_call(pid_t pid, pid_t tid, long nr);
+bool pvm_is_in(pid_t pid, pid_t tid, const char *function);
+bool pvm_sleeps_in(pid_t pid, pid_t tid, const char *function);
 
 ssize_t pvm_peek(pid_t pid, const void *addr, void *data, size_t size);
 bool pvm_all(const void *data, unsigned char byte, size_t size);

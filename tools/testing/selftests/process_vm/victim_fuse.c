@@ -16,6 +16,8 @@
 /* These pages are too far apart for one read. */
 #define FAR_PAGES	64
 #define NR_FAR		48
+/* The kernel rarely writes a page back between a store and the next system call. */
+#define LOCK_TRIES	1000
 
 /* How the victim uses its page. */
 enum { LEAVES_IT, READS_IT, CACHES_IT, CACHES_IT_PRIVATELY, WRITES_IT_BACK, QUEUES };
@@ -113,11 +115,14 @@ static int stall(struct victim *victim, unsigned int opcode, unsigned int reques
 	if (!ret)
 		ret = procmap_send(&victim->child, 0);
 	for (; !ret && requests; requests--)
-		ret = fuse_server_wait_held(&victim->server, 0, opcode, PVM_SOON_MS, NULL);
+		ret = fuse_server_wait_held(&victim->server, 0, opcode, PVM_HANG_MS, NULL);
 	return ret;
 }
 
-/* Wait until the thread that fills the queue is stuck. */
+/*
+ * Wait until the thread that fills the queue sleeps. All requests that the queue
+ * takes are held, so this is for room in it.
+ */
 static int wait_for_full_queue(struct victim *victim)
 {
 	__u64 tid;
@@ -125,7 +130,7 @@ static int wait_for_full_queue(struct victim *victim)
 
 	if (ret)
 		return ret;
-	return pvm_gets_stuck(victim->pid, tid) ? 0 : -EDEADLK;
+	return pvm_sleeps_in_call(victim->pid, tid, __NR_madvise) ? 0 : -EDEADLK;
 }
 
 static int start_fuse(struct victim *victim)
@@ -165,13 +170,14 @@ static int release_fuse(struct victim *victim)
 				   FUSE_WRITE : FUSE_READ);
 }
 
+/* The locker has locked the page and waits for its content, which never comes. */
 static int lock_page(struct victim *victim)
 {
 	pid_t locker = fuse_server_lock(&victim->server, 0, 0);
 
 	if (locker < 0)
 		return locker;
-	return pvm_gets_stuck(locker, locker) ? 0 : -EDEADLK;
+	return pvm_sleeps_in(locker, locker, "handle_userfault") ? 0 : -EDEADLK;
 }
 
 static int start_locked(struct victim *victim)
@@ -223,12 +229,13 @@ static int changes_page(struct procmap_child *child, void *arg)
  */
 static int start_locked_dirty(struct victim *victim)
 {
-	__u64 end = pvm_now() + PVM_SOON_MS * 1000000ULL, dirty = false;
 	int ret = victim_serve(victim, 1, 0);
+	unsigned int tries = LOCK_TRIES;
+	__u64 dirty = false;
 
 	if (!ret)
 		ret = victim_run(victim, changes_page);
-	while (!ret && !dirty && pvm_now() < end) {
+	while (!ret && !dirty && tries--) {
 		fuse_server_unlock(&victim->server);
 		ret = procmap_send(&victim->child, CHANGE);
 		if (!ret)

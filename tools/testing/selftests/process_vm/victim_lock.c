@@ -5,13 +5,13 @@
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "victim.h"
@@ -67,39 +67,23 @@ static int unmaps(struct procmap_child *child, void *arg)
 	return HOLDS(!procmap_sync(child)) ? 0 : 1;
 }
 
-/*
- * Wait until a process does not run any more. Unlike its status file, its clock
- * does not need its address space. When that is about to end, a reader of the
- * status file may have to tear it down.
- */
-static bool comes_to_rest(pid_t pid)
+/* The process goes on to close the mapping, which waits for the server. */
+static int go_to_close(struct victim *victim)
 {
-	struct timespec then = { 0 }, now;
-	int waited, same = 0;
-	clockid_t clock;
+	int ret = fuse_server_hold_inode(&victim->server, 0, PVM_HANG_MS);
 
-	if (clock_getcpuclockid(pid, &clock))
-		return false;
-	for (waited = 0; waited < PVM_SOON_MS && same < 20; waited += 10) {
-		if (clock_gettime(clock, &now))
-			return false;
-		same = now.tv_sec == then.tv_sec && now.tv_nsec == then.tv_nsec ? same + 1 : 0;
-		then = now;
-		usleep(10000);
-	}
-	return same == 20;
+	return ret ? ret : let_go(victim);
 }
 
+/* Wait until the process waits for the inode to be written. */
 static int stop_at_close(struct victim *victim)
 {
 	pid_t pid = victim->child.pid;
-	int ret = fuse_server_hold_inode(&victim->server, 0, PVM_SOON_MS);
+	int ret = go_to_close(victim);
 
-	if (!ret)
-		ret = let_go(victim);
 	if (ret)
 		return ret;
-	return comes_to_rest(pid) && pvm_gets_stuck(pid, pid) ? 0 : -EDEADLK;
+	return pvm_sleeps_in(pid, pid, "writeback") ? 0 : -EDEADLK;
 }
 
 static int release_close(struct victim *victim)
@@ -188,12 +172,12 @@ static int start_mmap_queued(struct victim *victim)
 	if (!ret)
 		ret = procmap_send(&victim->child, 0);
 	if (!ret)
-		ret = fuse_server_wait_held(&victim->server, 0, FUSE_READ, PVM_SOON_MS, NULL);
+		ret = fuse_server_wait_held(&victim->server, 0, FUSE_READ, PVM_HANG_MS, NULL);
 	if (!ret && victim->kind->mode == QUEUED)
 		ret = let_go(victim);
 	if (ret || victim->kind->mode == NOT_QUEUED)
 		return ret;
-	return pvm_gets_stuck(victim->pid, tid) ? 0 : -EDEADLK;
+	return pvm_sleeps_in_call(victim->pid, tid, __NR_munmap) ? 0 : -EDEADLK;
 }
 
 static int release_read(struct victim *victim)
@@ -218,6 +202,33 @@ const struct victim_kind victim_mmap_read = {
 	.nowait = { 1, 1 },
 };
 
+static int reads_personality(struct procmap_child *child, void *arg)
+{
+	const pid_t *pid = arg;
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%d/personality", *pid);
+	while (pvm_read_number(path) >= 0)
+		;
+	return 1;
+}
+
+/*
+ * Wait until a process has its exec lock. A reader of its personality file
+ * sleeps for nothing but this lock, and takes nothing of its address space,
+ * which is about to end. The other files of a sleeping thread need the lock, too.
+ */
+static bool comes_to_exec(pid_t pid)
+{
+	struct procmap_child reader;
+	bool sleeps;
+
+	if (procmap_child_start(&reader, reads_personality, &pid))
+		return false;
+	sleeps = pvm_sleeps_in_call(reader.pid, reader.pid, __NR_read);
+	return procmap_child_kill(&reader) == 256 + SIGKILL && sleeps;
+}
+
 /*
  * Execute another program. The end of the old address space closes the mapping.
  * At that time the exec lock is held, but no mmap_lock.
@@ -239,7 +250,11 @@ static int start_exec(struct victim *victim)
 
 	if (!ret)
 		ret = victim_run(victim, executes);
-	return ret ? ret : stop_at_close(victim);
+	if (!ret)
+		ret = go_to_close(victim);
+	if (ret)
+		return ret;
+	return comes_to_exec(victim->pid) ? 0 : -EDEADLK;
 }
 
 const struct victim_kind victim_exec = {
@@ -274,7 +289,8 @@ static int unmaps_beside_exec(struct procmap_child *child, void *arg)
 	char *addr = touched_page();
 	char *map = map_file(victim);
 
-	if (!HOLDS(addr) || !HOLDS(map) || !HOLDS(stack))
+	/* A page fault of the other process would wait for mmap_lock before its exec does. */
+	if (!HOLDS(addr) || !HOLDS(map) || !HOLDS(stack) || !HOLDS(!mlockall(MCL_CURRENT)))
 		return 1;
 	sharing.pid = clone(executes_sharing, stack + STACK_SIZE, CLONE_VM | SIGCHLD, &sharing);
 	if (!HOLDS(sharing.pid > 0) || !HOLDS(!procmap_send(child, (unsigned long)addr)) ||
@@ -303,7 +319,7 @@ static int start_exec_old_mm(struct victim *victim)
 	victim->pid = pid;
 	if (ret)
 		return ret;
-	return pvm_gets_stuck(pid, pid) ? 0 : -EDEADLK;
+	return comes_to_exec(pid) ? 0 : -EDEADLK;
 }
 
 const struct victim_kind victim_exec_old_mm = {

@@ -84,18 +84,18 @@ static bool page_out(char *addr)
 static int swaps_out(struct procmap_child *child, void *arg)
 {
 	const struct victim *victim = arg;
-	int waited, where = victim->kind->mode;
+	int where = victim->kind->mode;
+	unsigned int looks = 0;
 	char *addr = victim_pair();
 
 	if (!HOLDS(addr))
 		return 1;
 	memset(addr, VICTIM_BYTE, sysconf(_SC_PAGESIZE));
-	for (waited = 0; waited < PVM_SOON_MS; waited += 20) {
+	for (;;) {
 		if (!HOLDS(page_out(addr)))
 			return 1;
-		if (is_out(addr, where))
+		if (is_out(addr, where) || !pvm_look_again(&looks))
 			break;
-		usleep(20000);
 		__atomic_load_n(addr, __ATOMIC_RELAXED);
 	}
 	if (!HOLDS(is_out(addr, where)) || !HOLDS(!procmap_send(child, (unsigned long)addr)))
@@ -124,17 +124,16 @@ static unsigned int cached_pages(struct victim *victim)
  */
 static int forget_file(struct victim *victim)
 {
-	int waited;
+	unsigned int looks = 0;
 
-	for (waited = 0; waited < PVM_SOON_MS; waited += 20) {
+	do {
 		if (fsync(victim->file))
 			return -errno;
 		if (posix_fadvise(victim->file, 0, 0, POSIX_FADV_DONTNEED))
 			return -EIO;
 		if (!cached_pages(victim))
 			return 0;
-		usleep(20000);
-	}
+	} while (pvm_look_again(&looks));
 	return -EDEADLK;
 }
 
