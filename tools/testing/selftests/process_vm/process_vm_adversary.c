@@ -15,7 +15,7 @@
 #include "pvm_harness.h"
 #include "victim.h"
 
-#define CALLS		10000
+#define CALLS		4000
 #define MAX_VICTIMS	32
 #define NR_MORTAL_PAGES	2048
 
@@ -287,11 +287,8 @@ TEST_F(adversaries, calls_without_flags_hang)
 		ASSERT_EQ(0, pvm_attempt_start(&attempt[i], &io));
 	}
 	for (i = 0; i < self->nr; i++) {
-		if (self->victim[i].kind->waits[writes[i]]) {
-			EXPECT_TRUE(pvm_attempt_sleeps(&attempt[i]));
-		} else {
-			EXPECT_TRUE(pvm_attempt_returns(&attempt[i]));
-		}
+		EXPECT_TRUE(self->victim[i].kind->waits[writes[i]] ?
+			    pvm_attempt_sleeps(&attempt[i]) : pvm_attempt_returns(&attempt[i]));
 	}
 	for (i = 0; i < self->nr; i++)
 		hang += !pvm_has_come(&attempt[i].child);

@@ -206,11 +206,8 @@ TEST_F(stall, without_flags_it_waits_as_before)
 	for (write = VICTIM_READ; write <= VICTIM_WRITE; write++) {
 		io = io_of(&self->victim, write, 0);
 		ASSERT_EQ(0, pvm_attempt_start(&attempt[write], &io));
-		if (variant->kind->waits[write]) {
-			EXPECT_TRUE(pvm_attempt_sleeps(&attempt[write]));
-		} else {
-			EXPECT_TRUE(pvm_attempt_returns(&attempt[write]));
-		}
+		EXPECT_TRUE(variant->kind->waits[write] ? pvm_attempt_sleeps(&attempt[write]) :
+			    pvm_attempt_returns(&attempt[write]));
 	}
 	/* What sleeps does so until the release. */
 	for (write = VICTIM_READ; write <= VICTIM_WRITE; write++)
