@@ -4,6 +4,7 @@
 
 #include <signal.h>
 #include <string.h>
+#include <sys/personality.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -134,6 +135,22 @@ void report_must_meet(const char *what, unsigned long number)
 {
 	if (!number)
 		wrong(what, 0);
+}
+
+/**
+ * report_same_addresses() - run the program again, at the same addresses each time
+ * @argv: its arguments
+ *
+ * What depends on where memory is then does not depend on the run. Where that is
+ * not permitted, go on.
+ */
+void report_same_addresses(char **argv)
+{
+	int persona = personality(0xffffffff);
+
+	if (persona >= 0 && !(persona & ADDR_NO_RANDOMIZE) &&
+	    personality(persona | ADDR_NO_RANDOMIZE) >= 0)
+		execv("/proc/self/exe", argv);
 }
 
 /* Seconds of a clock that only goes forward. */

@@ -21,6 +21,7 @@ struct report_length {
 #ifdef __SANITIZE_THREAD__
 const char *__tsan_default_suppressions(void);
 #endif
+void report_same_addresses(char **argv);
 void report_start(const char *number, unsigned int plan);
 void report_begin(const char *name);
 u64 report_round(unsigned long round);

@@ -101,6 +101,7 @@ int main(int argc, char **argv)
 	struct reader_stats sum;
 	unsigned long round = 0;
 
+	report_same_addresses(argv);
 	report_start(argc > 2 ? argv[2] : "1", 2);
 	tree_start();
 	kernel_start();
