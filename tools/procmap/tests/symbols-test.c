@@ -15,6 +15,9 @@
 #include "../record.h"
 #include "tap.h"
 
+/* What takes longer never ends. */
+#define HANG_SECONDS	180
+
 #define ARRAY_SIZE(array) (sizeof(array) / sizeof((array)[0]))
 
 /* What example.cpp calls back from, one after the other. */
@@ -184,7 +187,7 @@ static void test_no_elf(void)
 	snprintf(path, sizeof(path), "%s/fifo", directory);
 	unlink(path);
 	CHECK(!mkfifo(path, 0600));
-	alarm(60);
+	alarm(HANG_SECONDS);
 	vma = mapping_of_inode(path);
 	CHECK(!opens(&vma));
 	alarm(0);
