@@ -8,6 +8,7 @@
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
@@ -17,14 +18,12 @@
 #include <linux/userfaultfd.h>
 #include "bench_scene.h"
 #include "fuse_server.h"
-#include "stall.h"
 
 #define WAIT_NOWAIT	0x2		/* PROCESS_VM_NOWAIT of <linux/process_vm.h> */
 #define WAIT_PLACES	64		/* far apart; more than a queue has room for */
 #define WAIT_APART	0x80000ul
-#define WAIT_SOON_MS	10000
-#define WAIT_LOOK_MS	10		/* between two looks at the state of a caller */
-#define WAIT_LOOKS	20		/* a caller found asleep so often in a row hangs */
+#define WAIT_HANG_MS	180000		/* what takes longer never comes */
+#define WAIT_LOOK_MS	10		/* between two looks at the state of a thread */
 #define WAIT_ROUNDS	3
 
 enum wait_adversary {
@@ -180,21 +179,42 @@ static int wait_byte(int fd, int timeout_ms)
 	return read(fd, &byte, 1) == 1 ? 0 : -EPIPE;
 }
 
+/* Does this thread sleep in this system call? Of one that runs, the file says so. */
+static bool sleeps_in_call(pid_t pid, pid_t tid, long nr)
+{
+	char path[64];
+	long found;
+	FILE *file;
+	bool sleeps;
+
+	snprintf(path, sizeof(path), "/proc/%d/task/%d/syscall", pid, tid);
+	file = fopen(path, "re");
+	if (!file)
+		return false;
+	sleeps = fscanf(file, "%ld", &found) == 1 && found == nr;
+	fclose(file);
+	return sleeps;
+}
+
+static bool writer_waits(void)
+{
+	const pid_t writer = __atomic_load_n(&shared->writer, __ATOMIC_ACQUIRE);
+
+	return writer && sleeps_in_call(victim, writer, SYS_munmap);
+}
+
 /* The writer must come when the reader holds the lock. */
 static int victim_wait_locked(void)
 {
 	int err, waited;
 
-	err = fuse_server_wait_held(&server, 0, FUSE_READ, WAIT_SOON_MS, NULL);
+	err = fuse_server_wait_held(&server, 0, FUSE_READ, WAIT_HANG_MS, NULL);
 	__atomic_store_n(&shared->unmap, true, __ATOMIC_RELAXED);
-	for (waited = 0; !err && !__atomic_load_n(&shared->writer, __ATOMIC_ACQUIRE);
-	     waited += WAIT_LOOK_MS) {
+	for (waited = 0; !err && !writer_waits(); waited += WAIT_LOOK_MS) {
 		usleep(WAIT_LOOK_MS * 1000);
-		if (waited > WAIT_SOON_MS)
+		if (waited > WAIT_HANG_MS)
 			err = -ETIMEDOUT;
 	}
-	if (!err && !stall_gets_stuck(victim, shared->writer))
-		err = -ETIMEDOUT;
 	return err;
 }
 
@@ -214,7 +234,7 @@ static int victim_start(enum wait_adversary adversary, int file)
 			pause();
 	}
 	close(ready[1]);
-	err = victim < 0 ? -errno : wait_byte(ready[0], WAIT_SOON_MS) ?: shared->err;
+	err = victim < 0 ? -errno : wait_byte(ready[0], WAIT_HANG_MS) ?: shared->err;
 	close(ready[0]);
 	if (!err && adversary == WAIT_LOCKED)
 		err = victim_wait_locked();
@@ -239,15 +259,15 @@ static bool wait_is_legal(const struct bench_scene *row, long done, __u64 word)
 
 static void caller_main(const struct bench_scene_state *state, const bool *stop)
 {
-	unsigned long i;
+	unsigned long i = 0;
 	__u64 word, began;
 	long done;
 
 	leave_server();
-	for (i = 0; !__atomic_load_n(stop, __ATOMIC_RELAXED); i++) {
+	do {
 		word = 0;
 		began = bench_clock();
-		done = wait_read(shared->at + i % shared->places * WAIT_APART, state->row->flags,
+		done = wait_read(shared->at + i++ % shared->places * WAIT_APART, state->row->flags,
 				 &word);
 		bench_hist_add(&shared->took, bench_clock() - began - bench_overhead);
 		if (!wait_is_legal(state->row, done, word)) {
@@ -255,26 +275,26 @@ static void caller_main(const struct bench_scene_state *state, const bool *stop)
 			_exit(1);
 		}
 		shared->calls++;
-	}
+	} while (!__atomic_load_n(stop, __ATOMIC_RELAXED));
 	_exit(0);
 }
 
-/* Returns -EPIPE once the caller has ended, -ETIMEDOUT if it hangs. */
+/* Returns -EPIPE once the caller has ended, -ETIMEDOUT if it hangs: it sleeps in its call. */
 static int caller_end(int ended)
 {
-	int err = -ETIMEDOUT, waited, looks = 0;
+	int err = -ETIMEDOUT, waited;
 
-	for (waited = 0; looks < WAIT_LOOKS && waited < WAIT_SOON_MS; waited += WAIT_LOOK_MS) {
+	for (waited = 0; err == -ETIMEDOUT && waited < WAIT_HANG_MS; waited += WAIT_LOOK_MS) {
+		if (sleeps_in_call(caller, caller, SYS_process_vm_readv))
+			break;
 		err = wait_byte(ended, WAIT_LOOK_MS);
-		if (err != -ETIMEDOUT)
-			return err;
-		looks = stall_state_of(caller, caller) != 'R' ? looks + 1 : 0;
 	}
 	return err;
 }
 
 /*
- * Let the caller run for a while. If it waits for good then, it hangs.
+ * Let the caller run for a while, for one call at least. If it waits then, it
+ * hangs.
  */
 static int caller_run(struct bench_scene_state *state, struct bench_round *round)
 {

@@ -14,6 +14,8 @@
 #include "procmap_harness.h"
 
 #define OUTPUT_ROOM	0x100000
+/* The limit of a case, for hangs alone. */
+#define CASE_S		600
 
 /*
  * The output of the program, with its standard error. The status is that of
@@ -93,7 +95,7 @@ FIXTURE_TEARDOWN(bench)
 {
 }
 
-TEST_F_TIMEOUT(bench, list_names_every_kind, 200)
+TEST_F_TIMEOUT(bench, list_names_every_kind, CASE_S)
 {
 	static const char *const kinds[] = {
 		"mm/mmap-munmap/anon ", "query/covering/10000 ", "symbolize/query-id/python3 ",
@@ -111,7 +113,7 @@ TEST_F_TIMEOUT(bench, list_names_every_kind, 200)
 	free(output.text);
 }
 
-TEST_F_TIMEOUT(bench, bad_arguments_are_refused, 200)
+TEST_F_TIMEOUT(bench, bad_arguments_are_refused, CASE_S)
 {
 	static const char *const bad[] = {
 		"--frobnicate", "--reps 0", "--reps x", "--select nothing-like-this", "--sample 1",
@@ -129,7 +131,7 @@ TEST_F_TIMEOUT(bench, bad_arguments_are_refused, 200)
 	}
 }
 
-TEST_F_TIMEOUT(bench, single_calls_run, 200)
+TEST_F_TIMEOUT(bench, single_calls_run, CASE_S)
 {
 	/*
 	 * Use few VMAs: a debug kernel takes minutes to make the 10,000 of
@@ -147,7 +149,7 @@ TEST_F_TIMEOUT(bench, single_calls_run, 200)
  * A case compares the answers of text, queries and scans. Build IDs need root
  * for the text.
  */
-TEST_F_TIMEOUT(bench, passes_agree, 200)
+TEST_F_TIMEOUT(bench, passes_agree, CASE_S)
 {
 	const char *patterns = "--select 's*ize/*/[bscgqp3]*' --select 'dump/*/30' --skip '*-id/*'";
 	struct output output;
@@ -157,7 +159,7 @@ TEST_F_TIMEOUT(bench, passes_agree, 200)
 	free(output.text);
 }
 
-TEST_F_TIMEOUT(bench, passes_with_build_ids_agree, 200)
+TEST_F_TIMEOUT(bench, passes_with_build_ids_agree, CASE_S)
 {
 	struct output output;
 
@@ -172,7 +174,7 @@ TEST_F_TIMEOUT(bench, passes_with_build_ids_agree, 200)
  * A case fails by itself if an answer is wrong that must be right. The text that
  * is kept has wrong ones, so the process does replace what is asked for.
  */
-TEST_F_TIMEOUT(bench, loops_tell_stale_answers, 200)
+TEST_F_TIMEOUT(bench, loops_tell_stale_answers, CASE_S)
 {
 	struct output output;
 
@@ -183,7 +185,7 @@ TEST_F_TIMEOUT(bench, loops_tell_stale_answers, 200)
 	free(output.text);
 }
 
-TEST_F_TIMEOUT(bench, scenes_are_played, 200)
+TEST_F_TIMEOUT(bench, scenes_are_played, CASE_S)
 {
 	struct output output;
 
@@ -199,7 +201,7 @@ TEST_F_TIMEOUT(bench, scenes_are_played, 200)
  * Without NOWAIT, each of the four adversaries makes the call hang; with it,
  * none does.
  */
-TEST_F_TIMEOUT(bench, waits_are_told_from_hangs, 200)
+TEST_F_TIMEOUT(bench, waits_are_told_from_hangs, CASE_S)
 {
 	struct output output;
 
@@ -217,7 +219,7 @@ TEST_F_TIMEOUT(bench, waits_are_told_from_hangs, 200)
  * Look at this process, at addresses in its program, in its stack and in no
  * VMA.
  */
-TEST_F_TIMEOUT(bench, addresses_of_a_live_process_are_resolved, 200)
+TEST_F_TIMEOUT(bench, addresses_of_a_live_process_are_resolved, CASE_S)
 {
 	char path[] = "/tmp/bench.XXXXXX", arguments[128];
 	struct output output;
