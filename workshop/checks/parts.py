@@ -77,14 +77,14 @@ STATIC = [
 LOCK = ("include/linux", "mm", "patches", "tools/testing/vma_lock")
 LOCK_ARGS = (f"KTREE={SRC}", f"OUTPUT={BUILD}/vma_lock")
 USER = [
-    Part("maple-leaf", ("make", "-C", "tools/testing/maple_leaf", "test", "SECONDS=20", "SEED=1",
+    Part("maple-leaf", ("make", "-C", "tools/testing/maple_leaf", "test", "ROUNDS=30", "SEED=1",
                         f"KTREE={SRC}", f"OUTPUT={BUILD}/maple_leaf"),
          needs=(TREE,), inputs=("include/linux", "patches", "tools/testing/maple_leaf"),
          packages=("user",), every=True),
-    Part("vma-lock", ("make", "-C", "tools/testing/vma_lock", "all-tests", "SECONDS=60", "SEED=1",
+    Part("vma-lock", ("make", "-C", "tools/testing/vma_lock", "all-tests", "ROUNDS=30", "SEED=1",
                       *LOCK_ARGS),
          needs=(TREE,), inputs=LOCK, packages=("user",), every=True),
-    Part("buildid-fuzz", ("make", "-C", "tools/testing/buildid", "fuzz", "SECONDS=60", "SEED=1",
+    Part("buildid-fuzz", ("make", "-C", "tools/testing/buildid", "fuzz", "ROUNDS=150000", "SEED=1",
                           f"OUTPUT={BUILD}/buildid"),
          inputs=("include/linux", "lib", "tools/testing/buildid"), packages=("user",), every=True),
     # The client's own tests, on a made-up kernel.

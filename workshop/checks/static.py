@@ -201,7 +201,7 @@ def own_c_style():
 
 
 CLOCK = re.compile(r"\b(clock_gettime|gettimeofday|getrusage|usleep|nanosleep|sleep|alarm|"
-                   r"setitimer|timer_settime|timerfd_settime)\(|\btime\(NULL\)|"
+                   r"setitimer|timer_settime|timerfd_settime|stall_now_ns|pvm_now)\(|\btime\(NULL\)|"
                    r"\btime\.(monotonic|time|sleep)\(")
 TESTS = re.compile(r"(tools/testing/(selftests/(procmap|process_vm)|vma_lock|maple_leaf|buildid)/|"
                    r"tools/(procmap|perf)/tests/|lib/.*_kunit|mm/.*_kunit|workshop/checks/\w+_test).*\.(c|h|py)$")
