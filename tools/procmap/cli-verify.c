@@ -15,7 +15,7 @@
  * How often to repeat the comparison with new text: for one address, and in
  * all.
  */
-#define CLI_RETRIES 5
+#define CLI_RETRIES 50
 #define CLI_RETRIES_ALL 2000
 
 /* How many mismatches to print. All are counted. */
