@@ -55,7 +55,7 @@ def test_a_terminal_shows_kernel_time_and_queries():
     # Nothing of that is left, only the results
     left = text.rpartition("\r\x1b[K")[2]
     assert not re.search(r"\d:\d\d of ", left), left
-    assert re.search(r"^ok \d+ no illegal answer in 12 seconds\r$", left, re.M), left
+    assert re.search(r"^ok \d+ no illegal answer in \d+ queries\r$", left, re.M), left
     assert re.search(r"^# Totals: pass:\d+ fail:0 .*\r\n +log: \S+/torture-plain.log\r\n$", left,
                      re.M), left
 
