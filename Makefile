@@ -36,7 +36,7 @@ endif
 ifneq ($(shell [[ '$(MINUTES)' =~ ^[1-9][0-9]*$$ ]] && echo ok),ok)
 $(error MINUTES=$(MINUTES) is not a number of minutes)
 endif
-export BASE KSRC VARIANT FORCE UNLISTED ACCEL KDIR TREE PART POINTS CONFIGS
+export BASE KSRC VARIANT FORCE UNLISTED ACCEL KDIR TREE PART POINTS CONFIGS FRESH
 
 SERIES := python3 workshop/series
 VM := python3 workshop/qemu/vm.py

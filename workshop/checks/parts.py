@@ -134,7 +134,9 @@ OTHER_TESTS = (SHARED, f"{TESTS}/process_vm",
 
 def kselftest(variant, who, *choice, every=False, inputs=ALL_TESTS):
     """Our kselftests as root or as an ordinary user; `choice` is for workshop/qemu/kselftest.sh."""
-    name = "-".join(("kselftest", variant, who, *choice))
+    # Single programs, of which make test may run many, have no name of their own.
+    named = not any(":" in word for word in choice)
+    name = "-".join(("kselftest", variant, who, *(choice if named else ["test"])))
     scale = 4 if variant in ("debug", "kcsan") else 2
     command = (*VM, "--variant", variant, "--memory", "2G", "--timeout", str(HUNG * scale),
                "--results", f"{RESULTS}/{name}", "--append", "secretmem.enable=1",
