@@ -90,7 +90,7 @@ USER = [
     # The client's own tests, on a made-up kernel.
     Part("client", ("sh", "-c", f"mkdir -p {BUILD}/client-test && make -C tools/procmap "
                     f"O={BUILD}/client-test check"),
-         inputs=("include/uapi", "tools/procmap"), packages=("guest",), every=True),
+         inputs=("include/uapi", "tools/procmap"), packages=("guest", "uapi"), every=True),
     # Several bases, with made-up kernels of a few files.
     Part("bases", every=True, packages=("tree",),
          **script("bases_test.py", inputs=("Makefile", "workshop"))),
