@@ -11,9 +11,8 @@ What a part prints goes to check-NAME.log of build/log. If that is TAP, each of 
 Otherwise the part is one case, by its exit status. A skipped case fails unless workshop/checks/skips
 lists it. The last line is the verdict.
 
-Parts that boot a machine run one after the other, all others at lower priority next to them: a
-machine leaves one of two processors idle most of the time. The lane that is done first takes over
-from the other one.
+Parts that boot a machine run one after the other, all others next to them: a machine leaves one of
+two processors idle most of the time. The lane that is done first takes over from the other one.
 """
 
 import argparse
@@ -37,8 +36,6 @@ from common import Failure, Progress, main, read, say, write  # pylint: disable=
 
 TROUBLE = re.compile(r"vm: (?!the emulator failed)")
 FAILED = re.compile(r"[# ]*not ok ")
-# Lower, so that the kernel and the machines come first; not so low that a busy host starves it
-LOW = ("nice", "-n", "5")
 FIRST, OTHER = 0, 1
 
 
@@ -110,10 +107,8 @@ def commit():
 class Job:
     """A part to run, or something to make before."""
 
-    def __init__(self, name, command, after, part=None, low=True):
-        self.name, self.part = name, part
-        self.command = (*(LOW if low else ()), *command)
-        self.after = after
+    def __init__(self, name, command, after, part=None):
+        self.name, self.command, self.after, self.part = name, command, after, part
 
 
 def jobs_for(todo):
@@ -121,12 +116,10 @@ def jobs_for(todo):
     wanted = dict.fromkeys(need for part in todo for need in part.needs if needs.command(need))
     lanes = [[], []]
     for need in wanted:
-        first = need == parts.PLAIN
-        lanes[FIRST if first else OTHER].append(Job(need, needs.command(need), (), low=not first))
+        lanes[FIRST if need == parts.PLAIN else OTHER].append(Job(need, needs.command(need), ()))
     for part in todo:
         after = tuple(need for need in part.needs if need in wanted)
-        lanes[FIRST if part.machine else OTHER].append(
-            Job(part.name, part.command, after, part, low=not part.machine))
+        lanes[FIRST if part.machine else OTHER].append(Job(part.name, part.command, after, part))
     return lanes
 
 
