@@ -351,6 +351,8 @@ def run_jobs(todo, keys):
 
 def command():
     signal.signal(signal.SIGTERM, interrupt)
+    # A shell ignores it in the background, and so would what is started here, which it has to end.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     args = parse()
     todo = chosen(args)
     os.makedirs(LOGS, exist_ok=True)
