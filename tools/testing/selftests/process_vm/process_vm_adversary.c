@@ -228,7 +228,7 @@ static bool gets_on(const struct procmap_child *caller, const struct progress *p
 
 	do {
 		before = __atomic_load_n(&progress->calls, __ATOMIC_ACQUIRE);
-		if (pvm_comes(caller))
+		if (stall_comes(caller))
 			return true;
 	} while (__atomic_load_n(&progress->calls, __ATOMIC_ACQUIRE) != before);
 	return false;
@@ -291,7 +291,7 @@ TEST_F(adversaries, calls_without_flags_hang)
 			    pvm_attempt_sleeps(&attempt[i]) : pvm_attempt_returns(&attempt[i]));
 	}
 	for (i = 0; i < self->nr; i++)
-		hang += !pvm_has_come(&attempt[i].child);
+		hang += !stall_has_come(&attempt[i].child);
 	EXPECT_EQ(may, hang);
 	/* Some calls do not notice the kill before their wait ends. */
 	for (i = 0; i < self->nr; i++) {

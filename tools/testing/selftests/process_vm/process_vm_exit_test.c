@@ -12,7 +12,6 @@
 #include <unistd.h>
 
 #include "pvm_harness.h"
-#include "stall.h"
 #include "victim.h"
 
 /* A call copies the pieces one after the other. The second one goes to late memory. */
@@ -139,11 +138,11 @@ static int kill_target(struct victim *victim, struct reader *reader)
 	if (!ret)
 		ret = victim_run(victim, has_file);
 	if (!ret)
-		ret = fuse_server_hold_inode(&victim->server, 0, PVM_HANG_MS);
+		ret = fuse_server_hold_inode(&victim->server, 0, PROCMAP_HANG_MS);
 	if (!ret)
 		ret = procmap_child_start(&reader->child, reads_into_late_memory, reader);
 	if (!ret)
-		ret = fuse_server_wait_held(&reader->late, 0, FUSE_READ, PVM_HANG_MS, NULL);
+		ret = fuse_server_wait_held(&reader->late, 0, FUSE_READ, PROCMAP_HANG_MS, NULL);
 	if (ret)
 		return ret;
 	return kill(victim->pid, SIGKILL) ? -errno : 0;
@@ -163,7 +162,7 @@ static void let_it_end(struct __test_metadata *_metadata, struct victim *victim,
 		       struct reader *reader)
 {
 	ASSERT_EQ(0, fuse_server_release(&victim->server, 0, FUSE_SETATTR));
-	ASSERT_TRUE(pvm_comes(&reader->child));
+	ASSERT_TRUE(stall_comes(&reader->child));
 	ASSERT_EQ(0, procmap_child_wait(&reader->child));
 	victim_stop(victim);
 	fuse_server_stop(&reader->late);
@@ -175,8 +174,8 @@ static bool becomes_zombie(pid_t pid)
 {
 	unsigned int looks = 0;
 
-	while (!pvm_is_zombie(pid))
-		if (!pvm_look_again(&looks))
+	while (!stall_is_dead(pid))
+		if (!procmap_look_again(&looks))
 			return false;
 	return true;
 }
@@ -196,7 +195,7 @@ TEST_F(last, the_caller_tears_down_the_address_space_only_without_flags)
 	EXPECT_TRUE(becomes_zombie(victim->pid));
 	ASSERT_EQ(0, let_it_read(reader));
 	EXPECT_TRUE(pvm_sleeps_in(reader->child.pid, reader->child.pid, "writeback"));
-	EXPECT_FALSE(pvm_has_come(&reader->child));
+	EXPECT_FALSE(stall_has_come(&reader->child));
 	let_it_end(_metadata, victim, reader);
 	EXPECT_EQ(NR_PIECES * PIECE, reader->shared->ret);
 }
@@ -213,10 +212,10 @@ TEST_F(last, with_NOWAIT_the_target_does_and_ends_the_call)
 		return;
 	ASSERT_EQ(0, kill_target(victim, reader));
 	EXPECT_TRUE(pvm_sleeps_in(victim->pid, victim->pid, "writeback"));
-	EXPECT_FALSE(pvm_is_zombie(victim->pid));
+	EXPECT_FALSE(stall_is_dead(victim->pid));
 	ASSERT_EQ(0, let_it_read(reader));
-	EXPECT_TRUE(pvm_comes(&reader->child));
-	EXPECT_FALSE(pvm_is_zombie(victim->pid));
+	EXPECT_TRUE(stall_comes(&reader->child));
+	EXPECT_FALSE(stall_is_dead(victim->pid));
 	let_it_end(_metadata, victim, reader);
 	EXPECT_EQ(2 * PIECE, reader->shared->ret);
 }
@@ -282,7 +281,7 @@ TEST_F(last, calls_that_race_with_the_death_of_a_large_target_return)
 		ASSERT_EQ(256 + SIGKILL, procmap_child_kill(&victim->child));
 		victim->child_runs = false;
 		for (i = 0; i < NR_READERS; i++) {
-			ASSERT_TRUE(pvm_comes(&readers[i].child));
+			ASSERT_TRUE(stall_comes(&readers[i].child));
 			EXPECT_EQ(0, procmap_child_wait(&readers[i].child));
 			calls += shared[i].calls;
 		}

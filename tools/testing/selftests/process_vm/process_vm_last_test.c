@@ -19,7 +19,6 @@
 
 #include "fuse_server.h"
 #include "pvm_harness.h"
-#include "stall.h"
 
 /*
  * More ends than the work items that a work queue runs at once, which are 512.
@@ -205,7 +204,7 @@ static bool becomes(const unsigned int *count, unsigned int value)
 	unsigned int looks = 0;
 
 	while (__atomic_load_n(count, __ATOMIC_ACQUIRE) != value)
-		if (!pvm_look_again(&looks))
+		if (!procmap_look_again(&looks))
 			return false;
 	return true;
 }
@@ -218,10 +217,10 @@ static bool gets_into_state(pid_t pid, char state)
 {
 	unsigned int looks = 0;
 
-	while (!pvm_is_zombie(pid)) {
+	while (!stall_is_dead(pid)) {
 		if (state == 'D' && pvm_is_in(pid, pid, "exit_aio"))
 			return true;
-		if (!pvm_look_again(&looks))
+		if (!procmap_look_again(&looks))
 			return false;
 	}
 	return state == 'Z';
@@ -256,7 +255,7 @@ static bool start_callers(FIXTURE_DATA(last) * self, struct pair *list, unsigned
 			return false;
 	}
 	/* One of them asks the server for the page, the others wait for this page. */
-	if (!HOLDS(!fuse_server_wait_held(&self->late, 0, FUSE_READ, PVM_HANG_MS, NULL)))
+	if (!HOLDS(!fuse_server_wait_held(&self->late, 0, FUSE_READ, PROCMAP_HANG_MS, NULL)))
 		return false;
 	for (i = 0; i < nr; i++)
 		if (!HOLDS(pvm_sleeps_in_call(list[i].caller, list[i].caller,
@@ -301,7 +300,7 @@ static bool has_all_io(struct fuse_server *io)
 	unsigned int i;
 
 	for (i = 0; i < BATCH; i++)
-		if (!HOLDS(!fuse_server_wait_held(io, 0, FUSE_READ, PVM_HANG_MS, NULL)))
+		if (!HOLDS(!fuse_server_wait_held(io, 0, FUSE_READ, PROCMAP_HANG_MS, NULL)))
 			return false;
 	return true;
 }
@@ -355,7 +354,7 @@ static long missing_kb(long before)
 
 	do
 		kb = before - available_kb();
-	while (kb >= MAX_MISSING_KB && pvm_look_again(&looks));
+	while (kb >= MAX_MISSING_KB && procmap_look_again(&looks));
 	return kb;
 }
 

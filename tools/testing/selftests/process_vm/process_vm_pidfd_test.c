@@ -265,7 +265,7 @@ static bool becomes_zombie(pid_t pid)
 	unsigned int looks = 0;
 
 	while (pvm_thread_state(pid, pid) != 'Z')
-		if (!pvm_look_again(&looks))
+		if (!procmap_look_again(&looks))
 			return false;
 	return true;
 }

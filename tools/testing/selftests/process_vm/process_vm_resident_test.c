@@ -233,7 +233,7 @@ static bool make_ksm(struct memory *memory)
 	do {
 		pair[0] = pvm_pagemap(memory->addr) & PVM_PAGE_FRAME;
 		pair[1] = pvm_pagemap(memory->addr + page_size()) & PVM_PAGE_FRAME;
-	} while (pair[0] != pair[1] && pvm_look_again(&looks));
+	} while (pair[0] != pair[1] && procmap_look_again(&looks));
 	return HOLDS(ran || !pvm_write_file(KSM_RUN, "0")) && HOLDS(pair[0]) &&
 	       HOLDS(pair[0] == pair[1]);
 }

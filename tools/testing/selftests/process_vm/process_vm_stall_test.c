@@ -10,7 +10,6 @@
 #include <unistd.h>
 
 #include "pvm_harness.h"
-#include "stall.h"
 #include "victim.h"
 
 static void __attribute__((constructor)) stall_require(void)
@@ -211,7 +210,7 @@ TEST_F(stall, without_flags_it_waits_as_before)
 	}
 	/* What sleeps does so until the release. */
 	for (write = VICTIM_READ; write <= VICTIM_WRITE; write++)
-		EXPECT_EQ(!variant->kind->waits[write], pvm_has_come(&attempt[write].child));
+		EXPECT_EQ(!variant->kind->waits[write], stall_has_come(&attempt[write].child));
 	ASSERT_EQ(0, victim_release(&self->victim));
 	for (write = VICTIM_READ; write <= VICTIM_WRITE; write++) {
 		ASSERT_TRUE(pvm_attempt_returns(&attempt[write]));
@@ -268,7 +267,7 @@ TEST(NOWAIT_swaps_nothing_in)
 	/* A call that may wait is counted. */
 	io = io_of(&victim, false, 0);
 	ASSERT_EQ(0, pvm_attempt_start(&attempt, &io));
-	EXPECT_EQ(0, fuse_server_wait_held(&victim.server, 0, FUSE_READ, PVM_HANG_MS, NULL));
+	EXPECT_EQ(0, fuse_server_wait_held(&victim.server, 0, FUSE_READ, PROCMAP_HANG_MS, NULL));
 	EXPECT_LT(before, stall_count("pswpin"));
 	EXPECT_EQ(0, victim_release(&victim));
 	EXPECT_TRUE(pvm_attempt_returns(&attempt));

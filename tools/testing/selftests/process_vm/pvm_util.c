@@ -6,7 +6,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
-#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,9 +17,6 @@
 #include <unistd.h>
 
 #include "pvm_util.h"
-
-/* How long to sleep between two looks at something that is to come. */
-#define LOOK_US	1000
 
 static long number_of(bool write)
 {
@@ -153,35 +149,6 @@ int pvm_attempt_start(struct pvm_attempt *attempt, const struct pvm_io *io)
 	return procmap_child_start(&attempt->child, attempts, &arg);
 }
 
-static bool comes_within(const struct procmap_child *child, int timeout_ms)
-{
-	struct pollfd fd = { .fd = child->sock, .events = POLLIN };
-
-	return poll(&fd, 1, timeout_ms) == 1;
-}
-
-/**
- * pvm_comes() - wait until a child has sent something, or has ended
- * @child: the child
- *
- * Return: false if it hangs.
- */
-bool pvm_comes(const struct procmap_child *child)
-{
-	return comes_within(child, PVM_HANG_MS);
-}
-
-/**
- * pvm_has_come() - has a child sent something, or ended?
- * @child: the child
- *
- * Return: true if it has.
- */
-bool pvm_has_come(const struct procmap_child *child)
-{
-	return comes_within(child, 0);
-}
-
 /**
  * pvm_attempt_returns() - wait until the call has returned
  * @attempt: the attempt
@@ -190,7 +157,7 @@ bool pvm_has_come(const struct procmap_child *child)
  */
 bool pvm_attempt_returns(const struct pvm_attempt *attempt)
 {
-	return pvm_comes(&attempt->child);
+	return stall_comes(&attempt->child);
 }
 
 /**
@@ -205,7 +172,7 @@ bool pvm_attempt_sleeps(const struct pvm_attempt *attempt)
 	unsigned int looks = 0;
 
 	while (!pvm_is_in_call(pid, pid, attempt->nr))
-		if (pvm_has_come(&attempt->child) || !pvm_look_again(&looks))
+		if (stall_has_come(&attempt->child) || !procmap_look_again(&looks))
 			return false;
 	return true;
 }
@@ -220,7 +187,7 @@ int pvm_attempt_end(struct pvm_attempt *attempt)
 {
 	int ret;
 
-	if (!pvm_has_come(&attempt->child))
+	if (!stall_has_come(&attempt->child))
 		kill(attempt->child.pid, SIGKILL);
 	ret = procmap_child_wait(&attempt->child);
 	munmap(attempt->outcome, sizeof(*attempt->outcome));
@@ -249,34 +216,6 @@ char pvm_thread_state(pid_t pid, pid_t tid)
 	if (file)
 		fclose(file);
 	return state;
-}
-
-/**
- * pvm_is_zombie() - has a child ended?
- * @pid: the child, not waited for yet
- *
- * It does not read /proc: a reader of the stat file of a dying process may have
- * to tear down the address space of that process.
- *
- * Return: true if it is a zombie.
- */
-bool pvm_is_zombie(pid_t pid)
-{
-	siginfo_t info = { 0 };
-
-	return !waitid(P_PID, pid, &info, WEXITED | WNOHANG | WNOWAIT) && info.si_pid == pid;
-}
-
-/**
- * pvm_look_again() - sleep between two looks at something that is to come
- * @looks: number of looks so far, 0 at first
- *
- * Return: false if that were so many that it hangs.
- */
-bool pvm_look_again(unsigned int *looks)
-{
-	usleep(LOOK_US);
-	return ++*looks < PVM_HANG_MS * 1000U / LOOK_US;
 }
 
 /* Read the first word of a file of a thread. Returns false if there is none. */
@@ -326,7 +265,7 @@ bool pvm_sleeps_in_call(pid_t pid, pid_t tid, long nr)
 	unsigned int looks = 0;
 
 	while (!pvm_is_in_call(pid, tid, nr))
-		if (!pvm_look_again(&looks))
+		if (!procmap_look_again(&looks))
 			return false;
 	return true;
 }
@@ -362,7 +301,7 @@ bool pvm_sleeps_in(pid_t pid, pid_t tid, const char *function)
 	unsigned int looks = 0;
 
 	while (!pvm_is_in(pid, tid, function))
-		if (!pvm_look_again(&looks))
+		if (!procmap_look_again(&looks))
 			return false;
 	return true;
 }

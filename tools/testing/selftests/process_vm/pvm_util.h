@@ -16,15 +16,9 @@
 #include <linux/process_vm.h>
 
 #include "procmap_util.h"
+#include "stall.h"
 
 #define PVM_FLAGS	(PROCESS_VM_PIDFD | PROCESS_VM_NOWAIT)
-
-/*
- * Each wait ends by an event. The only limits are these: what has not come after
- * PVM_HANG_MS is a hang. A case has more time, so that it can say what hangs.
- */
-#define PVM_HANG_MS	180000
-#define PVM_CASE_S	600
 
 #define PVM_MAX_IOV	8
 #define PVM_ROOM	(4 * 4096)
@@ -93,12 +87,8 @@ bool pvm_attempt_returns(const struct pvm_attempt *attempt);
 bool pvm_attempt_sleeps(const struct pvm_attempt *attempt);
 int pvm_attempt_end(struct pvm_attempt *attempt);
 
-bool pvm_comes(const struct procmap_child *child);
-bool pvm_has_come(const struct procmap_child *child);
 char pvm_thread_state(pid_t pid, pid_t tid);
-bool pvm_is_zombie(pid_t pid);
 
-bool pvm_look_again(unsigned int *looks);
 bool pvm_is_in_call(pid_t pid, pid_t tid, long nr);
 bool pvm_sleeps_in_call(pid_t pid, pid_t tid, long nr);
 bool pvm_is_in(pid_t pid, pid_t tid, const char *function);

@@ -115,7 +115,7 @@ static int stall(struct victim *victim, unsigned int opcode, unsigned int reques
 	if (!ret)
 		ret = procmap_send(&victim->child, 0);
 	for (; !ret && requests; requests--)
-		ret = fuse_server_wait_held(&victim->server, 0, opcode, PVM_HANG_MS, NULL);
+		ret = fuse_server_wait_held(&victim->server, 0, opcode, PROCMAP_HANG_MS, NULL);
 	return ret;
 }
 

@@ -70,7 +70,7 @@ static int unmaps(struct procmap_child *child, void *arg)
 /* The process goes on to close the mapping, which waits for the server. */
 static int go_to_close(struct victim *victim)
 {
-	int ret = fuse_server_hold_inode(&victim->server, 0, PVM_HANG_MS);
+	int ret = fuse_server_hold_inode(&victim->server, 0, PROCMAP_HANG_MS);
 
 	return ret ? ret : let_go(victim);
 }
@@ -172,7 +172,7 @@ static int start_mmap_queued(struct victim *victim)
 	if (!ret)
 		ret = procmap_send(&victim->child, 0);
 	if (!ret)
-		ret = fuse_server_wait_held(&victim->server, 0, FUSE_READ, PVM_HANG_MS, NULL);
+		ret = fuse_server_wait_held(&victim->server, 0, FUSE_READ, PROCMAP_HANG_MS, NULL);
 	if (!ret && victim->kind->mode == QUEUED)
 		ret = let_go(victim);
 	if (ret || victim->kind->mode == NOT_QUEUED)

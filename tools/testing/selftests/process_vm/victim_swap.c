@@ -94,7 +94,7 @@ static int swaps_out(struct procmap_child *child, void *arg)
 	for (;;) {
 		if (!HOLDS(page_out(addr)))
 			return 1;
-		if (is_out(addr, where) || !pvm_look_again(&looks))
+		if (is_out(addr, where) || !procmap_look_again(&looks))
 			break;
 		__atomic_load_n(addr, __ATOMIC_RELAXED);
 	}
@@ -133,7 +133,7 @@ static int forget_file(struct victim *victim)
 			return -EIO;
 		if (!cached_pages(victim))
 			return 0;
-	} while (pvm_look_again(&looks));
+	} while (procmap_look_again(&looks));
 	return -EDEADLK;
 }
 
