@@ -77,7 +77,7 @@ run: ## the main job: resolve the addresses of a live program in the patched ker
 	@$(SERIES)/kernel.py plain
 	@$(SERIES)/guest.py
 	@echo "  RUN     the patched kernel, with this machine's root file system"
-	@$(VM) --memory 2G --timeout 3600 --results build/$(BASE)/results/run --root host -- \
+	@$(VM) --memory 2G --timeout 1200 --results build/$(BASE)/results/run --root host -- \
 		$(CURDIR)/workshop/qemu/run.sh $(CURDIR)/build/$(BASE)/tools/bin/procmap
 
 # make must not expand CMD: the shell in the machine expands $HOME there.

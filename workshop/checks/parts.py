@@ -46,7 +46,8 @@ class Part:
 def script(name, *words, **more):
     """A part that is a script of this directory."""
     own = f"{CHECKS}/{name}"
-    more["inputs"] = (own, *more.get("inputs", ()))
+    shared = (f"{CHECKS}/cases.py", f"{CHECKS}/places.py")
+    more["inputs"] = (own, *shared, *more.get("inputs", ()))
     return dict(command=("python3", own, *words), **more)
 
 
@@ -97,7 +98,7 @@ USER = [
     # The documentation and the man pages build without warnings.
     Part("docs", every=True, needs=(TREE,), packages=("docs",),
          **script("docs_test.py", inputs=("Documentation", "samples", "include", "fs", "lib", "mm",
-                                          "tools/procmap"))),
+                                          "patches", "tools/procmap"))),
     # Each write to a VMA is marked, or excused by name; and the rule misses each mark that is taken
     # away.
     Part("vma-lock-marks", ("sh", "-c", f"tools/testing/vma_lock/marks.py {SRC} && "
@@ -129,7 +130,7 @@ TESTS = "tools/testing/selftests"
 SHARED = f"{TESTS}/procmap/lib"
 ALL_TESTS = (f"{TESTS}/procmap", f"{TESTS}/process_vm")
 OTHER_TESTS = (SHARED, f"{TESTS}/process_vm",
-               *(f"{TESTS}/procmap/{name}" for name in ("buildid", "fuzz", "torture", "wait")))
+               *(f"{TESTS}/procmap/{name}" for name in ("bench", "buildid", "fuzz", "torture", "wait")))
 
 
 def kselftest(variant, who, *choice, every=False, inputs=ALL_TESTS):
@@ -165,11 +166,11 @@ def client_tests(name, line):
                 ("tools/procmap", "workshop/qemu"), ("vm",), True)
 
 
-def in_host_root(name, *words, every=False, inputs=()):
+def in_host_root(name, *words, every=False, inputs=(), packages=()):
     """A part that runs a command in the machine, on the root file system of this one."""
     return Part(name, (*VM, "--memory", "2G", "--timeout", str(HUNG), "--results", f"{RESULTS}/{name}",
                        "--root", "host", "--", *words), (PLAIN, GUEST), ("workshop/qemu", *inputs),
-                ("vm", "debuggers"), True, every)
+                ("vm", *packages), True, every)
 
 
 def torture(variant):
@@ -194,8 +195,8 @@ MACHINE = [
     guest_script("examples_test.py", packages=("examples",), every=True,
                  inputs=("Documentation", "README.md", "samples")),
 
-    # Programs that can hang others, or that judge times, until they do no more.
-    kselftest("plain", "root", "timed", inputs=ALL_TESTS),
+    # Programs that still judge times.
+    kselftest("plain", "root", "timed"),
     kselftest("plain", "user", "64"),
     kselftest("plain", "user", "32"),
     # The test machine distinguishes all ways to fail.
@@ -204,11 +205,13 @@ MACHINE = [
     guest_script("text_test.py", needs=(PLAIN, "kernel:base", GUEST), inputs=(f"{TESTS}/procmap",)),
     # Debian's gdb and strace work as on any kernel.
     in_host_root("debuggers", f"{ROOT}/workshop/qemu/debuggers.sh",
-                 f"{BUILD}/kselftest/process_vm/process_vm_target", inputs=(f"{TESTS}/process_vm",)),
+                 f"{BUILD}/kselftest/process_vm/process_vm_target", inputs=(f"{TESTS}/process_vm",),
+                 packages=("debuggers",)),
     # Every ELF file of this machine has the build ID that readelf finds, cached or not.
-    guest_script("buildid_usr.py", part="buildid-usr", inputs=(f"{TESTS}/procmap",)),
+    guest_script("buildid_usr.py", part="buildid-usr",
+                 inputs=(f"{TESTS}/procmap", "tools/testing/buildid")),
     # The BPF selftests find the same offsets by queries and by text.
-    guest_script("bpf_test.py", "plain", packages=("bpf",)),
+    guest_script("bpf_test.py", "plain", packages=("bpf",), inputs=("patches", f"{TESTS}/bpf")),
     # procmap record finds the functions of programs, by build ID and offset and by its own symbols.
     guest_script("record_test.py", packages=("examples",)),
     # The library on the patched kernel: its cache is never stale; then all tests of the client.
@@ -217,14 +220,16 @@ MACHINE = [
     # perf of the tree asks for mappings by scans, and falls back.
     guest_script("perf_test.py", needs=(PLAIN, "kernel:base", GUEST, PERF), packages=("perf",)),
     # make shell: its status and terminal, and gdb, strace, perf and python3 of this machine.
-    guest_script("shell_test.py", packages=("debuggers",)),
+    guest_script("shell_test.py", packages=("debuggers",), inputs=(f"{CHECKS}/record_test.py",)),
     # make torture says how far it is, on a terminal and in a log, and ends as it should.
-    guest_script("torture_test.py"),
+    guest_script("torture_test.py", inputs=(f"{CHECKS}/vm_test.py",)),
 
     # The other kernels.
     kselftest("debug", "root", "64", "maps", inputs=(f"{TESTS}/procmap",)),
     kselftest("debug", "root", "64", "other", inputs=OTHER_TESTS),
+    kselftest("debug", "root", "timed"),
     kselftest("kcsan", "root", "racing"),
+    kselftest("kcsan", "root", "timed"),
     *(kselftest(variant, "root") for variant in ("preempt", "up", "nolock")),
     kselftest("arm64", "root", "64"),
     torture("debug"),

@@ -4,7 +4,7 @@
 # /bin/kselftest of the test machine: the installed kselftests. Each argument chooses among them:
 # 64, 32	programs that were built for this size
 # maps		those of /proc/<pid>/maps, in the folder procmap itself
-# other		those in other folders, but for the benchmark: two machines share the work so
+# other		those in other folders: two machines share the work so
 # perm		those whose results depend on who runs them
 # racing	those in which several tasks are at work on one address space or one queue at once,
 #		which is what a detector of data races can see
@@ -29,14 +29,17 @@ for choice in "$@"; do
 	64) chosen=$(echo "$chosen" | grep -v '_32$') ;;
 	32) chosen=$(echo "$chosen" | grep '_32$') ;;
 	maps) chosen=$(echo "$chosen" | grep '^procmap:') ;;
-	other) chosen=$(echo "$chosen" | grep -vE '^procmap(/bench)?:') ;;
+	other) chosen=$(echo "$chosen" | grep -v '^procmap:') ;;
 	perm) chosen=$(echo "$chosen" | grep -xE "$perm") ;;
 	racing) chosen=$(echo "$chosen" | grep -xE "$racing") ;;
 	exact) chosen=$(echo "$all" | grep -xE "$exact") ;;
 	timed) chosen=$(echo "$all" | grep -xE "$timed") ;;
 	*:*)
+		if echo "$choice" | grep -qxE "$exact" && [ "$(nproc)" != 1 ]; then
+			echo "kselftest: $choice counts instructions on one processor: set ACCEL=icount" >&2
+			exit 2
+		fi
 		chosen=
-		break
 		;;
 	*)
 		echo "usage: kselftest [64|32|maps|other|perm|racing|exact|timed]... or FOLDER:NAME..." >&2

@@ -26,7 +26,7 @@ libraries_of() {
 
 wait_until_ready() {
 	local i
-	for ((i = 0; i < 600; i++)); do
+	for ((i = 0; i < 6000; i++)); do
 		[[ -d /proc/$1 ]] || fail "${program[0]} ended early"
 		(($(threads_of "$1") >= min_threads && $(libraries_of "$1") >= min_libraries)) && return
 		sleep 0.1
