@@ -11,9 +11,14 @@
  * VMAs meanwhile. A VMA that reaches below this position has grown or merged
  * with the one that was printed. Its line begins at the position.
  */
+#include <linux/err.h>
 #include <linux/fs.h>
+#include <linux/jiffies.h>
 #include <linux/kernel.h>
 #include <linux/mm.h>
+#include <linux/mm_visit.h>
+#include <linux/ptrace.h>
+#include <linux/sched/mm.h>
 #include <linux/sched/signal.h>
 #include <linux/sched/task.h>
 #include <linux/seq_file.h>
@@ -357,15 +362,42 @@ static const struct seq_operations procmap_text_operations = {
 	.show	= procmap_text_show,
 };
 
+/* Like proc_mem_open(), but mm_users is not taken, not even for a moment. */
+static struct mm_struct *procmap_text_mm(struct inode *inode)
+{
+	struct task_struct *task = get_proc_task(inode);
+	struct mm_struct *mm;
+
+	if (!task)
+		return ERR_PTR(-ESRCH);
+	mm = mm_visit_access(task, PTRACE_MODE_READ_FSCREDS);
+	put_task_struct(task);
+	return mm == ERR_PTR(-ESRCH) ? NULL : mm;
+}
+
 /**
  * procmap_text_open() - open /proc/<pid>/maps
  * @inode: the inode
  * @file: the file
  *
  * Context: process context, no locks held. Sleeps.
- * Return: 0, or an errno of proc_maps_open().
+ * Return: 0; -ENOMEM: no memory; -ESRCH: the task is gone; -EACCES: the caller
+ * may not look into it; -EINTR: killed while waiting for its execve().
  */
 int procmap_text_open(struct inode *inode, struct file *file)
 {
-	return proc_maps_open(inode, file, &procmap_text_operations, sizeof(struct procmap_text));
+	struct mm_struct *mm = procmap_text_mm(inode);
+	struct proc_maps_private *maps;
+
+	if (IS_ERR(mm))
+		return PTR_ERR(mm);
+	maps = __seq_open_private(file, &procmap_text_operations, sizeof(struct procmap_text));
+	if (maps) {
+		maps->inode = inode;
+		maps->mm = mm;
+		return 0;
+	}
+	if (mm)
+		mmdrop(mm);
+	return -ENOMEM;
 }
