@@ -71,6 +71,10 @@ struct mm_struct *mm_visit_access(struct task_struct *task, unsigned int mode)
  * mm_visit_trylock() - visit an address space if its mmap_lock is free
  * @mm: the address space, its mm_count held
  *
+ * The process may wait for this visit to end. So the caller calls mm_visit_hold()
+ * first, and does not queue for mmap_lock: the one who has it would hand it to a
+ * caller that is not running.
+ *
  * Context: any in which mmap_read_trylock() may be called.
  * Return: true with mmap_lock held for reading, for mm_visit_unlock(). False
  * with nothing held: a writer has mmap_lock, somebody waits for it, or no user
@@ -87,34 +91,11 @@ bool mm_visit_trylock(struct mm_struct *mm)
 }
 
 /**
- * mm_visit_lock_killable() - visit an address space, wait for its mmap_lock
- * @mm: the address space, its mm_count held
- *
- * This does not wait for the teardown of the address space. Once mm_users is 0,
- * a task that holds mmap_lock for writing waits for nothing but other locks.
- *
- * Context: process context. Waits, killably, for mmap_lock.
- * Return: 0 with mmap_lock held for reading, for mm_visit_unlock(). With
- * nothing held: -ESRCH if no user is left; -EINTR if the caller was killed
- * while waiting.
- */
-int mm_visit_lock_killable(struct mm_struct *mm)
-{
-	if (mm_visit_over(mm))
-		return -ESRCH;
-	if (mmap_read_lock_killable(mm))
-		return -EINTR;
-	if (likely(!mm_visit_over(mm)))
-		return 0;
-	mmap_read_unlock(mm);
-	return -ESRCH;
-}
-
-/**
  * mm_visit_end() - wait until all visitors have left
  * @mm: the address space; the caller has just dropped the last of its mm_users
  *
- * If a visitor got mmap_lock first, this waits for it. A visitor that gets
+ * If a visitor got mmap_lock first, this waits for it: for some hundred
+ * instructions, since the visitor is not preempted. A visitor that gets
  * mmap_lock later finds mm_users to be 0: mm_users was 0 before this took the
  * lock, and the visitor takes it after this released it.
  *

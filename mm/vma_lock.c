@@ -115,6 +115,7 @@ void vma_lock_init_mm(struct mm_struct *mm)
 #endif
 	mm->vma_changes.code = vma_generation_at(mm, mm->vma_seq);
 	seqcount_init(&mm->vma_changes.stores);
+	atomic_set(&mm->vma_changes.starved, 0);
 }
 
 /**

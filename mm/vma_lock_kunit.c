@@ -474,14 +474,14 @@ static void dead_space_is_not_searched(struct kunit *test)
 	expect_vma(test, start_of(10), 10);
 }
 
-/* Expect the VMA, or this errno, of a search that must not sleep. */
-static void expect_nowait(struct kunit *test, unsigned int nr, long err)
+/* Expect the VMA, or this errno, of a search without patience. */
+static void expect_at_once(struct kunit *test, unsigned int nr, long err)
 {
 	struct vma_search search;
 	struct vm_area_struct *vma;
 
 	vma_search_begin(&search, test->priv, start_of(nr));
-	search.nowait = true;
+	search.patience = 0;
 	vma = vma_search_next(&search);
 	KUNIT_EXPECT_EQ(test, err, PTR_ERR_OR_ZERO(vma));
 	if (!IS_ERR_OR_NULL(vma))
@@ -489,17 +489,17 @@ static void expect_nowait(struct kunit *test, unsigned int nr, long err)
 	vma_search_end(&search);
 }
 
-static void nowait_does_not_wait_for_a_writer(struct kunit *test)
+static void no_patience_is_no_wait_for_a_writer(struct kunit *test)
 {
 	struct mm_struct *mm = test->priv;
 
 	mmap_write_lock(mm);
 	vma_start_write(find_vma(mm, start_of(10)));
-	expect_nowait(test, 9, 0);
-	expect_nowait(test, 10, -EAGAIN);
-	expect_nowait(test, 11, 0);
+	expect_at_once(test, 9, 0);
+	expect_at_once(test, 10, -EAGAIN);
+	expect_at_once(test, 11, 0);
 	mmap_write_unlock(mm);
-	expect_nowait(test, 10, 0);
+	expect_at_once(test, 10, 0);
 }
 
 static void generation_tells_of_changes(struct kunit *test)
@@ -774,7 +774,7 @@ static struct kunit_case vma_lock_test_cases[] = {
 	KUNIT_CASE(walk_does_not_see_a_removed_vma),
 	KUNIT_CASE(walk_goes_where_it_is_sent),
 	KUNIT_CASE(dead_space_is_not_searched),
-	KUNIT_CASE(nowait_does_not_wait_for_a_writer),
+	KUNIT_CASE(no_patience_is_no_wait_for_a_writer),
 	KUNIT_CASE(generation_tells_of_changes),
 	KUNIT_CASE(generation_ends_with_the_users),
 	KUNIT_CASE(generation_is_not_known_while_a_writer_waits),

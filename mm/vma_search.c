@@ -25,6 +25,7 @@
 #include <linux/vmstat.h>
 
 #include "vma_read.h"
+#include "vma_wait.h"
 #include "vma_walk.h"
 
 /* The result of one look. */
@@ -40,8 +41,8 @@ enum vma_look {
  * sleep. Nearly all changes of a VMA are over by then.
  */
 #define VMA_SEARCH_ROUNDS	16
-/* After that it sleeps between two rounds, for this many jiffies at most. */
-#define VMA_SEARCH_NAP_MAX	(HZ / 50 ?: 1)
+/* Naps between two rounds for so many jiffies, then asks to be let in. */
+#define VMA_SEARCH_STARVES	(HZ / 50)
 
 #ifdef CONFIG_PER_VMA_LOCK
 
@@ -337,16 +338,21 @@ static noinline enum vma_look vma_look_once(struct vma_search *search)
 static __always_inline enum vma_look vma_look_held(struct vma_search *search,
 						   struct vma_walk *walk)
 {
-	enum vma_look look = vma_look_rcu(search, walk, VMA_SEARCH_STEPS);
+	enum vma_look look;
 
+	mm_visit_hold();
+	look = vma_look_rcu(search, walk, VMA_SEARCH_STEPS);
 	if (likely(look <= VMA_LOOK_NONE))
 		count_vm_event(VMA_SEARCH);
+	if (look != VMA_LOOK_FOUND)
+		mm_visit_let_go();
 	return look;
 }
 
 static void vma_search_unlock(struct vma_search *search)
 {
 	vma_end_read(search->vma);
+	mm_visit_let_go();
 }
 
 static void vma_search_count_nap(void)
@@ -390,29 +396,27 @@ static enum vma_look vma_look_locked(struct vma_search *search)
 	return VMA_LOOK_NONE;
 }
 
-/*
- * The caller has called mm_visit_hold(). Undo that while waiting for mmap_lock,
- * and redo it before the return.
- */
+/* Be a user of the address space meanwhile, as readers of smaps are. */
 static enum vma_look vma_look_held(struct vma_search *search, struct vma_walk *walk)
 {
-	enum vma_look look;
-	int err;
+	enum vma_look look = VMA_LOOK_BUSY;
 
-	mm_visit_let_go();
-	err = mm_visit_lock_killable(search->mm);
-	mm_visit_hold();
-	if (err)
+	if (!mmget_not_zero(search->mm))
 		return VMA_LOOK_BUSY;
-	look = vma_look_locked(search);
-	if (look != VMA_LOOK_FOUND)
-		mm_visit_unlock(search->mm);
+	if (!mmap_read_lock_killable(search->mm)) {
+		look = vma_look_locked(search);
+		if (look == VMA_LOOK_FOUND)
+			return look;
+		mmap_read_unlock(search->mm);
+	}
+	mmput(search->mm);
 	return look;
 }
 
 static void vma_search_unlock(struct vma_search *search)
 {
-	mm_visit_unlock(search->mm);
+	mmap_read_unlock(search->mm);
+	mmput(search->mm);
 }
 
 static void vma_search_count_nap(void) {}
@@ -421,35 +425,39 @@ static void vma_search_count_nap(void) {}
 
 /*
  * A writer has the place that the search looks at. Look again at once for
- * VMA_SEARCH_ROUNDS rounds. After that sleep, twice as long each time, or
- * return -EAGAIN if the caller does not want that.
- *
- * Do not sleep for mmap_lock: its writer hands it to a sleeper, which then owns
- * it before it runs. Until it runs, the process would wait: for a time slice,
- * or for a tenth of a second if the sleeper has used up its quota of processor
- * time.
+ * VMA_SEARCH_ROUNDS rounds, then after naps. After VMA_SEARCH_STARVES, and at
+ * each place from then on, sleep until a writer lets readers in.
  */
 static int vma_search_nap(struct vma_search *search)
 {
+	unsigned long waited;
+
 	if (!search->busy_rounds || search->busy_addr != search->addr) {
 		search->busy_addr = search->addr;
+		search->busy_since = jiffies;
 		search->busy_rounds = 0;
-		search->nap = 0;
 	}
 	if (search->busy_rounds++ < VMA_SEARCH_ROUNDS)
 		return 0;
-	if (search->nowait)
+	waited = jiffies - search->busy_since;
+	if (waited >= search->patience)
 		return -EAGAIN;
-	search->nap = clamp(search->nap * 2, 1, VMA_SEARCH_NAP_MAX);
+	if (!search->starved && waited > VMA_SEARCH_STARVES) {
+		search->starved = true;
+		vma_reader_starves(search->mm);
+	}
 	vma_search_count_nap();
-	schedule_timeout_killable(search->nap);
+	if (search->starved)
+		vma_reader_sleep(search->mm);
+	else
+		schedule_timeout_killable(1);
 	return 0;
 }
 
 /*
  * Between two looks, with nothing held. May sleep. -EINTR: the caller was
- * killed; -ESRCH: no user of the address space is left; -EAGAIN: it would have
- * to sleep, and must not.
+ * killed; -ESRCH: no user of the address space is left; -EAGAIN: it has waited
+ * for as long as the caller wants.
  */
 static noinline int vma_search_pause(struct vma_search *search, enum vma_look look)
 {
@@ -474,22 +482,21 @@ static __always_inline struct vm_area_struct *vma_next_held(struct vma_search *s
 	enum vma_look look;
 	int err;
 
-	if (search->vma)
-		vma_search_end(search);
-	for (;;) {
-		mm_visit_hold();
+	vma_search_release(search);
+	do {
 		look = vma_look_held(search, walk);
 		if (likely(look == VMA_LOOK_FOUND)) {
 			search->addr = search->vma->vm_end;
 			return search->vma;
 		}
-		mm_visit_let_go();
-		if (look == VMA_LOOK_NONE || search->addr > search->last)
-			return mm_visit_over(search->mm) ? ERR_PTR(-ESRCH) : NULL;
+		if (look == VMA_LOOK_NONE || search->addr > search->last) {
+			err = mm_visit_over(search->mm) ? -ESRCH : 0;
+			break;
+		}
 		err = vma_search_pause(search, look);
-		if (err)
-			return ERR_PTR(err);
-	}
+	} while (!err);
+	vma_search_end(search);
+	return ERR_PTR(err);
 }
 
 /**
@@ -505,7 +512,7 @@ static __always_inline struct vm_area_struct *vma_next_held(struct vma_search *s
  * While the search holds a VMA, nobody can change or free it, and its file
  * stays open. A writer may wait for that. So preemption is disabled (except
  * with PREEMPT_RT), the caller must not sleep, and it must call
- * vma_search_end() or vma_search_next() soon.
+ * vma_search_release(), vma_search_end() or vma_search_next() soon.
  *
  * Context: process context, no lock held. Sleeps, killably, while a writer has
  * the place that the search looks at. With CONFIG_PER_VMA_LOCK it does not take
@@ -513,8 +520,8 @@ static __always_inline struct vm_area_struct *vma_next_held(struct vma_search *s
  * VMA.
  * Return: the VMA, held, which may begin behind @search->last; NULL if there is
  * none up to there. With nothing held: -ESRCH if no user of the address space is
- * left; -EINTR if the caller was killed; -EAGAIN with @search->nowait, if a
- * writer has the place that the search looks at.
+ * left; -EINTR if the caller was killed; -EAGAIN if writers had
+ * the place that the search looks at for longer than @search->patience.
  */
 struct vm_area_struct *vma_search_next(struct vma_search *search)
 {
@@ -536,18 +543,37 @@ struct vm_area_struct *vma_walk_next(struct vma_walk *walk)
 }
 
 /**
- * vma_search_end() - release the VMA that a search holds, if it holds one
- * @search: the search; vma_search_next() can continue it
+ * vma_search_release() - release the VMA that a search holds, if it holds one
+ * @search: the search, to be continued soon or to be ended
  *
- * Context: the task that called vma_search_next(). Does not sleep.
+ * A search that has starved goes on asking writers to let it in.
+ *
+ * Context: the task that called vma_search_next(). Sleeps only without
+ * CONFIG_PER_VMA_LOCK.
  */
-void vma_search_end(struct vma_search *search)
+void vma_search_release(struct vma_search *search)
 {
 	if (!search->vma)
 		return;
 	vma_search_unlock(search);
 	search->vma = NULL;
-	mm_visit_let_go();
+}
+
+/**
+ * vma_search_end() - end a search; release the VMA that it holds, if any
+ * @search: the search; vma_search_next() can continue it
+ *
+ * A search whose vma_search_next() has not returned a VMA is at its end.
+ *
+ * Context: as vma_search_release().
+ */
+void vma_search_end(struct vma_search *search)
+{
+	vma_search_release(search);
+	if (likely(!search->starved))
+		return;
+	search->starved = false;
+	vma_reader_leaves(search->mm);
 }
 
 /**

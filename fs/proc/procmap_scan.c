@@ -481,7 +481,7 @@ static int procmap_scan_one(struct procmap_scanner *sc)
 	if (!vma)
 		return 0;
 	err = procmap_scan_copy(sc, vma);
-	vma_search_end(&sc->walk.search);
+	vma_search_release(&sc->walk.search);
 	if (!err)
 		err = procmap_scan_end_row(sc);
 	if (!err)
@@ -547,6 +547,7 @@ static int procmap_scan_walk(struct procmap_scanner *sc, struct mm_struct *mm)
 	sc->row.file = NULL;
 	sc->tail = (struct procmap_tail){ .name = PROCMAP_RECORD_NO_NAME };
 	err = procmap_scan_steps(sc);
+	vma_search_end(&sc->walk.search);
 	if (sc->name_buf != sc->room->name)
 		kfree(sc->name_buf);
 	kfree(sc->room);

@@ -30,6 +30,9 @@
 /* The position after the gate VMA, which is the last line. */
 #define PROCMAP_TEXT_END	(-1UL)
 
+/* How long a read that has lines waits at one place for a writer, in jiffies. */
+#define PROCMAP_TEXT_PATIENCE	(HZ / 10)
+
 /* The column of the name. */
 #define PROCMAP_TEXT_WIDTH	(25 + sizeof(void *) * 6 - 1)
 
@@ -118,11 +121,13 @@ static void *procmap_text_start(struct seq_file *m, loff_t *ppos)
 	text->last.file = NULL;
 	vma = procmap_text_find(text);
 	/*
-	 * A read that has lines does not wait for more. But the one after a
-	 * read that was cut short does, once more: that may have been on the
-	 * way to a position, and seq_file tries this again and again.
+	 * A read that has lines returns them if a writer makes it wait long for
+	 * more. But the one after a read that was cut short goes on waiting:
+	 * that may have been on the way to a position, and seq_file tries this
+	 * again and again.
 	 */
-	text->walk.search.nowait = !text->cut_short;
+	if (!text->cut_short)
+		text->walk.search.patience = PROCMAP_TEXT_PATIENCE;
 	text->cut_short = false;
 	return vma;
 }
@@ -138,7 +143,7 @@ static void *procmap_text_next(struct seq_file *m, void *v, loff_t *ppos)
 		return NULL;
 	}
 	*ppos = text->walk.search.addr;
-	vma_search_end(&text->walk.search);
+	vma_search_release(&text->walk.search);
 	if (fatal_signal_pending(current))
 		return ERR_PTR(-EINTR);
 	cond_resched();

@@ -30,7 +30,6 @@ struct task_struct;
 struct mm_struct *mm_visit_get(struct task_struct *task);
 struct mm_struct *mm_visit_access(struct task_struct *task, unsigned int mode);
 bool mm_visit_trylock(struct mm_struct *mm);
-int mm_visit_lock_killable(struct mm_struct *mm);
 void mm_visit_end(struct mm_struct *mm);
 
 /**
@@ -48,8 +47,7 @@ static inline bool mm_visit_over(const struct mm_struct *mm)
 
 /**
  * mm_visit_unlock() - end a visit
- * @mm: the address space that mm_visit_trylock() or mm_visit_lock_killable()
- *	locked
+ * @mm: the address space that mm_visit_trylock() locked
  *
  * Context: as mmap_read_unlock().
  */

@@ -37,6 +37,7 @@ void vma_start_remove(struct vm_area_struct *vma);
 void vma_cancel_remove(struct vm_area_struct *vma);
 void vma_note_code(struct vm_area_struct *vma, unsigned long flags);
 void vma_lock_release(struct vm_area_struct *vma);
+void vma_let_readers_in(struct mm_struct *mm);
 void vma_end_read(struct vm_area_struct *vma);
 
 /* The lock word of a VMA that is marked for this write section, no readers. */
@@ -71,7 +72,8 @@ static inline void vma_begin_write_section(struct mm_struct *mm)
  * vma_end_write_all() - end all marks
  * @mm: address space whose mmap_lock is about to be released or downgraded
  *
- * Context: mmap_lock of @mm held for writing.
+ * Context: mmap_lock of @mm held for writing. May sleep, see
+ * vma_let_readers_in().
  */
 static inline void vma_end_write_all(struct mm_struct *mm)
 {
@@ -88,6 +90,8 @@ static inline void vma_end_write_all(struct mm_struct *mm)
 	 * vma_generations_now().
 	 */
 	smp_store_release(&mm->vma_seq, mm->vma_seq + 1);
+	if (unlikely(atomic_read(&mm->vma_changes.starved)))
+		vma_let_readers_in(mm);
 }
 
 /**

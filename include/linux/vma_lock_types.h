@@ -6,6 +6,7 @@
 #ifndef _LINUX_VMA_LOCK_TYPES_H
 #define _LINUX_VMA_LOCK_TYPES_H
 
+#include <linux/atomic.h>
 #include <linux/seqlock.h>
 #include <linux/types.h>
 
@@ -36,17 +37,22 @@ struct vma_removal {
  * @stores: odd while the writer stores to the tree
  * @nr_removed: how many of @removed are in use
  * @removed: holes that the writer may fill again
+ * @starved: how many readers wait for a time without write sections, see
+ *	mm/vma_wait.c. Only the readers write this
+ * @let_in: when they were given one last, in jiffies
  * @code: the generation that began, or will begin, at the end of the last write
  *	section that changed code; see vma_generation.h
  * @wraps: how often mm->vma_seq has wrapped, and a random part; only where long
  *	has 32 bits
  *
- * Only the writer writes this. In a write section each range only grows.
+ * Only the writer writes the rest. In a write section each range only grows.
  */
 struct vma_changes {
 	seqcount_t stores;
 	unsigned int nr_removed;
 	struct vma_removal removed[VMA_REMOVALS];
+	atomic_t starved;
+	unsigned int let_in;
 	u64 code;
 #ifndef CONFIG_64BIT
 	u32 wraps;

@@ -21,9 +21,10 @@
  * @flags: VM_* bits that the VMA must have
  * @file_only: only VMAs with a file
  * @covering: only the VMA that covers @addr
- * @nowait: return -EAGAIN rather than sleep where a writer is at work
+ * @patience: how long to wait for a writer at one place, in jiffies, before
+ *	-EAGAIN; 0: not at all; ULONG_MAX: for ever
  *
- * The caller sets @last, @flags, @file_only, @covering and @nowait after
+ * The caller sets @last, @flags, @file_only, @covering and @patience after
  * vma_search_begin(). It may set @addr between two calls of vma_search_next().
  */
 struct vma_search {
@@ -33,13 +34,15 @@ struct vma_search {
 	unsigned long flags;
 	bool file_only;
 	bool covering;
-	bool nowait;
+	unsigned long patience;
+	/* private: counted in mm->vma_changes.starved */
+	bool starved;
 	/* private: the VMA that is held, or NULL */
 	struct vm_area_struct *vma;
-	/* private: where it met a writer last, rounds there, last sleep */
+	/* private: where it met a writer last, since when, rounds there */
 	unsigned long busy_addr;
+	unsigned long busy_since;
 	unsigned int busy_rounds;
-	int nap;
 };
 
 /**
@@ -98,6 +101,7 @@ struct vm_area_struct *vma_walk_next(struct vma_walk *walk);
 unsigned int vma_walk_read(struct vma_walk *walk, struct vma_row *row,
 			   struct vma_props *props, unsigned int nr);
 void vma_props_copy(const struct vma_search *search, struct vma_props *props);
+void vma_search_release(struct vma_search *search);
 void vma_search_end(struct vma_search *search);
 struct vm_area_struct *vma_search_rcu(struct vma_search *search);
 struct vm_area_struct *find_and_lock_vma_rcu(struct mm_struct *mm, unsigned long address);
@@ -119,7 +123,8 @@ static inline void vma_search_begin(struct vma_search *search, struct mm_struct 
 	search->flags = 0;
 	search->file_only = false;
 	search->covering = false;
-	search->nowait = false;
+	search->starved = false;
+	search->patience = ULONG_MAX;
 	search->vma = NULL;
 	search->busy_rounds = 0;
 }

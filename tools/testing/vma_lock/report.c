@@ -8,6 +8,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "mm/vma_wait.h"
 #include "shim/kernel.h"
 #include "world.h"
 
@@ -17,6 +18,54 @@ static const char *title = "start";
 static unsigned long present;
 
 unsigned long vm_events[NR_VM_EVENTS];
+
+/* Readers that want to be let in, and the naps of all readers */
+static unsigned long starving;
+static unsigned long naps;
+
+/** shim_nap() - sleep for a jiffy */
+void shim_nap(void)
+{
+	uatomic_inc(&naps);
+	shim_yield();
+}
+
+/** shim_jiffies() - the time: a jiffy has passed whenever a reader has slept */
+unsigned long shim_jiffies(void)
+{
+	return uatomic_read(&naps);
+}
+
+/** shim_starving() - how many readers want to be let in */
+unsigned long shim_starving(void)
+{
+	return uatomic_read(&starving);
+}
+
+/*
+ * In place of mm/vma_wait.c. Nobody is let in: these readers find a gap as all
+ * others do. But whoever starves must leave.
+ */
+void vma_reader_starves(struct mm_struct *mm)
+{
+	uatomic_inc(&starving);
+}
+
+void vma_reader_leaves(struct mm_struct *mm)
+{
+	if (!uatomic_read(&starving))
+		wrong("a reader leaves that has not starved", 0);
+	uatomic_dec(&starving);
+}
+
+void vma_reader_sleep(struct mm_struct *mm)
+{
+	shim_nap();
+}
+
+void vma_let_readers_in(struct mm_struct *mm)
+{
+}
 
 /**
  * wrong() - report an error and exit with status 1

@@ -115,6 +115,8 @@ int main(int argc, char **argv)
 	}
 	report_end();
 
+	if (shim_starving())
+		wrong("readers starve when nobody searches", shim_starving());
 	sum = stats_now();
 	report_begin("writers, sleeps, old values and ends were met");
 	if (argc <= 3)

@@ -209,6 +209,8 @@ int main(int argc, char **argv)
 	report_end();
 	rcu_unregister_thread();
 
+	if (shim_starving())
+		wrong("readers starve when nobody searches", shim_starving());
 	sum = stats_now();
 	must_meet_all(&sum);
 	printf("# rounds %lu, system calls %lu, looks that were repeated %lu, sleeps %lu\n", round,

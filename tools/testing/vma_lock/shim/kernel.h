@@ -77,8 +77,12 @@ void shim_warn(const char *what);
 #define HZ				250
 #define cond_resched()			shim_yield()
 #define cpu_relax()			shim_yield()
-#define schedule_timeout_killable(nap)	((void)(nap), shim_yield())
+#define schedule_timeout_killable(nap)	((void)(nap), shim_nap())
+#define jiffies				shim_jiffies()
 void shim_yield(void);
+void shim_nap(void);
+unsigned long shim_jiffies(void);
+unsigned long shim_starving(void);
 
 /* A writer sleeps until the condition holds, and somebody has woken it. */
 void shim_prepare_to_wait(const void *var);

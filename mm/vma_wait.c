@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Readers that starve, and writers that let them in.
+ *
+ * A process that changes one VMA in a loop leaves it free for less than a
+ * microsecond between two write sections. A reader that sleeps between two
+ * looks hits such a gap by chance only. So a reader that has waited for long
+ * counts itself in mm->vma_changes.starved. The end of the next write section
+ * sees that. It ends the marks, wakes these readers, and keeps mmap_lock for
+ * VMA_LET_IN, or until all of them have left: no write section can begin
+ * meanwhile, so each look succeeds.
+ *
+ * Queueing for mmap_lock would not do: the writer hands it to a sleeper, which
+ * then owns it before it runs. A reader that has no processor would stop the
+ * process. Here such a reader costs the process VMA_LET_IN at most, and not
+ * again before VMA_LET_IN_PAUSE is over, however many readers there are.
+ */
+#include <linux/export.h>
+#include <linux/hrtimer.h>
+#include <linux/jiffies.h>
+#include <linux/ktime.h>
+#include <linux/mm.h>
+#include <linux/sched.h>
+#include <linux/wait_bit.h>
+
+#include "vma_wait.h"
+
+/* How long a writer waits for the readers that it lets in. */
+#define VMA_LET_IN		(2 * NSEC_PER_MSEC)
+/* How often it does: 20 ms at least from one time to the next, in jiffies. */
+#define VMA_LET_IN_PAUSE	(HZ / 50 + 1)
+/* How long a starving reader sleeps if no writer wakes it, in jiffies. */
+#define VMA_STARVED_NAP		(HZ / 50 ?: 1)
+
+/**
+ * vma_reader_starves() - count the caller among the readers to be let in
+ * @mm: the address space, its mm_count held
+ *
+ * Context: any. The caller must call vma_reader_leaves() afterwards.
+ */
+void vma_reader_starves(struct mm_struct *mm)
+{
+	atomic_inc(&mm->vma_changes.starved);
+}
+
+/**
+ * vma_reader_leaves() - no longer count the caller
+ * @mm: the address space, its mm_count held
+ *
+ * Context: any in which wake_up() may be called.
+ */
+void vma_reader_leaves(struct mm_struct *mm)
+{
+	/* A full barrier; pairs with prepare_to_wait_event() of the writer. */
+	if (atomic_dec_and_test(&mm->vma_changes.starved))
+		wake_up_var(&mm->vma_changes.let_in);
+}
+
+/**
+ * vma_reader_sleep() - sleep until a writer lets readers in
+ * @mm: the address space, its mm_count held; the caller has called
+ *	vma_reader_starves()
+ *
+ * Returns at once if no write section lasts. This also covers the writer that
+ * wakes readers before this one sleeps: it ends the section before it wakes.
+ *
+ * Context: process context. Sleeps, killably, for VMA_STARVED_NAP at most.
+ */
+void vma_reader_sleep(struct mm_struct *mm)
+{
+	___wait_var_event(&mm->vma_changes.starved,
+			  ___wait_cond_timeout(!(READ_ONCE(mm->vma_seq) & 1)),
+			  TASK_KILLABLE, 0, VMA_STARVED_NAP,
+			  __ret = schedule_timeout(__ret));
+}
+
+/* Wait until nobody is left to be let in, or for VMA_LET_IN. */
+static void vma_wait_for_starved(struct vma_changes *changes)
+{
+	ktime_t time = ns_to_ktime(VMA_LET_IN);
+	bool over = false;
+
+	___wait_var_event(&changes->let_in, over || !atomic_read(&changes->starved),
+			  TASK_UNINTERRUPTIBLE, 0, 0,
+			  schedule_hrtimeout(&time, HRTIMER_MODE_REL); over = true);
+}
+
+/**
+ * vma_let_readers_in() - give starving readers a time without write sections
+ * @mm: the address space
+ *
+ * vma_end_write_all() calls this after it has ended the marks, if there are
+ * such readers. Does nothing if that was done less than 20 ms ago.
+ *
+ * Context: mmap_lock of @mm held for writing, no write section. Sleeps for
+ * 2 ms at most.
+ */
+void vma_let_readers_in(struct mm_struct *mm)
+{
+	struct vma_changes *changes = &mm->vma_changes;
+	unsigned int now = jiffies;
+
+	if (now - changes->let_in < VMA_LET_IN_PAUSE)
+		return;
+	changes->let_in = now;
+	/*
+	 * The end of the section before the look for sleepers; pairs with
+	 * prepare_to_wait_event() in vma_reader_sleep().
+	 */
+	smp_mb();
+	wake_up_var(&changes->starved);
+	vma_wait_for_starved(changes);
+}
+/* mmap_write_unlock() calls this, and modules call that. */
+EXPORT_SYMBOL(vma_let_readers_in);
