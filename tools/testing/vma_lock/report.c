@@ -8,8 +8,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "mm/vma_wait.h"
 #include "shim/kernel.h"
+#include "mm/vma_wait.h"
 #include "world.h"
 
 static unsigned long seed = 1;
