@@ -6,10 +6,11 @@
  * seq_file while it holds the VMA, and releases it. seq_file allocates and
  * copies to user memory only when nothing is held. Nobody takes mmap_lock.
  *
- * The position between two reads is the end of the last line that was printed.
- * So no address is printed twice, and none is left out, whatever happens to the
- * VMAs meanwhile. A VMA that reaches below this position has grown or merged
- * with the one that was printed. Its line begins at the position.
+ * The position between two reads is the start of the VMA behind the last line, as
+ * in the text under mmap_lock. So no address that stays mapped is left out,
+ * whatever happens to the VMAs meanwhile. A VMA that reaches below this position
+ * has grown or merged since. Its line takes the place of the last one in the same
+ * read. In a later read it is printed whole, as in the text under mmap_lock.
  */
 #include <linux/err.h>
 #include <linux/fs.h>
@@ -77,10 +78,23 @@ struct procmap_what {
 };
 
 /**
+ * struct procmap_line - the last line
+ * @addr: its first address
+ * @start: where it begins in the buffer
+ * @end: where it ends in the buffer
+ */
+struct procmap_line {
+	unsigned long addr;
+	size_t start;
+	size_t end;
+};
+
+/**
  * struct procmap_text - a reader of the text
  * @maps: what all files of this kind have; must be first
  * @walk: the search, which holds the VMA of the current line
  * @last_end: the end of the last VMA, where the next one often begins
+ * @line: the last line, for as long as the buffer ends with it
  * @last: the last line of a file, for as long as the buffer has it
  * @cut_short: the last read ended before a VMA that a writer was changing
  */
@@ -88,6 +102,7 @@ struct procmap_text {
 	struct proc_maps_private maps;
 	struct vma_walk walk;
 	struct procmap_digits last_end;
+	struct procmap_line line;
 	struct procmap_what last;
 	bool cut_short;
 };
@@ -119,6 +134,7 @@ static void *procmap_text_start(struct seq_file *m, loff_t *ppos)
 		return NULL;
 	vma_walk_begin(&text->walk, text->maps.mm, *ppos);
 	text->last.file = NULL;
+	text->line.end = 0;
 	vma = procmap_text_find(text);
 	/*
 	 * A read that has lines returns them if a writer makes it wait long for
@@ -148,6 +164,8 @@ static void *procmap_text_next(struct seq_file *m, void *v, loff_t *ppos)
 		return ERR_PTR(-EINTR);
 	cond_resched();
 	vma = procmap_text_find(text);
+	if (text->walk.search.vma)
+		*ppos = max_t(unsigned long, *ppos, text->walk.search.vma->vm_start);
 	text->cut_short = vma == ERR_PTR(-EAGAIN);
 	return vma;
 }
@@ -330,19 +348,17 @@ static void procmap_show_name(struct seq_file *m, struct vm_area_struct *vma)
 	seq_putc(m, '\n');
 }
 
-/* Print the held VMA, or the part of it that lies behind the last line. */
-static int procmap_text_show(struct seq_file *m, void *v)
+/* Print the line of the held VMA, from @start on. */
+static void procmap_show_line(struct seq_file *m, struct vm_area_struct *vma, unsigned long start)
 {
-	struct vm_area_struct *vma = v;
+	struct procmap_text *text = m->private;
 	struct file *file = vma->vm_file;
-	unsigned long start = max_t(unsigned long, vma->vm_start, m->index);
 	char spare[PROCMAP_TEXT_PART];
 	char *line, *to;
 
 	seq_setwidth(m, PROCMAP_TEXT_WIDTH);
 	line = procmap_text_room(m, spare);
-	to = procmap_put_range(line, &((struct procmap_text *)m->private)->last_end,
-			       start, vma->vm_end);
+	to = procmap_put_range(line, &text->last_end, start, vma->vm_end);
 	*to++ = ' ';
 	to = procmap_put_flags(to, vma->vm_flags);
 	*to++ = ' ';
@@ -357,6 +373,28 @@ static int procmap_text_show(struct seq_file *m, void *v)
 		procmap_text_put(m, line, to + sizeof(PROCMAP_NO_FILE) - 1);
 		procmap_show_name(m, vma);
 	}
+}
+
+/* Print the held VMA. */
+static int procmap_text_show(struct seq_file *m, void *v)
+{
+	struct procmap_line *line = &((struct procmap_text *)m->private)->line;
+	struct vm_area_struct *vma = v;
+	unsigned long start = vma->vm_start;
+
+	/*
+	 * It has grown over the last line, which is still here. Lines before
+	 * that one stay.
+	 */
+	if (unlikely(start < m->index) && line->end && line->end == m->count) {
+		if (line->start)
+			start = max(start, line->addr);
+		m->count = line->start;
+	}
+	line->addr = start;
+	line->start = m->count;
+	procmap_show_line(m, vma, start);
+	line->end = m->count;
 	return 0;
 }
 
