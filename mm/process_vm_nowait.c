@@ -16,6 +16,7 @@
  * it. It disables preemption for as long as it holds mmap_lock.
  */
 #include <linux/backing-dev.h>
+#include <linux/highmem.h>
 #include <linux/hugetlb.h>
 #include <linux/minmax.h>
 #include <linux/mm.h>
@@ -78,7 +79,9 @@ static void nowait_release(struct nowait_pages *np)
  * This does not sleep. With FOLL_NOFAULT, get_user_pages() neither faults nor
  * reschedules, and reads page tables under their spinlock, as it does those of
  * hugetlb. It calls the hooks of the architecture (arch_make_page_accessible())
- * under that lock, too.
+ * under that lock, too. On machines with aliasing caches, flush_dcache_page()
+ * looks at all mappings of a file. On others all takes time for 16 pages at
+ * most.
  */
 static long nowait_pin(struct nowait_pages *np, unsigned long addr)
 {
@@ -133,6 +136,7 @@ static long nowait_get(struct nowait_pages *np, unsigned long addr)
 		np->pages[found] = nowait_find(vma, addr);
 		if (!np->pages[found])
 			break;
+		flush_anon_page(vma, np->pages[found], addr);
 	}
 	return found;
 }
@@ -246,8 +250,11 @@ static int nowait_write_page(struct page *page, unsigned int offset, size_t len,
 static int nowait_read_page(struct page *page, unsigned int offset, size_t len,
 			    struct iov_iter *iter)
 {
-	size_t copied = copy_page_to_iter(page, offset, len, iter);
+	size_t copied;
 
+	/* With flush_anon_page(): see what the target wrote by its own mapping. */
+	flush_dcache_page(page);
+	copied = copy_page_to_iter(page, offset, len, iter);
 	return copied < len && iov_iter_count(iter) ? -EFAULT : 0;
 }
 
