@@ -2,6 +2,9 @@
 /*
  * process_vm_readv(2) and process_vm_writev(2) with PROCESS_VM_NOWAIT.
  *
+ * A read takes what resident_page() finds. A write goes to pages that the
+ * target has mapped writable. Neither has a page fault in the target.
+ *
  * The target and the servers of its memory may be hostile, so the call waits
  * for nothing that they can hold for long. It only tries mmap_lock, and drops
  * it before it copies anything, since the caller's own buffers may fault. It
@@ -13,31 +16,19 @@
  * it. It disables preemption for as long as it holds mmap_lock.
  */
 #include <linux/backing-dev.h>
-#include <linux/completion.h>
+#include <linux/highmem.h>
 #include <linux/hugetlb.h>
-#include <linux/init.h>
-#include <linux/list.h>
-#include <linux/memcontrol.h>
 #include <linux/minmax.h>
 #include <linux/mm.h>
 #include <linux/mm_visit.h>
 #include <linux/mmu_context.h>
-#include <linux/outer_user.h>
 #include <linux/pagemap.h>
 #include <linux/sched/mm.h>
 #include <linux/sched/signal.h>
 #include <linux/secretmem.h>
-#include <linux/spinlock.h>
-#include <linux/workqueue.h>
 
 #include "process_vm.h"
 #include "resident.h"
-
-/*
- * How often to map in a page that is gone again at the next look, because
- * somebody else takes it out each time. Another try may not do better.
- */
-#define NOWAIT_FAULTS	4
 
 /*
  * How often to look for a page that moves between the page table and another
@@ -51,34 +42,7 @@
  */
 #define NOWAIT_COPIES	16
 
-/**
- * struct nowait_fault - a fault that the worker handles
- * @users: in nowait_users, if this is the oldest fault of its user
- * @same: ring of all faults of that user, oldest first
- * @user: the user whose call waits for the fault
- * @done: completed when the worker has handled the fault
- * @mm: the address space, its mm_count held
- * @addr: the address
- * @err: the result: 0 or -errno
- */
-struct nowait_fault {
-	struct list_head users;
-	struct list_head same;
-	struct outer_user user;
-	struct completion done;
-	struct mm_struct *mm;
-	unsigned long addr;
-	int err;
-};
-
-/*
- * The oldest fault of each user with waiting calls. nowait_lock protects this
- * list and all rings.
- */
-static LIST_HEAD(nowait_users);
-static DEFINE_SPINLOCK(nowait_lock);
-
-/* The pages of one turn, and whether they are pinned or just referenced. */
+/* The pages of one look, and whether they are pinned or just referenced. */
 struct nowait_pages {
 	struct mm_struct *mm;
 	struct page **pages;
@@ -88,140 +52,12 @@ struct nowait_pages {
 };
 
 /* The same checks as get_user_pages() without FOLL_FORCE. */
-static bool nowait_vma_permits(struct vm_area_struct *vma, bool write)
+static bool nowait_vma_permits(struct vm_area_struct *vma)
 {
 	if (vma->vm_flags & (VM_IO | VM_PFNMAP) || vma_is_secretmem(vma))
 		return false;
-	if (!(vma->vm_flags & (write ? VM_WRITE : VM_READ)))
-		return false;
-	return arch_vma_access_permitted(vma, write, false, true);
+	return vma->vm_flags & VM_READ && arch_vma_access_permitted(vma, false, false, true);
 }
-
-static int nowait_fault_visiting(struct mm_struct *mm, unsigned long addr)
-{
-	struct vm_area_struct *vma;
-	vm_fault_t ret;
-
-	addr = untagged_addr(addr);
-	vma = vma_lookup(mm, addr);
-	if (!vma || !nowait_vma_permits(vma, true))
-		return -EFAULT;
-
-	ret = resident_fault(vma, addr);
-	return ret & (VM_FAULT_ERROR | VM_FAULT_RETRY) ? -EFAULT : 0;
-}
-
-/* Say why mm_visit_trylock() failed. */
-static int nowait_no_visit(struct mm_struct *mm)
-{
-	return mm_visit_over(mm) ? -ESRCH : -EAGAIN;
-}
-
-/* The target keeps what the fault allocates, so charge the target's cgroup. */
-static int nowait_fault_handle(const struct nowait_fault *fault)
-{
-	struct mem_cgroup *memcg, *old;
-	int err;
-
-	if (!mm_visit_trylock(fault->mm))
-		return nowait_no_visit(fault->mm);
-	memcg = get_mem_cgroup_from_mm(fault->mm);
-	old = set_active_memcg(memcg);
-	err = nowait_fault_visiting(fault->mm, fault->addr);
-	set_active_memcg(old);
-	mem_cgroup_put(memcg);
-	mm_visit_unlock(fault->mm);
-	return err;
-}
-
-static void nowait_fault_add(struct nowait_fault *fault)
-{
-	struct nowait_fault *oldest;
-
-	spin_lock(&nowait_lock);
-	list_for_each_entry(oldest, &nowait_users, users) {
-		if (outer_user_eq(&oldest->user, &fault->user)) {
-			list_add_tail(&fault->same, &oldest->same);
-			goto unlock;
-		}
-	}
-	list_add_tail(&fault->users, &nowait_users);
-unlock:
-	spin_unlock(&nowait_lock);
-}
-
-/*
- * Users take turns: the next fault of this user comes after one of each other
- * user.
- */
-static struct nowait_fault *nowait_fault_next(void)
-{
-	struct nowait_fault *fault;
-
-	spin_lock(&nowait_lock);
-	fault = list_first_entry_or_null(&nowait_users, struct nowait_fault, users);
-	if (fault) {
-		list_del(&fault->users);
-		if (!list_empty(&fault->same))
-			list_add_tail(&list_next_entry(fault, same)->users, &nowait_users);
-		list_del(&fault->same);
-	}
-	spin_unlock(&nowait_lock);
-	return fault;
-}
-
-static void nowait_work_fn(struct work_struct *work)
-{
-	struct nowait_fault *fault;
-
-	while ((fault = nowait_fault_next())) {
-		fault->err = nowait_fault_handle(fault);
-		complete(&fault->done);
-		cond_resched();
-	}
-}
-
-/*
- * One worker handles all faults. There is never a second one: faults only take
- * processor time, and a user that asks for many gets the time of one processor
- * for them.
- */
-static struct workqueue_struct *nowait_wq;
-static DECLARE_WORK(nowait_work, nowait_work_fn);
-
-/*
- * Have the worker handle a fault. The caller cannot do that itself: it can be
- * preempted during the fault, with mmap_lock held, and its quota of processor
- * time may keep it off the processor for long. The worker has no quota. The
- * caller waits for the earlier faults of its own user, and for one fault of
- * each other user per turn of its own. None of these faults waits for anything
- * but the processor.
- */
-static int nowait_fault(struct mm_struct *mm, unsigned long addr)
-{
-	struct nowait_fault fault = {
-		.same = LIST_HEAD_INIT(fault.same),
-		.user = outer_user(current_cred()),
-		.done = COMPLETION_INITIALIZER_ONSTACK(fault.done),
-		.mm = mm,
-		.addr = addr,
-	};
-
-	if (!nowait_wq)
-		return -EFAULT;
-	nowait_fault_add(&fault);
-	queue_work(nowait_wq, &nowait_work);
-	wait_for_completion(&fault.done);
-	return fault.err;
-}
-
-/* WQ_MEM_RECLAIM: never wait for memory to create a worker. */
-static int __init nowait_init(void)
-{
-	nowait_wq = alloc_ordered_workqueue("process_vm", WQ_HIGHPRI | WQ_MEM_RECLAIM);
-	return nowait_wq ? 0 : -ENOMEM;
-}
-subsys_initcall(nowait_init);
 
 static void nowait_release(struct nowait_pages *np)
 {
@@ -235,6 +71,18 @@ static void nowait_release(struct nowait_pages *np)
 		put_page(np->pages[--count]);
 }
 
+/*
+ * Pin pages that are mapped, up to the first one that would need a fault. For a
+ * write they must be writable. A child that the target forks after this does
+ * not see the write: fork() copies pinned pages.
+ *
+ * This does not sleep. With FOLL_NOFAULT, get_user_pages() neither faults nor
+ * reschedules, and reads page tables under their spinlock, as it does those of
+ * hugetlb. It calls the hooks of the architecture (arch_make_page_accessible())
+ * under that lock, too. On machines with aliasing caches, flush_dcache_page()
+ * looks at all mappings of a file. On others all takes time for 16 pages at
+ * most.
+ */
 static long nowait_pin(struct nowait_pages *np, unsigned long addr)
 {
 	unsigned int flags = FOLL_NOFAULT | (np->write ? FOLL_WRITE : 0);
@@ -282,20 +130,22 @@ static long nowait_get(struct nowait_pages *np, unsigned long addr)
 			vma = vma_lookup(np->mm, addr);
 			if (!vma || is_vm_hugetlb_page(vma))
 				return found ? found : nowait_pin(np, addr);
-			if (!nowait_vma_permits(vma, false))
+			if (!nowait_vma_permits(vma))
 				break;
 		}
 		np->pages[found] = nowait_find(vma, addr);
 		if (!np->pages[found])
 			break;
+		flush_anon_page(vma, np->pages[found], addr);
 	}
 	return found;
 }
 
 /*
  * Look up pages from @addr on, at least one, until one is missing: the next
- * turn begins with that one. This only looks, so it can run with preemption
- * disabled. max_pages bounds its time.
+ * look begins with that one. The caller keeps the processor meanwhile, so
+ * nobody waits for it longer than a look at np->count pages takes. Nothing in
+ * here sleeps, and only interrupts prolong it.
  */
 static int nowait_look(struct nowait_pages *np, unsigned long addr)
 {
@@ -304,7 +154,7 @@ static int nowait_look(struct nowait_pages *np, unsigned long addr)
 	mm_visit_hold();
 	if (!mm_visit_trylock(np->mm)) {
 		mm_visit_let_go();
-		return nowait_no_visit(np->mm);
+		return mm_visit_over(np->mm) ? -ESRCH : -EAGAIN;
 	}
 	found = np->write ? nowait_pin(np, addr) : nowait_get(np, addr);
 	mm_visit_unlock(np->mm);
@@ -314,22 +164,6 @@ static int nowait_look(struct nowait_pages *np, unsigned long addr)
 		return -EFAULT;
 	np->count = found;
 	return 0;
-}
-
-/*
- * Look pages up, and let the worker map in the first one if a write needs that.
- * After a failed fault look once more: somebody else may have mapped the page.
- */
-static int nowait_get_pages(struct nowait_pages *np, unsigned long addr)
-{
-	int faults = NOWAIT_FAULTS;
-	int fault = 0, err = nowait_look(np, addr);
-
-	while (err == -EFAULT && np->write && !fault && faults--) {
-		fault = nowait_fault(np->mm, addr);
-		err = nowait_look(np, addr);
-	}
-	return err == -EFAULT && fault ? fault : err;
 }
 
 /*
@@ -416,8 +250,11 @@ static int nowait_write_page(struct page *page, unsigned int offset, size_t len,
 static int nowait_read_page(struct page *page, unsigned int offset, size_t len,
 			    struct iov_iter *iter)
 {
-	size_t copied = copy_page_to_iter(page, offset, len, iter);
+	size_t copied;
 
+	/* With flush_anon_page(): see what the target wrote by its own mapping. */
+	flush_dcache_page(page);
+	copied = copy_page_to_iter(page, offset, len, iter);
 	return copied < len && iov_iter_count(iter) ? -EFAULT : 0;
 }
 
@@ -453,9 +290,9 @@ static int nowait_copy(struct nowait_pages *np, unsigned int offset, size_t len,
  * faults of the caller's own buffers as usual, and may sleep for them.
  * Return: 0: transferred all of @remote, or as much as @iter takes. -EAGAIN:
  * somebody else has mmap_lock now. -EFAULT: the next byte is not accessible, on
- * either side, or the call would have to wait for it. -ESRCH: the address space
- * has no user any more. -EINTR: the caller has been killed. On an error, @iter
- * tells how much was transferred.
+ * either side, or not without a wait or a fault in the target. -ESRCH: the
+ * address space has no user any more. -EINTR: the caller has been killed. On an
+ * error, @iter tells how much was transferred.
  */
 int process_vm_rw_nowait(const struct iovec *remote, struct iov_iter *iter, struct mm_struct *mm,
 			 struct page **pages, unsigned int max_pages, int vm_write)
@@ -473,7 +310,7 @@ int process_vm_rw_nowait(const struct iovec *remote, struct iov_iter *iter, stru
 			return -EINTR;
 		cond_resched();
 		np.count = min_t(unsigned long, (len - 1 + offset) / PAGE_SIZE + 1, max_pages);
-		err = nowait_get_pages(&np, addr - offset);
+		err = nowait_look(&np, addr - offset);
 		if (err)
 			return err;
 

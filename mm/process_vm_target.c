@@ -163,8 +163,10 @@ static struct mm_struct *process_vm_access_nowait(struct task_struct *task, unsi
  *      - process_vm_stall_test: stall.uffd_missing.NOWAIT_returns,
  *        stall.fuse_page.NOWAIT_returns, stall.swapped.NOWAIT_returns
  *    * - EFAULT
- *      - ``PROCESS_VM_NOWAIT``: the first byte to write needs memory that the process cannot have
- *      - process_vm_cgroup_test: memcg.NOWAIT_ends_at_the_limit_of_the_other_process
+ *      - ``PROCESS_VM_NOWAIT``: the first byte to write is not mapped writable at this moment
+ *      - process_vm_resident_test:
+ *        memory.untouched.NOWAIT_write_ends_at_a_fault_and_changes_nothing,
+ *        memory.forked.NOWAIT_write_ends_at_a_fault_and_changes_nothing
  *    * - EAGAIN
  *      - ``PROCESS_VM_NOWAIT``: someone else has locked the address space at this moment, and
  *        nothing was transferred

@@ -14,7 +14,7 @@
 # FOLDER:NAME	this program
 # Without a choice of the last three kinds, the programs of exact and timed are left out.
 runner=/kselftest/run_kselftest.sh
-exact='procmap/wait:procmap_(beside|progress)_test|process_vm:process_vm_turns_test'
+exact='procmap/wait:procmap_(beside|progress)_test'
 timed='procmap/buildid:procmap_buildid_(charge|fuse|share)_test|process_vm:process_vm_cgroup_test'
 racing='procmap/fuzz:procmap_fuzz|procmap/(torture|wait):.*|procmap:.*_scan_generation_test'
 racing="$racing|procmap:.*_(oracle|writers|writers_flags)_test"

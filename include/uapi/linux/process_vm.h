@@ -18,16 +18,16 @@
 #define PROCESS_VM_PIDFD	0x1UL
 
 /*
- * Transfer only what needs no waiting: memory that is resident, or that can be
- * mapped in from what is resident. At the first byte that it would have to wait
- * for, the call ends and returns the number of bytes before it. If there are
- * none, it fails with EFAULT. It fails with EAGAIN if nothing was transferred
- * because somebody else has locked the address space, or because the target is
- * in execve(2).
+ * Transfer only what is in memory. A read maps nothing. A write goes to pages
+ * that the process has mapped writable at this moment; it ends where it would
+ * need a page fault. At the first byte that cannot be had that way, the call
+ * ends and returns the number of bytes before it. If there are none, it fails
+ * with EFAULT. It fails with EAGAIN if nothing was transferred because somebody
+ * else has locked the address space, or because the target is in execve(2).
  *
  * The call does not wait for file IO of the target's pages, for page locks,
- * writeback, swap-in, userfaultfd, locks of the target's address space, or the
- * target's execve(2) or exit.
+ * writeback, swap-in, userfaultfd, memory, locks of the target's address space,
+ * or the target's execve(2) or exit.
  */
 #define PROCESS_VM_NOWAIT	0x2UL
 

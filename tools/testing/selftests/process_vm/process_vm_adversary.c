@@ -182,6 +182,9 @@ static bool call_other(const struct other *other, int which, bool write, struct 
 	progress->ret = ret;
 	if (ret == 1)
 		return byte == VICTIM_BYTE;
+	/* A write must not copy the page that the child still shares with its parent. */
+	if (which == MORTAL && write && ret == -EFAULT)
+		return true;
 	/* The PID is 0 before the first child exists. */
 	return which == CHANGING ? ret == -EAGAIN :
 	       which == MORTAL && (ret == -EAGAIN || ret == -ESRCH);

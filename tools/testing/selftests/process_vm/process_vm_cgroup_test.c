@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The other process is charged for memory in its memory cgroup, which is at its
- * limit. With PROCESS_VM_NOWAIT the kernel neither reclaims memory for the
- * caller nor kills anything. The caller's own cgroups matter, too. The caller
- * is not charged for memory that the other process keeps. A caller that is
- * throttled does not hold the locks of the other process.
+ * The cgroups of a caller with PROCESS_VM_NOWAIT. It is charged for nothing in
+ * the other process. A caller that is throttled does not hold the locks of the
+ * other process.
  */
 #include <string.h>
 #include <sys/mman.h>
@@ -13,12 +11,6 @@
 #include "cgroup.h"
 #include "pvm_harness.h"
 
-/*
- * Each CPU may have charged some pages ahead for a cgroup, in all less than
- * MAX_AHEAD.
- */
-#define NR_PAGES	2048
-#define MAX_AHEAD	1024
 #define BYTE		'c'
 
 /* Each of these pages would need a page table of its own. */
@@ -29,9 +21,7 @@
  * pages.
  */
 #define ROOM		(8UL << 20)
-#define NR_WRITTEN	1000
 #define MAX_CHARGED	0x100000L
-#define MAX_SLOWED_NS	15000000000ULL
 
 static void __attribute__((constructor)) cgroup_require(void)
 {
@@ -39,123 +29,6 @@ static void __attribute__((constructor)) cgroup_require(void)
 
 	if (lacking)
 		ksft_exit_skip("%s\n", lacking);
-}
-
-FIXTURE(memcg) {
-	struct cgroup cgroup;
-	struct procmap_child target;
-	char *addr;
-};
-
-/* One page is used, all others are untouched. */
-static int has_memory(struct procmap_child *child, void *arg)
-{
-	size_t size = NR_PAGES * sysconf(_SC_PAGESIZE);
-	char *addr = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-
-	if (!HOLDS(addr != MAP_FAILED) || !HOLDS(!procmap_sync(child)))
-		return 1;
-	madvise(addr, size, MADV_NOHUGEPAGE);
-	*addr = BYTE;
-	if (!HOLDS(!procmap_send(child, (unsigned long)addr)))
-		return 1;
-	for (;;)
-		pause();
-}
-
-FIXTURE_SETUP(memcg)
-{
-	__u64 addr;
-
-	ASSERT_EQ(0, cgroup_make(&self->cgroup, "memory"));
-	ASSERT_EQ(0, procmap_child_start(&self->target, has_memory, NULL));
-	ASSERT_EQ(0, cgroup_enter(&self->cgroup, self->target.pid));
-	ASSERT_EQ(0, procmap_send(&self->target, 0));
-	ASSERT_EQ(0, procmap_recv(&self->target, &addr));
-	self->addr = (char *)(unsigned long)addr;
-}
-
-FIXTURE_TEARDOWN(memcg)
-{
-	EXPECT_EQ(256 + SIGKILL, procmap_child_kill(&self->target));
-	EXPECT_EQ(0, cgroup_remove(&self->cgroup));
-}
-
-/* Set the limit to the memory that the cgroup has now. */
-static int limit(const struct cgroup *cgroup, const char *file)
-{
-	char text[32];
-	ssize_t len = cgroup_read(cgroup, "memory.current", text, sizeof(text));
-
-	return len < 0 ? len : cgroup_write(cgroup, file, text);
-}
-
-static long write_page(FIXTURE_DATA(memcg) * self, unsigned int page, unsigned long flags)
-{
-	const char byte = BYTE;
-
-	return pvm_copy(true, self->target.pid, self->addr + page * sysconf(_SC_PAGESIZE), &byte,
-			1, flags);
-}
-
-/*
- * Return how many untouched pages could be written. *ret is the result of the
- * last call.
- */
-static unsigned int write_pages(FIXTURE_DATA(memcg) * self, long *ret)
-{
-	unsigned int page;
-
-	for (page = 1; page < NR_PAGES; page++) {
-		*ret = write_page(self, page, PROCESS_VM_NOWAIT);
-		if (*ret != 1)
-			break;
-	}
-	return page - 1;
-}
-
-TEST_F_TIMEOUT(memcg, NOWAIT_ends_at_the_limit_of_the_other_process, 120)
-{
-	unsigned int nr;
-	char byte = 0;
-	long ret;
-
-	ASSERT_EQ(0, limit(&self->cgroup, "memory.max"));
-	nr = write_pages(self, &ret);
-	EXPECT_EQ(-EFAULT, ret);
-	EXPECT_GT(MAX_AHEAD, nr);
-	EXPECT_EQ(0, cgroup_count(&self->cgroup, "memory.events", "oom"));
-	EXPECT_EQ(0, cgroup_count(&self->cgroup, "memory.events", "oom_kill"));
-
-	/*
-	 * The used page still has its content, and the caller can still access
-	 * it.
-	 */
-	EXPECT_EQ(1, pvm_copy(false, self->target.pid, self->addr, &byte, 1, PROCESS_VM_NOWAIT));
-	EXPECT_EQ(BYTE, byte);
-	EXPECT_EQ(1, write_page(self, 0, PROCESS_VM_NOWAIT));
-	ASSERT_EQ(0, cgroup_write(&self->cgroup, "memory.max", "max"));
-	EXPECT_EQ(1, write_page(self, nr + 1, PROCESS_VM_NOWAIT));
-}
-
-/*
- * The kernel slows down a task above memory.high by up to two seconds for every
- * 64 pages.
- */
-TEST_F_TIMEOUT(memcg, NOWAIT_is_not_slowed_down_above_the_high_limit, 240)
-{
-	long ret;
-	__u64 ns;
-
-	ASSERT_EQ(0, limit(&self->cgroup, "memory.high"));
-	ASSERT_EQ(0, cgroup_enter(&self->cgroup, 0));
-	ns = pvm_now();
-	EXPECT_EQ(NR_PAGES - 1, write_pages(self, &ret));
-	ns = pvm_now() - ns;
-	EXPECT_EQ(0, cgroup_leave(&self->cgroup, 0));
-	EXPECT_EQ(1, ret);
-	EXPECT_GT(MAX_SLOWED_NS, ns);
-	EXPECT_LT(0, cgroup_count(&self->cgroup, "memory.events", "high"));
 }
 
 /* This memory is shared with the caller. */
@@ -194,19 +67,19 @@ static int has_space(struct procmap_child *child, void *arg)
 		pause();
 }
 
-/* Read or write 8 bytes of each piece. */
+/* Read 8 bytes of each piece. */
 static int follows_hints(struct procmap_child *child, void *arg)
 {
 	struct shared *shared = arg;
-	unsigned long i, nr = shared->write ? NR_WRITTEN : NR_APART;
+	unsigned long i;
 
 	if (!HOLDS(!procmap_sync(child)))
 		return 1;
-	for (i = 0; i < nr; i++) {
-		__u64 value = 0;
+	for (i = 0; i < NR_APART; i++) {
+		__u64 value = 1;
 
-		shared->ret = pvm_copy(shared->write, shared->target, shared->addr + i * APART,
-				       &value, sizeof(value), PROCESS_VM_NOWAIT);
+		shared->ret = pvm_copy(false, shared->target, shared->addr + i * APART, &value,
+				       sizeof(value), PROCESS_VM_NOWAIT);
 		if (!HOLDS(shared->ret == sizeof(value)) || !HOLDS(!value))
 			return 1;
 		shared->calls++;
@@ -223,18 +96,6 @@ FIXTURE(caller) {
 	struct shared *shared;
 };
 
-FIXTURE_VARIANT(caller) {
-	bool write;
-};
-
-FIXTURE_VARIANT_ADD(caller, reads) {
-	.write = false,
-};
-
-FIXTURE_VARIANT_ADD(caller, writes) {
-	.write = true,
-};
-
 FIXTURE_SETUP(caller)
 {
 	__u64 addr;
@@ -245,7 +106,6 @@ FIXTURE_SETUP(caller)
 	ASSERT_EQ(0, procmap_recv(&self->target, &addr));
 	self->shared->addr = (char *)(unsigned long)addr;
 	self->shared->target = self->target.pid;
-	self->shared->write = variant->write;
 	ASSERT_EQ(0, cgroup_make(&self->cgroup, "memory"));
 	ASSERT_EQ(0, procmap_child_start(&self->caller, follows_hints, self->shared));
 	ASSERT_EQ(0, cgroup_enter(&self->cgroup, self->caller.pid));
@@ -257,7 +117,7 @@ FIXTURE_TEARDOWN(caller)
 	EXPECT_EQ(0, cgroup_remove(&self->cgroup));
 }
 
-TEST_F_TIMEOUT(caller, pays_nothing_for_what_the_target_keeps, 240)
+TEST_F_TIMEOUT(caller, pays_nothing_to_read_untouched_memory, 240)
 {
 	char limit[32];
 	long before, after;
@@ -268,7 +128,7 @@ TEST_F_TIMEOUT(caller, pays_nothing_for_what_the_target_keeps, 240)
 	snprintf(limit, sizeof(limit), "%lu", before + ROOM);
 	ASSERT_EQ(0, cgroup_write(&self->cgroup, "memory.max", limit));
 	EXPECT_EQ(0, procmap_sync(&self->caller));
-	EXPECT_EQ(variant->write ? NR_WRITTEN : NR_APART, self->shared->calls);
+	EXPECT_EQ(NR_APART, self->shared->calls);
 	after = cgroup_count(&self->cgroup, "memory.current", NULL);
 	TH_LOG("%lu calls: %ld kB charged", self->shared->calls, (after - before) / 1024);
 	EXPECT_GT(MAX_CHARGED, after - before);
@@ -309,7 +169,6 @@ static int copies_always(struct procmap_child *child, void *arg)
 static __u64 worst_mmap(struct shared *shared)
 {
 	__u64 start = pvm_now(), now = start, worst = 0;
-	unsigned int i = 0;
 
 	while (now - start < WINDOW_NS) {
 		__u64 before = pvm_now();
@@ -321,11 +180,6 @@ static __u64 worst_mmap(struct shared *shared)
 		now = pvm_now();
 		if (now - before > worst)
 			worst = now - before;
-		/*
-		 * Drop the pages, so that the writes of the caller fault again.
-		 */
-		if (shared->write && !(i++ % 64))
-			madvise(shared->addr, RANGE, MADV_DONTNEED);
 	}
 	return worst;
 }
@@ -361,6 +215,8 @@ FIXTURE_SETUP(quota)
 	self->shared->addr = mmap(NULL, RANGE, PROT_READ | PROT_WRITE,
 				  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	ASSERT_NE(MAP_FAILED, self->shared->addr);
+	/* If the caller had the same pages, its writes would end at them. */
+	ASSERT_EQ(0, madvise(self->shared->addr, RANGE, MADV_DONTFORK));
 	memset(self->shared->addr, BYTE, RANGE);
 	ASSERT_EQ(0, cgroup_make(&self->cgroup, "cpu"));
 	ASSERT_EQ(0, cgroup_write(&self->cgroup, "cpu.max", QUOTA));

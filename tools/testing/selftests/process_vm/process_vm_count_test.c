@@ -3,7 +3,8 @@
  * Which bytes, and how many, a call copies. The test reads and writes the
  * memory of a process with holes, in pieces of all kinds, and compares the
  * results with a model. A hole is memory that is not available, or with NOWAIT
- * not without waiting.
+ * not without waiting. Some holes are there only for writes: with NOWAIT these
+ * end at what is not mapped writable.
  */
 #include <fcntl.h>
 #include <limits.h>
@@ -27,7 +28,7 @@
  */
 static const int holes[] = { 2, 3, 5, 23 };
 
-enum hole { UNMAPPED, FORBIDDEN, UNANSWERED };
+enum hole { UNMAPPED, FORBIDDEN, UNANSWERED, READ_ONLY, UNTOUCHED, FORKED };
 
 /**
  * struct area - the memory that is copied from or to
@@ -40,6 +41,7 @@ enum hole { UNMAPPED, FORBIDDEN, UNANSWERED };
  * @expected: the content that @here must have after a call
  * @noise: bytes to write, one page more than the size of the memory
  * @hole: the pages that are not available
+ * @readable: holes are there only for writes
  */
 struct area {
 	pid_t pid;
@@ -51,6 +53,7 @@ struct area {
 	unsigned char *expected;
 	unsigned char *noise;
 	bool hole[PAGES];
+	bool readable;
 	size_t page;
 	size_t size;
 };
@@ -90,6 +93,25 @@ FIXTURE_VARIANT_ADD(count, unanswered_NOWAIT) {
 	.flags = PROCESS_VM_NOWAIT,
 };
 
+FIXTURE_VARIANT_ADD(count, read_only_without_flags) {
+	.hole = READ_ONLY,
+};
+
+FIXTURE_VARIANT_ADD(count, read_only_NOWAIT) {
+	.hole = READ_ONLY,
+	.flags = PROCESS_VM_NOWAIT,
+};
+
+FIXTURE_VARIANT_ADD(count, untouched_NOWAIT) {
+	.hole = UNTOUCHED,
+	.flags = PROCESS_VM_NOWAIT,
+};
+
+FIXTURE_VARIANT_ADD(count, forked_NOWAIT) {
+	.hole = FORKED,
+	.flags = PROCESS_VM_NOWAIT,
+};
+
 static unsigned char pattern(size_t at)
 {
 	return at * 7 + at / 251 + 1;
@@ -116,15 +138,50 @@ static bool register_holes(char *map, size_t page)
 	return true;
 }
 
+static int sleeps(struct procmap_child *child, void *arg)
+{
+	return procmap_sync(child) ? 1 : 0;
+}
+
+/* Share all pages with another process, then write to all but the holes. */
+static bool share_holes(char *map, size_t page)
+{
+	struct procmap_child sharer;
+	size_t i, k;
+
+	if (procmap_child_start(&sharer, sleeps, NULL))
+		return false;
+	for (i = 0; i < PAGES; i++) {
+		for (k = 0; k < ARRAY_SIZE(holes) && holes[k] != i; k++)
+			;
+		if (k == ARRAY_SIZE(holes))
+			map[i * page] = pattern(i * page);
+	}
+	return true;
+}
+
+static bool make_hole(char *at, size_t page, enum hole kind)
+{
+	switch (kind) {
+	case UNMAPPED:
+		return !munmap(at, page);
+	case UNTOUCHED:
+		return !madvise(at, page, MADV_DONTNEED);
+	default:
+		return !mprotect(at, page, kind == READ_ONLY ? PROT_READ : PROT_NONE);
+	}
+}
+
 static bool make_holes(char *map, size_t page, enum hole kind)
 {
 	int i;
 
 	if (kind == UNANSWERED)
 		return register_holes(map, page);
+	if (kind == FORKED)
+		return share_holes(map, page);
 	for (i = 0; i < ARRAY_SIZE(holes); i++)
-		if (kind == UNMAPPED ? munmap(map + holes[i] * page, page) :
-		    mprotect(map + holes[i] * page, page, PROT_NONE))
+		if (!make_hole(map + holes[i] * page, page, kind))
 			return false;
 	return true;
 }
@@ -167,8 +224,12 @@ FIXTURE_SETUP(count)
 		area->shadow[i] = pattern(i);
 	for (i = 0; i < area->size + area->page; i++)
 		area->noise[i] = rand();
-	for (i = 0; i < ARRAY_SIZE(holes); i++)
+	area->readable = self->kind >= READ_ONLY;
+	for (i = 0; i < ARRAY_SIZE(holes); i++) {
 		area->hole[holes[i]] = true;
+		if (self->kind == UNTOUCHED)
+			memset(area->shadow + holes[i] * area->page, 0, area->page);
+	}
 	if (self->kind == UNANSWERED && geteuid())
 		return;
 	ASSERT_EQ(0, procmap_child_start(&self->child, has_holes, &self->kind));
@@ -210,7 +271,7 @@ static long predict(const struct pvm_call *call, const struct area *area)
 		if (l == call->nr_local || r == call->nr_remote)
 			return count;
 		there = (char *)call->remote[r].iov_base + at_r - area->there;
-		if (area->hole[there / area->page])
+		if (area->hole[there / area->page] && (call->write || !area->readable))
 			return count ? count : -EFAULT;
 		local = (unsigned char *)call->local[l].iov_base + at_l;
 		if (call->write)

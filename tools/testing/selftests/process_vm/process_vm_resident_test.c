@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Memory of all kinds that is available without waiting: with PROCESS_VM_NOWAIT
- * a call copies it as it does without flags. Some other memory always ends a
- * transfer. And some ends it only with NOWAIT, because nobody can tell how long
- * it would take.
+ * a call reads it as it does without flags, and writes to what is mapped
+ * writable. Some other memory always ends a transfer. And some ends it only with
+ * NOWAIT: the call would need a page fault for it, and leaves all as it was.
  */
 #include <fcntl.h>
 #include <string.h>
@@ -20,6 +20,8 @@
 #define NR_HUGEPAGES	"/proc/sys/vm/nr_hugepages"
 #define KSM_RUN	"/sys/kernel/mm/ksm/run"
 #define HUGE	(2UL << 20)
+/* Some bytes of a page. */
+#define SOME	100
 /* So many fit into a 32-bit address space. */
 #define NR_APART	500
 #define VSYSCALL	0xffffffffff600000ULL
@@ -439,6 +441,7 @@ static bool make_secret(struct memory *memory)
  * @runs: the process exists
  * @addr: its address there
  * @size: number of bytes that are copied
+ * @writable: address of another page there, which is mapped writable
  * @data: the local buffer
  */
 struct tested {
@@ -446,6 +449,7 @@ struct tested {
 	bool runs;
 	char *addr;
 	size_t size;
+	char *writable;
 	unsigned char data[PVM_ROOM];
 };
 
@@ -468,12 +472,14 @@ FIXTURE_VARIANT_ADD(memory, touched) {
 FIXTURE_VARIANT_ADD(memory, untouched) {
 	.kind = {
 		.make = make_untouched,
+		.nowait_write = -EFAULT,
 	},
 };
 
 FIXTURE_VARIANT_ADD(memory, zero_page) {
 	.kind = {
 		.make = make_zero_page,
+		.nowait_write = -EFAULT,
 	},
 };
 
@@ -488,6 +494,7 @@ FIXTURE_VARIANT_ADD(memory, soft_clean) {
 	.kind = {
 		.make = make_soft_clean,
 		.content = BYTE,
+		.nowait_write = -EFAULT,
 	},
 };
 
@@ -495,6 +502,7 @@ FIXTURE_VARIANT_ADD(memory, forked) {
 	.kind = {
 		.make = make_forked,
 		.content = BYTE,
+		.nowait_write = -EFAULT,
 	},
 };
 
@@ -508,12 +516,14 @@ FIXTURE_VARIANT_ADD(memory, thp) {
 FIXTURE_VARIANT_ADD(memory, thp_untouched) {
 	.kind = {
 		.make = make_untouched_thp,
+		.nowait_write = -EFAULT,
 	},
 };
 
 FIXTURE_VARIANT_ADD(memory, thp_zero_page) {
 	.kind = {
 		.make = make_huge_zero_page,
+		.nowait_write = -EFAULT,
 	},
 };
 
@@ -521,6 +531,7 @@ FIXTURE_VARIANT_ADD(memory, thp_forked) {
 	.kind = {
 		.make = make_forked_thp,
 		.content = BYTE,
+		.nowait_write = -EFAULT,
 	},
 };
 
@@ -528,6 +539,7 @@ FIXTURE_VARIANT_ADD(memory, ksm) {
 	.kind = {
 		.make = make_ksm,
 		.content = BYTE,
+		.nowait_write = -EFAULT,
 		.lacks = lacks_root,
 	},
 };
@@ -536,6 +548,7 @@ FIXTURE_VARIANT_ADD(memory, private_file) {
 	.kind = {
 		.make = make_private_file,
 		.content = BYTE,
+		.nowait_write = -EFAULT,
 	},
 };
 
@@ -543,6 +556,7 @@ FIXTURE_VARIANT_ADD(memory, private_file_mapped) {
 	.kind = {
 		.make = make_private_file_mapped,
 		.content = BYTE,
+		.nowait_write = -EFAULT,
 	},
 };
 
@@ -557,6 +571,7 @@ FIXTURE_VARIANT_ADD(memory, shared_file) {
 	.kind = {
 		.make = make_shared_file,
 		.content = BYTE,
+		.nowait_write = -EFAULT,
 	},
 };
 
@@ -578,6 +593,7 @@ FIXTURE_VARIANT_ADD(memory, shared_anonymous_unmapped) {
 	.kind = {
 		.make = make_shared_anonymous_unmapped,
 		.content = BYTE,
+		.nowait_write = -EFAULT,
 	},
 };
 
@@ -677,7 +693,7 @@ FIXTURE_VARIANT_ADD(memory, secret) {
 	},
 };
 
-/* Memory that does not wait now, but could: NOWAIT does not try. */
+/* Nobody can tell how long a fault would take: NOWAIT does not try. */
 FIXTURE_VARIANT_ADD(memory, shared_hole) {
 	.kind = {
 		.make = make_shared_hole,
@@ -725,6 +741,15 @@ static bool file_is_the_same(const struct memory *memory)
 		pvm_all(data, BYTE, memory->size));
 }
 
+/* A page of the target that is mapped writable, whatever it has made before. */
+static char *writable_page(void)
+{
+	char *page = mmap(NULL, page_size(), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
+			  -1, 0);
+
+	return page == MAP_FAILED ? NULL : memset(page, BYTE, page_size());
+}
+
 /*
  * Make the memory. When the test sends a byte and a size, check that so many
  * bytes of the memory have this value.
@@ -736,7 +761,9 @@ static int has_memory(struct procmap_child *child, void *arg)
 	__u64 byte, size;
 
 	if (!HOLDS(make(&memory)) || !HOLDS(!procmap_send(child, (unsigned long)memory.addr)) ||
-	    !HOLDS(!procmap_send(child, memory.size)) || !HOLDS(!procmap_recv(child, &byte)))
+	    !HOLDS(!procmap_send(child, memory.size)) ||
+	    !HOLDS(!procmap_send(child, (unsigned long)writable_page())) ||
+	    !HOLDS(!procmap_recv(child, &byte)))
 		return 1;
 	if (procmap_recv(child, &size))
 		return 1;
@@ -744,9 +771,20 @@ static int has_memory(struct procmap_child *child, void *arg)
 	       HOLDS(file_is_the_same(&memory)) ? 0 : 1;
 }
 
+/* After its last message, the target only sleeps until it gets one. */
+static bool rests(pid_t pid)
+{
+	unsigned int looks = 0;
+
+	while (pvm_thread_state(pid, pid) != 'S')
+		if (!procmap_look_again(&looks))
+			return false;
+	return true;
+}
+
 FIXTURE_SETUP(memory)
 {
-	__u64 addr, size;
+	__u64 addr, size, writable;
 
 	if (variant->kind.lacks && variant->kind.lacks())
 		return;
@@ -755,7 +793,10 @@ FIXTURE_SETUP(memory)
 	self->t.runs = true;
 	ASSERT_EQ(0, procmap_recv(&self->t.child, &addr));
 	ASSERT_EQ(0, procmap_recv(&self->t.child, &size));
+	ASSERT_EQ(0, procmap_recv(&self->t.child, &writable));
+	ASSERT_TRUE(rests(self->t.child.pid));
 	self->t.addr = (char *)(unsigned long)addr;
+	self->t.writable = (char *)(unsigned long)writable;
 	self->t.size = size < PVM_ROOM ? size : PVM_ROOM;
 }
 
@@ -867,54 +908,106 @@ TEST_F(memory, NOWAIT_reads_any_part_of_it)
 	}
 }
 
-/* Do the page tables of the target have the page? Its pagemap file tells. */
-static bool maps(pid_t pid, const char *addr)
-{
-	off_t at = (unsigned long)addr / page_size() * sizeof(__u64);
-	char path[64];
-	__u64 entry = 0;
-	int fd;
+/**
+ * struct state - what a call can change in the target, but for the bytes
+ * @pages: the flags of each page of the memory: is it present, swapped out,
+ *	mapped by this process alone, written to?
+ * @status: sizes of page tables and of pages of all kinds
+ */
+struct state {
+	__u64 pages[PVM_ROOM / 4096];
+	char status[1024];
+};
 
-	snprintf(path, sizeof(path), "/proc/%d/pagemap", pid);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (!HOLDS(fd >= 0) || !HOLDS(pread(fd, &entry, sizeof(entry), at) == sizeof(entry)))
+/* Collect the sizes that the status file tells. */
+static bool read_sizes(pid_t pid, char *text, size_t room)
+{
+	char path[64], line[128];
+	FILE *file;
+
+	snprintf(path, sizeof(path), "/proc/%d/status", pid);
+	file = fopen(path, "re");
+	if (!file)
 		return false;
-	close(fd);
-	return entry & PVM_PAGE_PRESENT;
+	text[0] = '\0';
+	while (fgets(line, sizeof(line), file))
+		if (!strncmp(line, "Vm", 2) || !strncmp(line, "Rss", 3) ||
+		    !strncmp(line, "Huge", 4))
+			strncat(text, line, room - strlen(text) - 1);
+	fclose(file);
+	return strstr(text, "VmPTE:") && strstr(text, "RssAnon:");
+}
+
+static bool read_state(const struct tested *t, struct state *state)
+{
+	size_t at;
+
+	memset(state, 0, sizeof(*state));
+	for (at = 0; at < t->size; at += page_size())
+		state->pages[at / page_size()] = pvm_pagemap_of(t->child.pid, t->addr + at) &
+						 ~PVM_PAGE_FRAME;
+	return HOLDS(read_sizes(t->child.pid, state->status, sizeof(state->status)));
+}
+
+static bool same_state(const struct state *before, const struct state *after)
+{
+	if (strcmp(before->status, after->status))
+		fprintf(stderr, "# before:\n%s# after:\n%s", before->status, after->status);
+	return !memcmp(before, after, sizeof(*before));
 }
 
 /* A read must not map anything. */
 TEST_F(memory, NOWAIT_maps_nothing_to_read_it)
 {
 	const struct kind *kind = &variant->kind;
-	bool before[PVM_ROOM / 4096];
+	struct state before, after;
 	struct tested *t = &self->t;
-	size_t at;
 
 	if (!t->runs)
 		SKIP(return, "%s: %s", _metadata->name, kind->lacks());
-	for (at = 0; at < t->size; at += page_size())
-		before[at / page_size()] = maps(t->child.pid, t->addr + at);
+	ASSERT_TRUE(read_state(t, &before));
 	EXPECT_EQ(kind->nowait_read ? kind->nowait_read : t->size,
 		  copy(t, false, 0, t->size, PROCESS_VM_NOWAIT));
-	for (at = 0; at < t->size; at += page_size())
-		EXPECT_EQ(before[at / page_size()], maps(t->child.pid, t->addr + at));
+	ASSERT_TRUE(read_state(t, &after));
+	EXPECT_TRUE(same_state(&before, &after));
 }
 
-static long page_tables_kb(pid_t pid)
+/* Write some bytes that can be written, then to the memory. */
+static long write_both(struct tested *t, unsigned long flags)
 {
-	char path[64], line[128];
-	long kb = -1;
-	FILE *file;
+	struct iovec local = { .iov_base = t->data, .iov_len = SOME + t->size };
+	struct iovec remote[] = { { t->writable, SOME }, { t->addr, t->size } };
+	struct pvm_call call = {
+		.write = true, .pid = t->child.pid, .flags = flags,
+		.local = &local, .nr_local = 1, .remote = remote, .nr_remote = 2,
+	};
 
-	snprintf(path, sizeof(path), "/proc/%d/status", pid);
-	file = fopen(path, "re");
-	while (file && kb < 0 && fgets(line, sizeof(line), file))
-		if (sscanf(line, "VmPTE: %ld kB", &kb) != 1)
-			kb = -1;
-	if (file)
-		fclose(file);
-	return kb;
+	local.iov_len = local.iov_len < PVM_ROOM ? local.iov_len : PVM_ROOM;
+	return pvm_call(&call);
+}
+
+/*
+ * A write that needs a fault ends exactly there, and makes no part of it. The
+ * same call without the flag has the fault.
+ */
+TEST_F(memory, NOWAIT_write_ends_at_a_fault_and_changes_nothing)
+{
+	const struct kind *kind = &variant->kind;
+	struct state before, after;
+	struct tested *t = &self->t;
+	size_t size;
+
+	if (!t->runs)
+		SKIP(return, "%s: %s", _metadata->name, kind->lacks());
+	size = t->size < PVM_ROOM - SOME ? t->size : PVM_ROOM - SOME;
+	memset(t->data, NEW, PVM_ROOM);
+	ASSERT_TRUE(read_state(t, &before));
+	EXPECT_EQ(kind->nowait_write ? kind->nowait_write : t->size,
+		  copy(t, true, 0, t->size, PROCESS_VM_NOWAIT));
+	EXPECT_EQ(kind->nowait_write ? SOME : SOME + size, write_both(t, PROCESS_VM_NOWAIT));
+	ASSERT_TRUE(read_state(t, &after));
+	EXPECT_TRUE(same_state(&before, &after));
+	EXPECT_EQ(kind->write ? SOME : SOME + size, write_both(t, 0));
 }
 
 /*
@@ -932,22 +1025,24 @@ static bool make_far_apart(struct memory *memory)
 TEST(NOWAIT_needs_no_page_tables_to_read)
 {
 	struct tested t = { .runs = false };
-	__u64 addr, size, byte;
-	long before;
+	struct state before, after;
+	__u64 addr, size, writable, byte;
 	size_t i;
 
 	ASSERT_EQ(0, procmap_child_start(&t.child, has_memory, make_far_apart));
 	ASSERT_EQ(0, procmap_recv(&t.child, &addr));
 	ASSERT_EQ(0, procmap_recv(&t.child, &size));
-	before = page_tables_kb(t.child.pid);
-	EXPECT_LT(0, before);
+	ASSERT_EQ(0, procmap_recv(&t.child, &writable));
+	ASSERT_TRUE(rests(t.child.pid));
+	ASSERT_TRUE(read_state(&t, &before));
 	for (i = 0; i < NR_APART; i++) {
 		byte = PROCMAP_POISON;
 		ASSERT_EQ(sizeof(byte), pvm_copy(false, t.child.pid, (char *)(long)addr + i * HUGE,
 						 &byte, sizeof(byte), PROCESS_VM_NOWAIT));
 		ASSERT_EQ(0, byte);
 	}
-	EXPECT_EQ(before, page_tables_kb(t.child.pid));
+	ASSERT_TRUE(read_state(&t, &after));
+	EXPECT_TRUE(same_state(&before, &after));
 	procmap_child_kill(&t.child);
 }
 

@@ -55,6 +55,10 @@ FIXTURE_VARIANT_ADD(stall, fuse_cached_private) {
 	.kind = &victim_fuse_cached_private,
 };
 
+FIXTURE_VARIANT_ADD(stall, fuse_clean) {
+	.kind = &victim_fuse_clean,
+};
+
 FIXTURE_VARIANT_ADD(stall, fuse_queue) {
 	.kind = &victim_fuse_queue,
 };
@@ -154,6 +158,30 @@ TEST_F(stall, NOWAIT_returns)
 			EXPECT_EQ(0, pvm_attempt_end(&attempt));
 		}
 	}
+}
+
+/*
+ * A write that ends at the byte leaves the page table as it is. What is EAGAIN
+ * has its mmap_lock held, which the pagemap file would wait for.
+ */
+TEST_F(stall, NOWAIT_write_that_fails_maps_nothing)
+{
+	struct victim *victim = &self->victim;
+	struct pvm_attempt attempt;
+	struct pvm_io io;
+	__u64 before;
+
+	if (self->lacks)
+		SKIP(return, "%s: %s", _metadata->name, self->lacks);
+	if (variant->kind->nowait[VICTIM_WRITE] != -EFAULT)
+		return;
+	before = pvm_pagemap_of(victim->pid, victim->addr);
+	io = io_of(victim, VICTIM_WRITE, PROCESS_VM_NOWAIT);
+	ASSERT_EQ(0, pvm_attempt_start(&attempt, &io));
+	ASSERT_TRUE(pvm_attempt_returns(&attempt));
+	EXPECT_EQ(-EFAULT, attempt.outcome->ret);
+	EXPECT_EQ(before, pvm_pagemap_of(victim->pid, victim->addr));
+	EXPECT_EQ(0, pvm_attempt_end(&attempt));
 }
 
 /*
@@ -273,6 +301,29 @@ TEST(NOWAIT_swaps_nothing_in)
 	EXPECT_TRUE(pvm_attempt_returns(&attempt));
 	EXPECT_EQ(1, attempt.outcome->ret);
 	EXPECT_EQ(0, pvm_attempt_end(&attempt));
+	victim_stop(&victim);
+}
+
+/*
+ * A page that the victim has just written to is mapped writable, until the
+ * kernel writes it back, which may be at any time.
+ */
+TEST(NOWAIT_writes_a_dirty_page_of_a_file)
+{
+	const char byte = VICTIM_BYTE + 1;
+	unsigned int looks = 0;
+	struct victim victim;
+	char seen = 0;
+	long ret;
+
+	ASSERT_EQ(0, victim_start(&victim, &victim_dirty));
+	do {
+		ASSERT_EQ(0, victim_dirty_page(&victim));
+		ret = pvm_copy(true, victim.pid, victim.addr, &byte, 1, PROCESS_VM_NOWAIT);
+	} while (ret == -EFAULT && procmap_look_again(&looks));
+	EXPECT_EQ(1, ret);
+	EXPECT_EQ(1, pvm_peek(victim.pid, victim.addr, &seen, 1));
+	EXPECT_EQ(byte, seen);
 	victim_stop(&victim);
 }
 

@@ -352,21 +352,36 @@ bool pvm_all(const void *data, unsigned char byte, size_t size)
 }
 
 /**
- * pvm_pagemap() - the entry of /proc/self/pagemap
- * @addr: an address of the caller
+ * pvm_pagemap_of() - an entry of the pagemap file of a process
+ * @pid: the process
+ * @addr: an address there
  *
  * Return: the entry; 0 if there is no page or the file cannot be read.
  */
-__u64 pvm_pagemap(const void *addr)
+__u64 pvm_pagemap_of(pid_t pid, const void *addr)
 {
 	off_t at = (unsigned long)addr / sysconf(_SC_PAGESIZE) * sizeof(__u64);
-	int fd = open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC);
+	char path[64];
 	__u64 entry = 0;
+	int fd;
 
+	snprintf(path, sizeof(path), "/proc/%d/pagemap", pid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0 || pread(fd, &entry, sizeof(entry), at) != sizeof(entry))
 		entry = 0;
 	close(fd);
 	return entry;
+}
+
+/**
+ * pvm_pagemap() - an entry of the caller's own pagemap file
+ * @addr: an address of the caller
+ *
+ * Return: as of pvm_pagemap_of().
+ */
+__u64 pvm_pagemap(const void *addr)
+{
+	return pvm_pagemap_of(getpid(), addr);
 }
 
 /**

@@ -96,6 +96,7 @@ bool pvm_sleeps_in(pid_t pid, pid_t tid, const char *function);
 
 ssize_t pvm_peek(pid_t pid, const void *addr, void *data, size_t size);
 bool pvm_all(const void *data, unsigned char byte, size_t size);
+__u64 pvm_pagemap_of(pid_t pid, const void *addr);
 __u64 pvm_pagemap(const void *addr);
 __u64 pvm_now(void);
 int pvm_write_file(const char *path, const char *text);

@@ -71,12 +71,14 @@ struct victim {
 extern const struct victim_kind victim_uffd_missing, victim_uffd_missing_shmem, victim_uffd_minor,
 	victim_uffd_wp;
 extern const struct victim_kind victim_fuse_page, victim_fuse_cached, victim_fuse_cached_private,
-	victim_fuse_queue, victim_fuse_reading, victim_locked_unmapped, victim_locked_private,
-	victim_locked_mapped, victim_writeback;
+	victim_fuse_clean, victim_fuse_queue, victim_fuse_reading, victim_locked_unmapped,
+	victim_locked_private, victim_locked_mapped, victim_writeback;
 extern const struct victim_kind victim_swapped, victim_swap_cached;
 extern const struct victim_kind victim_mmap_written, victim_mmap_queued, victim_mmap_read,
 	victim_exec, victim_exec_old_mm;
-/* All kinds; the last entry is NULL. */
+/* This one is not in victim_kinds: nothing keeps a call waiting. */
+extern const struct victim_kind victim_dirty;
+/* All kinds that do; the last entry is NULL. */
 extern const struct victim_kind * const victim_kinds[];
 
 const char *victim_lacks(const struct victim_kind *kind);
@@ -88,6 +90,7 @@ int victim_run(struct victim *victim, int (*fn)(struct procmap_child *child, voi
 int victim_serve(struct victim *victim, unsigned int pages, unsigned int init_flags);
 char *victim_pair(void);
 char *victim_map_file(struct victim *victim, char *where, size_t size, int flags);
+int victim_dirty_page(struct victim *victim);
 void victim_swap_off(struct victim *victim);
 
 #endif /* SELFTEST_VICTIM_H */

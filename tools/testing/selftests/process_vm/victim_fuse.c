@@ -20,7 +20,7 @@
 #define LOCK_TRIES	1000
 
 /* How the victim uses its page. */
-enum { LEAVES_IT, READS_IT, CACHES_IT, CACHES_IT_PRIVATELY, WRITES_IT_BACK, QUEUES };
+enum { LEAVES_IT, READS_IT, CACHES_IT, CACHES_IT_PRIVATELY, MAPS_IT, WRITES_IT_BACK, QUEUES };
 
 /* The requests to changes_page(). */
 enum { END, CHANGE, LOOK };
@@ -57,6 +57,13 @@ static bool cache_page(char *addr)
 	       !(pvm_pagemap(addr) & PVM_PAGE_PRESENT);
 }
 
+/* Bring the page into the page table. It stays clean, and write-protected. */
+static bool map_clean_page(char *addr)
+{
+	return __atomic_load_n(addr, __ATOMIC_RELAXED) == VICTIM_BYTE &&
+	       pvm_pagemap(addr) & PVM_PAGE_PRESENT;
+}
+
 /*
  * During writeback the page is clean and write-protected. The kernel may start
  * writeback by itself between the fault and the store. Then this thread already
@@ -81,6 +88,8 @@ static bool map_page(struct victim *victim)
 				       mode == CACHES_IT_PRIVATELY ? MAP_PRIVATE : MAP_SHARED);
 	if (!victim->addr || madvise(victim->addr, size, MADV_RANDOM))
 		return false;
+	if (mode == MAPS_IT)
+		return map_clean_page(victim->addr);
 	return (mode != CACHES_IT && mode != CACHES_IT_PRIVATELY) || cache_page(victim->addr);
 }
 
@@ -153,6 +162,7 @@ static int start_fuse(struct victim *victim)
 	case LEAVES_IT:
 	case CACHES_IT:
 	case CACHES_IT_PRIVATELY:
+	case MAPS_IT:
 		return stall(victim, FUSE_READ, 0);
 	case READS_IT:
 		return stall(victim, FUSE_READ, 1);
@@ -223,6 +233,27 @@ static int changes_page(struct procmap_child *child, void *arg)
 	return HOLDS(what == END) ? 0 : 1;
 }
 
+/* Not in the table of victims: nobody has to wait for it. */
+static int start_dirty(struct victim *victim)
+{
+	int ret = victim_serve(victim, 1, 0);
+
+	return ret ? ret : victim_run(victim, changes_page);
+}
+
+/**
+ * victim_dirty_page() - have the victim write to its page
+ * @victim: a victim of the kind victim_dirty
+ *
+ * Return: 0 or -errno.
+ */
+int victim_dirty_page(struct victim *victim)
+{
+	int ret = procmap_send(&victim->child, CHANGE);
+
+	return ret ? ret : procmap_sync(&victim->child);
+}
+
 /*
  * The kernel may write the page back before it is locked. Then the page is
  * clean, so try again.
@@ -237,9 +268,7 @@ static int start_locked_dirty(struct victim *victim)
 		ret = victim_run(victim, changes_page);
 	while (!ret && !dirty && tries--) {
 		fuse_server_unlock(&victim->server);
-		ret = procmap_send(&victim->child, CHANGE);
-		if (!ret)
-			ret = procmap_sync(&victim->child);
+		ret = victim_dirty_page(victim);
 		if (!ret)
 			ret = lock_page(victim);
 		if (!ret)
@@ -254,6 +283,12 @@ static int release_locked(struct victim *victim)
 {
 	return fuse_server_unlock(&victim->server);
 }
+
+const struct victim_kind victim_dirty = {
+	.name = "dirty page of a file system that answers",
+	.start = start_dirty,
+	.mode = LEAVES_IT,
+};
 
 const struct victim_kind victim_fuse_page = {
 	.name = "page of a stalled file system",
@@ -279,7 +314,16 @@ const struct victim_kind victim_fuse_cached_private = {
 	.start = start_fuse,
 	.release = release_fuse,
 	.mode = CACHES_IT_PRIVATELY,
-	.nowait = { 1, 1 },
+	.nowait = { 1, -EFAULT },
+	.prefix = true,
+};
+
+const struct victim_kind victim_fuse_clean = {
+	.name = "page of a stalled file system, mapped and clean",
+	.start = start_fuse,
+	.release = release_fuse,
+	.mode = MAPS_IT,
+	.nowait = { 1, -EFAULT },
 	.prefix = true,
 };
 

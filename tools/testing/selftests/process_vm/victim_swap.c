@@ -180,7 +180,7 @@ const struct victim_kind victim_swap_cached = {
 	.start = start_swapped,
 	.release = release_swapped,
 	.mode = IN_SWAP_CACHE,
-	.nowait = { 1, 1 },
+	.nowait = { 1, -EFAULT },
 	.prefix = true,
 };
 

@@ -74,6 +74,7 @@ FIXTURE(faults) {
 	char *buf;
 	int maps;
 	int pidfd;
+	bool written;
 	__u64 seen;
 	unsigned int nr_failures;
 	struct procmap_call call;
@@ -82,13 +83,15 @@ FIXTURE(faults) {
 /*
  * @call: returns 0, a number of bytes, or -errno. @may: results that are right.
  * @must: results that have to come at some time. @fuse: the file is on a FUSE
- * server, and not in the page cache.
+ * server, and not in the page cache. @written: the target's memory has been
+ * written to, so that a NOWAIT write needs no page fault.
  */
 FIXTURE_VARIANT(faults) {
 	int (*call)(struct _test_data_faults *self);
 	__u64 may;
 	__u64 must;
 	bool fuse;
+	bool written;
 };
 
 static int check_file_name(struct _test_data_faults *self)
@@ -188,7 +191,7 @@ static ssize_t check_bytes(const char *buf, ssize_t got, size_t size, char what,
 }
 
 /*
- * Transfer memory that the target has not touched yet, from or to this process.
+ * Transfer memory that the target itself has not touched, from or to this process.
  * Both arrays and the list of pages are longer than what the kernel has on its
  * stack. Returns 0 if all bytes were transferred.
  */
@@ -271,7 +274,7 @@ FIXTURE_VARIANT_ADD(faults, process_vm_writev) {
 };
 
 FIXTURE_VARIANT_ADD(faults, process_vm_writev_with_flags) {
-	.call = vm_write_flags, .may = VM_MAY, .must = ERR(ENOMEM) | ERR(EFAULT),
+	.call = vm_write_flags, .may = VM_MAY, .must = ERR(ENOMEM) | ERR(EFAULT), .written = true,
 };
 
 static int make_deep_file(struct _test_data_faults *self)
@@ -349,6 +352,7 @@ FIXTURE_SETUP(faults)
 	ASSERT_EQ(0, mkdir(self->mnt, 0700));
 	ASSERT_EQ(0, mount("none", self->mnt, "tmpfs", 0, NULL));
 	ASSERT_EQ(0, map_target(self, variant->fuse));
+	self->written = variant->written;
 	grow_stack();
 }
 
@@ -390,6 +394,8 @@ static int start_target(struct _test_data_faults *self)
 	if (self->server.pid && posix_fadvise(self->fuse_fd, 0, 0, POSIX_FADV_DONTNEED))
 		return -EIO;
 	memset(self->buf, 'b', AREA_PAGES * PAGE);
+	if (self->written && vm_write(self))
+		return -EIO;
 	procmap_call_init(&self->call, (unsigned long)self->file, 0);
 	return self->maps < 0 || self->pidfd < 0 ? -EIO : unshare_thread();
 }

@@ -75,6 +75,7 @@ struct fuzz_page {
  * @plain: FUZZ_SHARED pages of @at, readable and writable whatever @at says
  * @want: the content that @at must have
  * @can: FUZZ_R and FUZZ_W bits of each page
+ * @written: pages that a call has written to, so they stay mapped writable
  */
 struct fuzz_arena {
 	const struct fuzz_page *layout;
@@ -84,6 +85,7 @@ struct fuzz_arena {
 	size_t page;
 	size_t size;
 	unsigned int can[FUZZ_PAGES];
+	bool written[FUZZ_PAGES];
 };
 
 /**

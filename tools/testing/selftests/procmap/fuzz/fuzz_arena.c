@@ -153,6 +153,7 @@ void fuzz_arena_reset(struct fuzz_arena *arena)
 {
 	size_t i;
 
+	memset(arena->written, 0, sizeof(arena->written));
 	for (i = 0; i < FUZZ_PAGES; i++) {
 		const struct fuzz_page *page = &arena->layout[i];
 
