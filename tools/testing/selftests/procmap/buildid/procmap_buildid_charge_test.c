@@ -354,7 +354,7 @@ static __u64 owner_of(const char *at)
 {
 	__u64 entry, owner;
 
-	(void)*(volatile const char *)at;
+	__atomic_load_n(at, __ATOMIC_RELAXED);
 	if (!read_number("/proc/self/pagemap", (unsigned long)at / PAGE, &entry) ||
 	    !read_number("/proc/kpagecgroup", entry & ((1ULL << 55) - 1), &owner))
 		return -1;

@@ -86,7 +86,7 @@ static void touch(struct _test_data_fuse *self, unsigned int file, unsigned int 
 	unsigned int i;
 
 	for (i = 0; i < PAGES; i += step)
-		(void)*(volatile char *)(self->map[file] + i * PAGE);
+		__atomic_load_n(self->map[file] + i * PAGE, __ATOMIC_RELAXED);
 }
 
 /* Returns how many pages of a file are in the page cache, or -errno. */

@@ -80,10 +80,10 @@ static int asks_idly(struct procmap_child *child, void *arg)
 static __u64 work_ns(void)
 {
 	__u64 start = stall_now_ns();
-	volatile unsigned int i;
+	unsigned int i;
 
 	for (i = 0; i < WORK; i++)
-		;
+		asm volatile("" : "+r" (i));
 	return stall_now_ns() - start;
 }
 
