@@ -20,6 +20,7 @@
 #include "ext2_disk.h"
 #include "procmap_harness.h"
 #include "procmap_zoo.h"
+#include "stall.h"
 
 #if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
 #define OWN_DATA	ELFDATA2MSB
@@ -247,11 +248,25 @@ TEST_F(sparse, files_in_ramfs_kill_no_profiler)
 	EXPECT_EQ(0, cgroup_remove(&cgroup));
 }
 
+/**
+ * struct turn - what the test and its asker tell each other, in shared memory:
+ *	a message would be charged to the asker
+ * @asked: number of queries that the asker shall have made
+ * @answered: number of those that it has made
+ * @ret: what the last one returned
+ */
+struct turn {
+	unsigned int asked;
+	unsigned int answered;
+	int ret;
+};
+
 /* A file on a disk. Its notes are behind an indirect block. */
 FIXTURE(cold) {
 	struct ext2_disk disk;
 	struct elf_image image;
 	struct procmap_child asker;
+	struct turn *turn;
 	struct cgroup cgroup;
 	const char *lacking;
 	int fd;
@@ -262,14 +277,20 @@ FIXTURE(cold) {
 #define COLD_SIZE	(EXT2_DISK_FILE_BLOCKS * PAGE)
 #define COLD_NOTES	(COLD_SIZE - PAGE)
 
-/* Reports what each query returns. */
-static int asks_again(struct procmap_child *child, void *arg)
+static unsigned int load(const unsigned int *number)
 {
-	struct _test_data_cold *cold = arg;
+	return __atomic_load_n(number, __ATOMIC_ACQUIRE);
+}
 
-	while (!procmap_sync(child))
-		if (procmap_send(child, elf_image_ask(cold->maps, cold->map, &cold->image)))
-			return 1;
+static int asks_in_turn(struct procmap_child *child, void *arg)
+{
+	const struct _test_data_cold *cold = arg;
+	struct turn *turn = cold->turn;
+
+	while (UNTIL(load(&turn->asked) != turn->answered)) {
+		turn->ret = elf_image_ask(cold->maps, cold->map, &cold->image);
+		__atomic_add_fetch(&turn->answered, 1, __ATOMIC_RELEASE);
+	}
 	return 0;
 }
 
@@ -306,7 +327,10 @@ FIXTURE_SETUP(cold)
 	ASSERT_NE((long)MAP_FAILED, (long)self->map);
 	self->maps = maps_open(0);
 	ASSERT_LE(0, self->maps);
-	ASSERT_EQ(0, procmap_child_start(&self->asker, asks_again, self));
+	self->turn = mmap(NULL, sizeof(*self->turn), PROT_READ | PROT_WRITE,
+			  MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	ASSERT_NE((long)MAP_FAILED, (long)self->turn);
+	ASSERT_EQ(0, procmap_child_start(&self->asker, asks_in_turn, self));
 	ASSERT_EQ(0, cgroup_make(&self->cgroup, "memory"));
 }
 
@@ -328,16 +352,16 @@ static bool make_cold(const struct _test_data_cold *self)
 	       !ioctl(self->disk.loop, BLKFLSBUF);
 }
 
-/* Returns what the query of the asker returned; -EPIPE if the asker is gone. */
+/* Returns what the query of the asker returned; -ESRCH if the asker is gone. */
 static int ask_cold(struct _test_data_cold *self)
 {
-	__u64 ret;
-	int err;
+	struct turn *turn = self->turn;
 
 	if (!make_cold(self))
 		return -EIO;
-	err = procmap_send(&self->asker, 0) ?: procmap_recv(&self->asker, &ret);
-	return err ?: (int)ret;
+	__atomic_add_fetch(&turn->asked, 1, __ATOMIC_RELEASE);
+	UNTIL(load(&turn->answered) == turn->asked || stall_has_come(&self->asker));
+	return load(&turn->answered) == turn->asked ? turn->ret : -ESRCH;
 }
 
 static bool read_number(const char *path, __u64 index, __u64 *number)
@@ -389,8 +413,23 @@ TEST_F(cold, pages_are_not_charged_to_the_target)
 	ASSERT_EQ(0, cgroup_leave(&self->cgroup, 0));
 }
 
-/* More than what the processors keep in stock of a cgroup's charges. */
-#define MAX_MARGIN	200
+/* Pages; more than what a read needs, and what it makes room for */
+#define MAX_MARGIN	40
+
+/*
+ * Leave the cgroup so many pages up to its limit. Each processor has some
+ * charges in stock: a high limit of 0 gives them back, and kills nobody.
+ */
+static bool limit_to(const struct cgroup *cgroup, int margin)
+{
+	char limit[32];
+
+	if (cgroup_write(cgroup, "memory.high", "0") || cgroup_write(cgroup, "memory.high", "max"))
+		return false;
+	snprintf(limit, sizeof(limit), "%ld",
+		 cgroup_count(cgroup, "memory.current", NULL) + margin * PAGE);
+	return !cgroup_write(cgroup, "memory.max", limit);
+}
 
 /*
  * Whatever is left up to the limit, a read ends without a build ID if the pages
@@ -399,7 +438,6 @@ TEST_F(cold, pages_are_not_charged_to_the_target)
 TEST_F(cold, an_asker_at_its_limit_is_not_killed)
 {
 	int margin, ret, found = 0, none = 0;
-	char limit[32];
 
 	if (self->lacking)
 		SKIP(return, "%s: %s", _metadata->name, self->lacking);
@@ -407,9 +445,7 @@ TEST_F(cold, an_asker_at_its_limit_is_not_killed)
 	ASSERT_EQ(SHA1_SIZE, ask_cold(self));
 	for (margin = 0; margin < MAX_MARGIN; margin++) {
 		ASSERT_TRUE(make_cold(self));
-		snprintf(limit, sizeof(limit), "%ld", margin * PAGE +
-			 cgroup_count(&self->cgroup, "memory.current", NULL));
-		ASSERT_EQ(0, cgroup_write(&self->cgroup, "memory.max", limit));
+		ASSERT_TRUE(limit_to(&self->cgroup, margin));
 		ret = ask_cold(self);
 		ASSERT_LE(0, ret)
 			TH_LOG("margin of %d pages: %s", margin, strerror(-ret));
