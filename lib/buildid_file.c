@@ -1,75 +1,80 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Read the build ID of a mapped file: at once from the page cache, or in
- * sleepable context wherever its pages are.
+ * sleepable context from the disk. The caller does all of it.
  *
  * What is read, and what is not
  *
  * The bytes come from the page cache, which is what the mapping itself shows.
  * The reader does not use ->read_iter(), which may do anything. Nor does it use
  * vfs_read(), which would also tell LSMs, fanotify and the access time of a
- * read that the mapped process never did. ->read_folio() brings in missing
- * pages, as uprobes do to look at an instruction; shmem brings in those of its
- * own files. A file without either is not read at all: sockets, devices, pipes,
+ * read that the mapped process never did. A file without ->read_folio() and
+ * outside of shmem is not read at all: sockets, devices, pipes,
  * memfd_secret(), hugetlbfs, DAX.
  *
- * If the pages of a file cannot be evicted, the reader looks at those that are
- * there and never brings others in. A hole reads as zeros and stays a hole in
- * shmem and in ramfs, whose files exist only in memory.
+ * A hole of shmem and of ramfs, whose files exist only in memory, reads as
+ * zeros and stays a hole. A page of shmem that is in swap stays there, and the
+ * file has no build ID meanwhile.
  *
  * Who can make whom wait
  *
  * The reader looks at the page cache with the VMA locked, for a bounded time.
- * It calls the file system only for the rest. That may wait for ever, and not
- * killably: FUSE does so once its server has fetched the request, and other
- * file systems for their metadata. So does the invalidate_lock, without which a
- * page that is brought in could survive a hole punched meanwhile. So a worker
- * calls the file system, and the asker sleeps killably and holds nothing. The
- * worker does all of the parsing, and drops the reference to the file: closing
- * it may wait as well.
+ * Only build_id_read_file() brings in what is missing, one page at a time, by
+ * readahead, which starts the read and does not wait for it. The wait for the
+ * page is killable. A page that is not up to date then, because the read failed
+ * or the page was there with a part of its data, means that there is no build
+ * ID. A read of the mapping itself tries again.
  *
- * So the owner of a file system that does not answer can make an asker wait
- * until the asker is killed. But this works only for the first few reads of
- * that file system: further reads end without a build ID after some seconds, or
- * at once. It does not work for askers about files that other users have
- * opened: buildid_queue.c says why.
+ * build_id_read_file() asks no file system that an ordinary user can serve or
+ * mount: the user decides whether it ever answers. It takes no reference to
+ * such a file either, because who drops the last one may have to wait for the
+ * server. What the page cache has under the lock of the VMA is all there is to
+ * know about it.
+ *
+ * A page fault of the caller's own would wait like this. Two waits are left
+ * that a signal does not end: for a file system that reads its metadata before
+ * it can start the read; and for a truncation that takes the invalidate_lock
+ * just after the reader has waited for this lock, killably.
  *
  * Who pays
  *
- * A page that is brought in is charged to the memory cgroup of the address
- * space that maps the file, as if that process had touched it, and not to the
- * asker. At the limit, the kernel reclaims pages of that cgroup. If this does
- * not help, the read fails; no process is killed. A page that comes from swap
- * stays with the cgroup that it belonged to before. Reading the disk counts for
- * the block cgroup of the asker. The processor time of a worker is charged to
- * nobody, so it is bounded: by BUILD_ID_FILE_READS for the parser, and by
- * BUILD_ID_FILE_PAGES for the pages.
+ * The caller: for the processor at its own priority, for the disk, and for the
+ * pages, which are charged to its memory cgroup as by any read. They are
+ * evictable. If there is no memory for them, there is no build ID; no process
+ * is killed for them. BUILD_ID_FILE_READS bounds the parser, BUILD_ID_FILE_PAGES
+ * the pages.
  */
 #include <linux/buildid.h>
 #include <linux/buildid_file.h>
 #include <linux/dax.h>
-#include <linux/file.h>
 #include <linux/fs.h>
 #include <linux/highmem.h>
-#include <linux/memcontrol.h>
+#include <linux/magic.h>
 #include <linux/pagemap.h>
+#include <linux/rwsem.h>
 #include <linux/sched.h>
-#include <linux/sched/mm.h>
+#include <linux/sched/signal.h>
 #include <linux/secretmem.h>
 #include <linux/shmem_fs.h>
 #include <linux/slab.h>
+#include <linux/user_namespace.h>
 
 #include "buildid_elf.h"
-#include "buildid_queue.h"
 
 static_assert(BUILD_ID_ELF_MAX == BUILD_ID_SIZE_MAX);
 
 /*
  * Limits while the VMA is locked and preemption is disabled. A usual file needs
- * one window and 20 reads. The worker does the rest.
+ * one window and 20 reads. build_id_read_file() does the rest.
  */
 #define BUILD_ID_CACHED_PAGES	4
 #define BUILD_ID_CACHED_READS	1000
+
+/*
+ * What a file system may have to charge, and must not fail to, while it starts
+ * the read of a page: buffer heads, blocks of metadata.
+ */
+#define BUILD_ID_ROOM		(16 * PAGE_SIZE)
 
 /**
  * struct build_id_file - a file that is being read
@@ -77,14 +82,14 @@ static_assert(BUILD_ID_ELF_MAX == BUILD_ID_SIZE_MAX);
  * @file: the file
  * @page: the page of the window, with a reference; NULL if there is none
  * @pages: how often the window may still be moved
- * @job: the job if a worker reads; NULL to look at the page cache only
+ * @sleeps: the reader may sleep, and bring in pages
  */
 struct build_id_file {
 	struct build_id_reader r;
 	struct file *file;
 	struct page *page;
 	unsigned int pages;
-	const struct build_id_job *job;
+	bool sleeps;
 };
 
 /* Does the file exist only in memory? Then a missing page is a hole. */
@@ -114,98 +119,85 @@ static struct page *build_id_page_cached(struct address_space *mapping, pgoff_t 
 }
 
 /*
- * If there is no page yet, add an empty one for ->read_folio() to fill.
- * read_mapping_page() would add one, too, but its allocation could make the OOM
- * killer kill a process.
+ * Does no ordinary user decide whether this file system answers? A user can
+ * serve FUSE, mount what has FS_USERNS_MOUNT, and stack ecryptfs on either.
+ * The files that an overlay maps are those of the file systems below.
  */
-static int build_id_page_add(struct address_space *mapping, pgoff_t index)
+static bool build_id_mapping_answers(const struct address_space *mapping)
 {
-	/* This has __GFP_NORETRY and __GFP_NOWARN. */
-	gfp_t gfp = readahead_gfp_mask(mapping);
-	struct folio *folio = filemap_alloc_folio(gfp, 0);
-	int err;
+	const struct super_block *sb = mapping->host->i_sb;
 
-	if (!folio)
-		return -ENOMEM;
-	err = filemap_add_folio(mapping, folio, index, gfp);
-	if (!err)
-		folio_unlock(folio);
-	folio_put(folio);
-	return err == -EEXIST ? 0 : err;
+	return sb->s_magic != FUSE_SUPER_MAGIC && sb->s_user_ns == &init_user_ns &&
+	       !sb->s_stack_depth;
 }
 
-/* Like build_id_page_add(), but charge @memcg. */
-static int build_id_page_charge(struct address_space *mapping, pgoff_t index,
-				struct mem_cgroup *memcg)
+/*
+ * At the limit of the caller's cgroup, an allocation that must not fail would
+ * make the OOM killer kill a process of that cgroup. Make room beforehand, or
+ * learn that there is none.
+ */
+static bool build_id_make_room(void)
 {
-	struct mem_cgroup *old_memcg = set_active_memcg(memcg);
-	int err = -ENOMEM;
-	void *room;
+	void *memory = kvmalloc(BUILD_ID_ROOM, GFP_KERNEL_ACCOUNT | __GFP_NORETRY | __GFP_NOWARN);
+	bool room = memory;
 
-	/*
-	 * With the page, file systems charge small objects such as buffer
-	 * heads. These allocations must not fail, so at the limit they could
-	 * still make the OOM killer kill a process. Make room for them
-	 * beforehand.
-	 */
-	room = kmalloc(PAGE_SIZE, GFP_KERNEL_ACCOUNT | __GFP_NORETRY | __GFP_NOWARN);
-	if (room)
-		err = build_id_page_add(mapping, index);
-	kfree(room);
-	set_active_memcg(old_memcg);
-	return err;
+	kvfree(memory);
+	return room;
 }
 
-static struct page *build_id_page_read(const struct build_id_job *job, pgoff_t index)
+/*
+ * Start the read of the page at @index, which is inside the file, unless there
+ * is a page already. Readahead allocates with __GFP_NORETRY and without
+ * __GFP_FS. -EINTR: killed.
+ */
+static int build_id_page_start(struct file *file, pgoff_t index)
 {
-	struct address_space *mapping = job->file->f_mapping;
+	struct address_space *mapping = file->f_mapping;
+	struct file_ra_state ra = {};
+	DEFINE_READAHEAD(ractl, file, &ra, mapping, index);
+
+	if (!build_id_make_room())
+		return -ENODATA;
+	/* Readahead takes this lock, too, but not killably. */
+	if (down_read_killable(&mapping->invalidate_lock))
+		return -EINTR;
+	up_read(&mapping->invalidate_lock);
+	page_cache_ra_unbounded(&ractl, 1, 0);
+	return 0;
+}
+
+/*
+ * Bring in the page at @index, and return it with a reference. -ENODATA: it may
+ * not be brought in, or cannot be read. -EINTR: killed.
+ */
+static struct page *build_id_page_read(struct file *file, pgoff_t index)
+{
+	struct address_space *mapping = file->f_mapping;
 	struct page *page = ERR_PTR(-ENODATA);
+	struct folio *folio;
 	int err;
 
-	filemap_invalidate_lock_shared(mapping);
-	/*
-	 * Only this lock keeps a truncation from leaving the new page in the
-	 * page cache beyond the end of the file.
-	 */
-	if ((loff_t)index << PAGE_SHIFT < i_size_read(mapping->host)) {
-		err = build_id_page_charge(mapping, index, job->memcg);
-		page = err ? ERR_PTR(err) : read_mapping_page(mapping, index, job->file);
-	}
-	filemap_invalidate_unlock_shared(mapping);
+	if (build_id_mapping_memory(mapping) || mapping_unevictable(mapping) ||
+	    !build_id_mapping_answers(mapping))
+		return page;
+	err = build_id_page_start(file, index);
+	if (err)
+		return ERR_PTR(err);
+	folio = filemap_get_folio(mapping, index);
+	if (!folio)
+		return page;
+	err = folio_wait_locked_killable(folio);
+	if (err)
+		page = ERR_PTR(err);
+	else if (folio_test_uptodate(folio))
+		return folio_file_page(folio, index);
+	folio_put(folio);
 	return page;
 }
 
 /*
- * Get a page of shmem that is in swap, or on its way to or from there. It stays
- * charged to the cgroup that it was charged to before. If somebody punches a
- * hole at this moment, the hole may get a page, as by a read of the mapping.
- */
-static struct page *build_id_page_swap(const struct build_id_job *job, pgoff_t index)
-{
-	struct address_space *mapping = job->file->f_mapping;
-	struct mem_cgroup *old_memcg = set_active_memcg(job->memcg);
-	struct page *page;
-
-	page = shmem_read_mapping_page_gfp(mapping, index, readahead_gfp_mask(mapping));
-	set_active_memcg(old_memcg);
-	/* -EINVAL: the page is now behind the end of the file. */
-	return page == ERR_PTR(-EINVAL) ? ERR_PTR(-ENODATA) : page;
-}
-
-static struct page *build_id_page_fetch(const struct build_id_job *job, pgoff_t index)
-{
-	struct address_space *mapping = job->file->f_mapping;
-
-	if (mapping_unevictable(mapping))
-		return ERR_PTR(-ENODATA);
-	if (shmem_mapping(mapping))
-		return build_id_page_swap(job, index);
-	return build_id_page_read(job, index);
-}
-
-/*
- * Like build_id_page_cached(), but bring the page in if a worker reads. Returns
- * an ERR_PTR instead of NULL; -EAGAIN without a worker.
+ * Like build_id_page_cached(), but bring the page in if the reader may sleep.
+ * Returns an ERR_PTR instead of NULL; -EAGAIN if it may not.
  */
 static struct page *build_id_file_page(struct build_id_file *f, pgoff_t index)
 {
@@ -213,7 +205,7 @@ static struct page *build_id_file_page(struct build_id_file *f, pgoff_t index)
 
 	if (page)
 		return page;
-	return f->job ? build_id_page_fetch(f->job, index) : ERR_PTR(-EAGAIN);
+	return f->sleeps ? build_id_page_read(f->file, index) : ERR_PTR(-EAGAIN);
 }
 
 static void build_id_file_release(struct build_id_file *f)
@@ -226,19 +218,18 @@ static void build_id_file_release(struct build_id_file *f)
 }
 
 /*
- * May the window be moved once more? -EAGAIN: only a worker may move it so
- * often. -ENODATA: not even a worker. -EINTR: nobody waits any more for what
- * this worker reads.
+ * May the window be moved once more? -EAGAIN: only a reader that sleeps may
+ * move it so often. -ENODATA: nobody may. -EINTR: killed.
  */
 static int build_id_file_may_move(struct build_id_file *f)
 {
 	if (!f->pages)
-		return f->job ? -ENODATA : -EAGAIN;
+		return f->sleeps ? -ENODATA : -EAGAIN;
 	f->pages--;
-	if (!f->job)
+	if (!f->sleeps)
 		return 0;
 	cond_resched();
-	return READ_ONCE(f->job->left) ? -EINTR : 0;
+	return fatal_signal_pending(current) ? -EINTR : 0;
 }
 
 /* Move the window to the page that holds @pos, cut at the end of the file. */
@@ -311,33 +302,14 @@ static bool build_id_file_allowed(const struct file *file)
 	return mapping->a_ops->read_folio || shmem_mapping(mapping);
 }
 
-/**
- * build_id_file_parse - read the build ID of a file, in a worker
- * @job: its file; receives build ID and size
- *
- * Context: kernel thread. Sleeps for as long as the file system takes, not
- * killably.
- *
- * Return: 0; -ENODATA if there is no build ID or the file may not be read;
- * -ENOMEM if there was no memory; -EIO for all other errors: a file system or
- * its server can return any errno, and none of them may look like a signal.
+/*
+ * May the caller of build_id_read_file() hold a reference to a file? Dropping
+ * the last one must not wait for a server. Files in memory have none.
  */
-int build_id_file_parse(struct build_id_job *job)
+static bool build_id_file_may_hold(const struct file *file)
 {
-	struct build_id_file f = {
-		.r.seek = build_id_file_seek,
-		.r.reads = BUILD_ID_FILE_READS,
-		.file = job->file,
-		.pages = BUILD_ID_FILE_PAGES,
-		.job = job,
-	};
-	int err;
-
-	if (!build_id_file_allowed(job->file))
-		return -ENODATA;
-	err = build_id_elf_parse(&f.r, job->build_id, &job->size);
-	build_id_file_release(&f);
-	return !err || err == -ENODATA || err == -ENOMEM ? err : -EIO;
+	return build_id_mapping_memory(file->f_mapping) ||
+	       build_id_mapping_answers(file->f_mapping);
 }
 
 /**
@@ -355,8 +327,8 @@ int build_id_file_parse(struct build_id_job *job)
  * Context: any except interrupts. Does not sleep; preemption may be disabled.
  *
  * Return: 0 if there is a build ID; -ENODATA if there is none, if the file may
- * not be read, or if its file system does not answer now; -EAGAIN if the answer
- * needs more than this: the caller should take a reference and call
+ * not be read, or if more than this would wait for an ordinary user; -EAGAIN if
+ * the answer needs more than this: the caller should take a reference and call
  * build_id_read_file(). On an error, @build_id and @size stay unchanged.
  */
 int build_id_read_cached(struct file *file, unsigned char *build_id, unsigned int *size)
@@ -376,37 +348,43 @@ int build_id_read_cached(struct file *file, unsigned char *build_id, unsigned in
 	/* The parser gives up when it has no reads left. */
 	if (err == -ENODATA && !f.r.reads)
 		err = -EAGAIN;
-	return err == -EAGAIN && build_id_queue_refuses(file) ? -ENODATA : err;
+	return err == -EAGAIN && !build_id_file_may_hold(file) ? -ENODATA : err;
 }
 
 /**
- * build_id_read_file - read the build ID of an ELF file
- * @file: the file, for a mapping its vm_file. The function consumes the
- *	caller's reference, also on an error, so that the caller never closes a
- *	file
- * @mm: the address space that maps the file. Its memory cgroup pays for pages
- *	that are brought in. It may have no users any more; the caller holds
- *	mm_count
+ * build_id_read_file - read the build ID of an ELF file, from disk if necessary
+ * @file: the file, for a mapping its vm_file; the caller has a reference, which
+ *	it may take only after -EAGAIN of build_id_read_cached()
  * @build_id: receives the ID, padded with zeros; room for BUILD_ID_SIZE_MAX
  *	bytes
  * @size: receives the length of the ID, 1 to BUILD_ID_SIZE_MAX
  *
- * A worker reads the necessary pages of the file, at most BUILD_ID_FILE_PAGES:
- * from the page cache or, if they are not there, from the file system. Others
- * may write, truncate or remove the file meanwhile.
+ * Reads the necessary pages of the file, at most BUILD_ID_FILE_PAGES, and
+ * brings in those that are not in the page cache. Others may write, truncate or
+ * remove the file meanwhile.
  *
- * Context: process context, no locks held. Sleeps until the file system
- * answers, or until a fatal signal.
+ * Context: process context, no locks held. Sleeps, killably, until the disk
+ * answers.
  *
- * Return: 0 if there is a build ID; -ENODATA if there is none or the file may
- * not be read; -EIO if it could not be read, or is not read because its file
- * system does not answer; -ENOMEM if there was no memory for a page, or none
- * that @mm may use; -EINTR if, and only if, a fatal signal is pending. On an
- * error, @build_id and @size stay unchanged.
+ * Return: 0 if there is a build ID; -ENODATA if there is none, if the file may
+ * not be read, or if there was an error or no memory; -EINTR if, and only if, a
+ * fatal signal is pending. On an error, @build_id and @size stay unchanged.
  */
-int build_id_read_file(struct file *file, struct mm_struct *mm, unsigned char *build_id,
-		       unsigned int *size)
+int build_id_read_file(struct file *file, unsigned char *build_id, unsigned int *size)
 {
+	struct build_id_file f = {
+		.r.seek = build_id_file_seek,
+		.r.reads = BUILD_ID_FILE_READS,
+		.file = file,
+		.pages = BUILD_ID_FILE_PAGES,
+		.sleeps = true,
+	};
+	int err;
+
 	might_sleep();
-	return build_id_queue_read(file, mm, build_id, size);
+	if (!build_id_file_allowed(file))
+		return -ENODATA;
+	err = build_id_elf_parse(&f.r, build_id, size);
+	build_id_file_release(&f);
+	return err;
 }

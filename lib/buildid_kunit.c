@@ -536,7 +536,7 @@ static struct result file_read(struct file *file)
 	struct result res = { .size = CANARY };
 
 	memset(res.id, CANARY, sizeof(res.id));
-	res.err = build_id_read_file(get_file(file), &init_mm, res.id, &res.size);
+	res.err = build_id_read_file(file, res.id, &res.size);
 	return res;
 }
 
@@ -639,6 +639,11 @@ static void page_that_is_not_there_is_not_waited_for(struct kunit *test)
 	ClearPageUptodate(page);
 	res = file_read_cached(file);
 	KUNIT_EXPECT_TRUE_MSG(test, result_is_again(&res), "%d", res.err);
+	/* Files in memory have no disk to read this page from. */
+	lock_page(page);
+	res = file_read(file);
+	unlock_page(page);
+	KUNIT_EXPECT_TRUE(test, result_is_none(&res));
 	SetPageUptodate(page);
 	put_page(page);
 	res = file_read_cached(file);
@@ -647,10 +652,10 @@ static void page_that_is_not_there_is_not_waited_for(struct kunit *test)
 }
 
 /*
- * 1,023 empty notes precede the build ID: too many at once, but not for a
- * worker.
+ * 1,023 empty notes precede the build ID: too many while preemption is
+ * disabled, but not for a reader that may sleep.
  */
-static void many_notes_take_a_worker(struct kunit *test)
+static void many_notes_take_a_reader_that_sleeps(struct kunit *test)
 {
 	const struct build_id_image im = {
 		.is64 = true, .id_size = 20, .align = 4, .loads_before = 1,
@@ -862,7 +867,7 @@ static struct kunit_case build_id_cases[] = {
 	KUNIT_CASE(hole_stays_a_hole),
 	KUNIT_CASE(cached_file_is_read_at_once),
 	KUNIT_CASE(page_that_is_not_there_is_not_waited_for),
-	KUNIT_CASE(many_notes_take_a_worker),
+	KUNIT_CASE(many_notes_take_a_reader_that_sleeps),
 	KUNIT_CASE(as_many_pages_as_may_be_read),
 	KUNIT_CASE(empty_file_has_none),
 	KUNIT_CASE(unreadable_file_is_left_alone),

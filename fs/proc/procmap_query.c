@@ -10,14 +10,15 @@
  * file. Under this lock it formats the path, and reads the build ID if the page
  * cache has it. Preemption is disabled meanwhile (except with PREEMPT_RT),
  * because a writer may wait for the lock. Only a build ID that must be read
- * from disk needs a reference. The query hands that reference to the worker
- * that reads, so the query itself never closes a file of another process.
+ * from disk needs a reference, and only on file systems that no ordinary user
+ * serves. So closing the file waits for none.
  *
  * The descriptor holds mm_count, not mm_users. So a query never has to tear the
  * address space down; see <linux/mm_visit.h>.
  */
 #include <linux/buildid.h>
 #include <linux/buildid_file.h>
+#include <linux/file.h>
 #include <linux/fs.h>
 #include <linux/hugetlb.h>
 #include <linux/limits.h>
@@ -244,7 +245,7 @@ const char *procmap_copy_name(struct vm_area_struct *vma, char *buf, size_t room
 
 /*
  * Read the build ID from the page cache. If that is not possible, take a
- * reference for the worker, which reads the file after the VMA is unlocked.
+ * reference, to read the file after the VMA is unlocked.
  */
 static void procmap_query_build_id(struct procmap_extras *extras, struct file *file)
 {
@@ -372,18 +373,16 @@ static int procmap_query_put_name(const struct procmap_query *q, struct procmap_
 	return 0;
 }
 
-/*
- * Pass the reference to the file on, also on an error. Only -EINTR and -ENOMEM
- * fail the query; after other errors the answer has no build ID.
- */
-static int procmap_query_read_build_id(struct mm_struct *mm, struct procmap_extras *extras)
+/* Read the build ID from disk. Drops the reference to the file. */
+static int procmap_query_read_build_id(struct procmap_extras *extras)
 {
 	unsigned int size;
-	int err = build_id_read_file(extras->file, mm, extras->build_id, &size);
+	int err = build_id_read_file(extras->file, extras->build_id, &size);
 
+	fput(extras->file);
 	if (!err)
 		extras->build_id_len = size;
-	return err == -EINTR || err == -ENOMEM ? err : 0;
+	return err == -ENODATA ? 0 : err;
 }
 
 static int procmap_query_put_build_id(const struct procmap_query *q, struct procmap_extras *extras)
@@ -399,13 +398,13 @@ static int procmap_query_put_build_id(const struct procmap_query *q, struct proc
  * Copy the answer out, the struct last. The caller's memory may fault, so
  * nothing of the target may be held any more.
  */
-static int procmap_query_answer(struct mm_struct *mm, struct procmap_query *q,
-				struct procmap_extras *extras, struct procmap_query __user *uq)
+static int procmap_query_answer(struct procmap_query *q, struct procmap_extras *extras,
+				struct procmap_query __user *uq)
 {
 	int err = 0;
 
 	if (extras->file)
-		err = procmap_query_read_build_id(mm, extras);
+		err = procmap_query_read_build_id(extras);
 	if (!err && q->vma_name_size)
 		err = procmap_query_put_name(q, extras);
 	if (!err && extras->build_id_len)
@@ -434,7 +433,7 @@ static int procmap_query(struct mm_struct *mm, struct procmap_query __user *uq)
 	extras.name_room = sizeof(extras.short_name);
 	err = procmap_query_look_up(mm, &q, &extras);
 	if (!err)
-		err = procmap_query_answer(mm, &q, &extras, uq);
+		err = procmap_query_answer(&q, &extras, uq);
 	if (unlikely(extras.name_buf != extras.short_name))
 		kfree(extras.name_buf);
 	return err;
@@ -498,12 +497,9 @@ static int procmap_query(struct mm_struct *mm, struct procmap_query __user *uq)
  *    * - ENOMEM
  *      - there is no memory for a name of more than 256 bytes
  *      - procmap_faults_test: faults.query_path.right_error_and_nothing_left_behind
- *    * - ENOMEM
- *      - there is no memory to read the build ID
- *      - procmap_buildid_fuse_test: fuse.a_read_that_fails
  *    * - EINTR
- *      - the caller was killed while it waited (for a file system, for a writer)
- *      - procmap_buildid_fuse_test: fuse.a_query_that_is_killed_is_EINTR; procmap_holes_test:
+ *      - the caller was killed while it waited (for a disk, for a writer)
+ *      - procmap_buildid_disk_test: disk.a_query_that_is_killed_is_EINTR; procmap_holes_test:
  *        holes.a_query_that_is_killed_beside_a_writer_is_EINTR
  *    * - ENOTTY
  *      - the kernel does not know this operation, or not on this file

@@ -13,6 +13,7 @@
  */
 #include <linux/buildid.h>
 #include <linux/buildid_file.h>
+#include <linux/file.h>
 #include <linux/fs.h>
 #include <linux/hugetlb.h>
 #include <linux/limits.h>
@@ -393,7 +394,7 @@ static int procmap_scan_begin_row(struct procmap_scanner *sc, struct vm_area_str
 	return 0;
 }
 
-/* As for a query, other errors than -EINTR and -ENOMEM leave the build ID out. */
+/* Read the build ID from disk. Drops the reference to the file. */
 static int procmap_scan_read_build_id(struct procmap_scanner *sc)
 {
 	struct file *file = sc->file;
@@ -401,10 +402,11 @@ static int procmap_scan_read_build_id(struct procmap_scanner *sc)
 	int err;
 
 	sc->file = NULL;
-	err = build_id_read_file(file, sc->walk.search.mm, sc->tail.build_id, &size);
+	err = build_id_read_file(file, sc->tail.build_id, &size);
+	fput(file);
 	if (!err)
 		sc->tail.build_id_size = size;
-	return err == -EINTR || err == -ENOMEM ? err : 0;
+	return err == -ENODATA ? 0 : err;
 }
 
 static int procmap_scan_put_name(struct procmap_scanner *sc)
@@ -653,7 +655,7 @@ static int procmap_scan(struct mm_struct *mm, struct procmap_scan __user *us)
  *        errors.efault_records_end_in_a_hole, errors.efault_names_read_only,
  *        errors.efault_tail_of_a_record
  *    * - ENOMEM
- *      - there is no memory for the scan, at most 6 KiB, or to read a build ID
+ *      - there is no memory for the scan, at most 6 KiB
  *      - procmap_faults_test: faults.scan.right_error_and_nothing_left_behind
  *    * - EINTR
  *      - the caller was killed

@@ -3,10 +3,8 @@
 #define _LINUX_BUILDID_FILE_H
 
 struct file;
-struct mm_struct;
 
 int build_id_read_cached(struct file *file, unsigned char *build_id, unsigned int *size);
-int build_id_read_file(struct file *file, struct mm_struct *mm, unsigned char *build_id,
-		       unsigned int *size);
+int build_id_read_file(struct file *file, unsigned char *build_id, unsigned int *size);
 
 #endif /* _LINUX_BUILDID_FILE_H */

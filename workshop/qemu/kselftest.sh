@@ -14,11 +14,11 @@
 # FOLDER:NAME	this program
 # Without a choice of the last three kinds, the programs of exact and timed are left out.
 runner=/kselftest/run_kselftest.sh
-exact='procmap/wait:procmap_(beside|progress)_test'
-timed='procmap/buildid:procmap_buildid_(charge|fuse|share)_test|process_vm:process_vm_cgroup_test'
+exact='procmap/buildid:procmap_buildid_idle_test|procmap/wait:procmap_(beside|progress)_test'
+timed='process_vm:process_vm_cgroup_test'
 racing='procmap/fuzz:procmap_fuzz|procmap/(torture|wait):.*|procmap:.*_scan_generation_test'
 racing="$racing|procmap:.*_(oracle|writers|writers_flags)_test"
-racing="$racing|procmap/buildid:.*_fuse_test|process_vm:.*_(adversary|exit_test|last_test|stall_test)"
+racing="$racing|procmap/buildid:.*_(disk|fuse)_test|process_vm:.*_(adversary|exit_test|last_test|stall_test)"
 perm='procmap:procmap_(fd|names|perm|scan_errors)_test(_32)?|procmap/buildid:procmap_buildid_test(_32)?'
 perm="$perm|process_vm:process_vm_(flags|pidfd)_test(_32)?"
 

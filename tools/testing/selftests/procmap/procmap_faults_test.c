@@ -20,8 +20,8 @@
 #include <sys/uio.h>
 
 #include "elf_image.h"
+#include "ext2_disk.h"
 #include "fault.h"
-#include "fuse_server.h"
 #include "procmap_harness.h"
 #include "procmap_zoo.h"
 
@@ -67,8 +67,8 @@ FIXTURE(faults) {
 	char path[PATH_MAX];
 	struct elf_image image;
 	struct procmap_child child;
-	struct fuse_server server;
-	int fuse_fd;
+	struct ext2_disk disk;
+	int disk_fd;
 	char *file;
 	char *area;
 	char *buf;
@@ -82,15 +82,15 @@ FIXTURE(faults) {
 
 /*
  * @call: returns 0, a number of bytes, or -errno. @may: results that are right.
- * @must: results that have to come at some time. @fuse: the file is on a FUSE
- * server, and not in the page cache. @written: the target's memory has been
- * written to, so that a NOWAIT write needs no page fault.
+ * @must: results that have to come at some time. @cold: the file is on a disk,
+ * and not in the page cache. @written: the target's memory has been written to,
+ * so that a NOWAIT write needs no page fault.
  */
 FIXTURE_VARIANT(faults) {
 	int (*call)(struct _test_data_faults *self);
 	__u64 may;
 	__u64 must;
-	bool fuse;
+	bool cold;
 	bool written;
 };
 
@@ -111,6 +111,14 @@ static int query_path(struct _test_data_faults *self)
 	return ret ? ret : check_file_name(self);
 }
 
+/* -ENODATA: there is none. */
+static int check_build_id(const struct _test_data_faults *self, const void *id, unsigned int size)
+{
+	if (!size)
+		return -ENODATA;
+	return size == self->image.id_size && !memcmp(id, self->image.id, size) ? 0 : -EBADMSG;
+}
+
 static int query_build_id(struct _test_data_faults *self)
 {
 	int ret;
@@ -118,10 +126,7 @@ static int query_build_id(struct _test_data_faults *self)
 	self->call.q.vma_name_size = 0;
 	self->call.q.vma_name_addr = 0;
 	ret = procmap_call(self->maps, &self->call);
-	if (ret)
-		return ret;
-	return self->call.q.build_id_size == self->image.id_size &&
-	       !memcmp(self->call.build_id, self->image.id, self->image.id_size) ? 0 : -EBADMSG;
+	return ret ? ret : check_build_id(self, self->call.build_id, self->call.q.build_id_size);
 }
 
 static int query_all(struct _test_data_faults *self)
@@ -147,7 +152,7 @@ static int query_short(struct _test_data_faults *self)
 
 /*
  * Scan the file, whose path is too long for the memory that each scan has. On a
- * FUSE server it has another name.
+ * disk it has another name.
  */
 static int scan_file(struct _test_data_faults *self)
 {
@@ -169,10 +174,9 @@ static int scan_file(struct _test_data_faults *self)
 		return -errno;
 	if (scan.records_filled != 1 || record.start != scan.start || record.name)
 		return -EBADMSG;
-	if (!self->server.pid && strcmp(self->path, name))
+	if (!self->disk.server.pid && strcmp(self->path, name))
 		return -EBADMSG;
-	return record.build_id_size == self->image.id_size &&
-	       !memcmp(record.build_id, self->image.id, self->image.id_size) ? 0 : -EBADMSG;
+	return check_build_id(self, record.build_id, record.build_id_size);
 }
 
 /*
@@ -231,6 +235,8 @@ static int vm_write_flags(struct _test_data_faults *self)
 }
 
 #define QUERY_MAY	(OK | ERR(ENOMEM) | ERR(EFAULT))
+/* Without memory to bring a page in, there is no build ID. */
+#define COLD_MAY	(QUERY_MAY | ERR(ENODATA))
 #define VM_MAY		(OK | ERR(ENOMEM) | ERR(EFAULT))
 
 FIXTURE_VARIANT_ADD(faults, query_path) {
@@ -242,7 +248,8 @@ FIXTURE_VARIANT_ADD(faults, query_build_id) {
 };
 
 FIXTURE_VARIANT_ADD(faults, query_build_id_not_cached) {
-	.call = query_build_id, .may = QUERY_MAY, .must = ERR(EFAULT), .fuse = true,
+	.call = query_build_id, .may = COLD_MAY, .must = ERR(EFAULT) | ERR(ENODATA),
+	.cold = true,
 };
 
 FIXTURE_VARIANT_ADD(faults, query_all) {
@@ -258,7 +265,8 @@ FIXTURE_VARIANT_ADD(faults, scan) {
 };
 
 FIXTURE_VARIANT_ADD(faults, scan_build_id_not_cached) {
-	.call = scan_file, .may = QUERY_MAY, .must = ERR(ENOMEM) | ERR(EFAULT), .fuse = true,
+	.call = scan_file, .may = COLD_MAY, .must = ERR(ENOMEM) | ERR(EFAULT) | ERR(ENODATA),
+	.cold = true,
 };
 
 FIXTURE_VARIANT_ADD(faults, process_vm_readv) {
@@ -300,25 +308,23 @@ static int make_deep_file(struct _test_data_faults *self)
 	return fd;
 }
 
-static int open_fuse_file(struct _test_data_faults *self)
+static int open_cold_file(struct _test_data_faults *self)
 {
-	static char data[PAGE];
-	const struct fuse_server_file file = { .data = data, .size = sizeof(data) };
+	const struct fuse_server_file file = { .data = self->image.data, .size = ELF_IMAGE_SIZE };
 	int ret;
 
 	elf_image_make(&self->image, true, 20, 8);
-	memcpy(data, self->image.data, ELF_IMAGE_SIZE);
-	ret = fuse_server_start(&self->server, &file, 1);
+	ret = ext2_disk_make(&self->disk, &file, 1);
 	if (ret)
 		return ret;
-	self->fuse_fd = fuse_server_open(&self->server, 0, O_RDONLY);
-	return dup(self->fuse_fd);
+	self->disk_fd = ext2_disk_open(&self->disk, 0, O_RDONLY);
+	return dup(self->disk_fd);
 }
 
 /* Map what the target gets: the file, and memory that nobody has touched. */
-static int map_target(struct _test_data_faults *self, bool fuse)
+static int map_target(struct _test_data_faults *self, bool cold)
 {
-	int fd = fuse ? open_fuse_file(self) : make_deep_file(self);
+	int fd = cold ? open_cold_file(self) : make_deep_file(self);
 
 	if (fd < 0)
 		return fd;
@@ -351,15 +357,17 @@ FIXTURE_SETUP(faults)
 	snprintf(self->mnt, sizeof(self->mnt), "%s/mnt", self->dir);
 	ASSERT_EQ(0, mkdir(self->mnt, 0700));
 	ASSERT_EQ(0, mount("none", self->mnt, "tmpfs", 0, NULL));
-	ASSERT_EQ(0, map_target(self, variant->fuse));
+	ASSERT_EQ(0, map_target(self, variant->cold));
 	self->written = variant->written;
 	grow_stack();
 }
 
 FIXTURE_TEARDOWN(faults)
 {
-	if (self->server.pid)
-		fuse_server_stop(&self->server);
+	if (self->disk.server.pid) {
+		close(self->disk_fd);
+		ext2_disk_remove(&self->disk);
+	}
 	EXPECT_EQ(0, fault_stop(&self->fault));
 	rmdir(self->mnt);
 	rmdir(self->dir);
@@ -391,7 +399,7 @@ static int start_target(struct _test_data_faults *self)
 		return ret;
 	self->maps = maps_open(self->child.pid);
 	self->pidfd = syscall(SYS_pidfd_open, self->child.pid, 0);
-	if (self->server.pid && posix_fadvise(self->fuse_fd, 0, 0, POSIX_FADV_DONTNEED))
+	if (self->disk.server.pid && posix_fadvise(self->disk_fd, 0, 0, POSIX_FADV_DONTNEED))
 		return -EIO;
 	memset(self->buf, 'b', AREA_PAGES * PAGE);
 	if (self->written && vm_write(self))

@@ -1,22 +1,26 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Which cgroup is charged for the pages of a file when somebody asks for its
- * build ID. The asker must not be charged, and no process may be killed for it.
+ * build ID: that of the asker, for what can be evicted. No process may be killed
+ * for it.
  */
 #include <fcntl.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <linux/elf.h>
+#include <linux/fs.h>
 
 #include "cgroup.h"
 #include "elf_image.h"
-#include "fuse_server.h"
+#include "ext2_disk.h"
 #include "procmap_harness.h"
 #include "procmap_zoo.h"
+#include "stall.h"
 
 #if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
 #define OWN_DATA	ELFDATA2MSB
@@ -26,7 +30,6 @@
 
 #define PAGE		4096
 #define SHA1_SIZE	20
-#define NR_FILES	FUSE_SERVER_FILES
 #define NR_SPARSE	6
 /* Size of a sparse file. Only one page of it has been written. */
 #define SPARSE_PAGES	16384
@@ -35,8 +38,6 @@
  * filled, would need more.
  */
 #define ASKER_MAX	"16777216"
-/* The numbers of a cgroup are updated at intervals of seconds. */
-#define FIGURES_MS	8000
 
 /*
  * A process with mappings. It reports when they exist, and how many of their
@@ -44,7 +45,6 @@
  */
 struct target {
 	struct procmap_child child;
-	struct fuse_server *server;
 	const char *dir;
 	char *at;
 	size_t size;
@@ -248,48 +248,89 @@ TEST_F(sparse, files_in_ramfs_kill_no_profiler)
 	EXPECT_EQ(0, cgroup_remove(&cgroup));
 }
 
-/* Files of a server, one page each, that are not in the page cache. */
-FIXTURE(cold) {
-	struct fuse_server server;
-	struct elf_image image;
-	struct target target;
-	struct cgroup cgroup;
-	const char *lacking;
+/**
+ * struct turn - what the test and its asker tell each other, in shared memory:
+ *	a message would be charged to the asker
+ * @asked: number of queries that the asker shall have made
+ * @answered: number of those that it has made
+ * @ret: what the last one returned
+ */
+struct turn {
+	unsigned int asked;
+	unsigned int answered;
+	int ret;
 };
 
-static int maps_cold_files(struct procmap_child *child, void *arg)
-{
-	const struct target *target = arg;
-	int i, fd;
+/* A file on a disk. Its notes are behind an indirect block. */
+FIXTURE(cold) {
+	struct ext2_disk disk;
+	struct elf_image image;
+	struct procmap_child asker;
+	struct turn *turn;
+	struct cgroup cgroup;
+	const char *lacking;
+	int fd;
+	char *map;
+	int maps;
+};
 
-	for (i = 0; i < NR_FILES; i++) {
-		fd = fuse_server_open(target->server, i, O_RDONLY);
-		if (!HOLDS(fd >= 0) ||
-		    !HOLDS(mmap(target->at + i * PAGE, PAGE, PROT_READ, MAP_PRIVATE | MAP_FIXED,
-				fd, 0) != MAP_FAILED) || !HOLDS(!close(fd)))
-			return 1;
+#define COLD_SIZE	(EXT2_DISK_FILE_BLOCKS * PAGE)
+#define COLD_NOTES	(COLD_SIZE - PAGE)
+
+static unsigned int load(const unsigned int *number)
+{
+	return __atomic_load_n(number, __ATOMIC_ACQUIRE);
+}
+
+static int asks_in_turn(struct procmap_child *child, void *arg)
+{
+	const struct _test_data_cold *cold = arg;
+	struct turn *turn = cold->turn;
+
+	while (UNTIL(load(&turn->asked) != turn->answered)) {
+		turn->ret = elf_image_ask(cold->maps, cold->map, &cold->image);
+		__atomic_add_fetch(&turn->answered, 1, __ATOMIC_RELEASE);
 	}
-	return serve_target(child, target);
+	return 0;
+}
+
+/*
+ * Bring all blocks of the disk in, so that reading them from there charges
+ * nobody: only the file system is cold.
+ */
+static bool read_disk(const struct ext2_disk *disk)
+{
+	static char block[EXT2_DISK_BLOCK];
+	off_t at = 0;
+	ssize_t got;
+
+	while ((got = pread(disk->image, block, sizeof(block), at)) > 0)
+		at += got;
+	return at && !got;
 }
 
 FIXTURE_SETUP(cold)
 {
-	struct fuse_server_file files[NR_FILES];
-	int i;
+	static char data[COLD_SIZE];
+	struct fuse_server_file file = { .data = data, .size = sizeof(data) };
 
-	self->lacking = cgroup_lacking("memory");
-	if (self->lacking)
-		return;
-	self->lacking = fuse_server_lacking();
+	self->lacking = cgroup_lacking("memory") ?: ext2_disk_lacking();
 	if (self->lacking)
 		return;
 	elf_image_make(&self->image, true, SHA1_SIZE, 50);
-	for (i = 0; i < NR_FILES; i++)
-		files[i] = (struct fuse_server_file){ .data = self->image.data,
-						      .size = ELF_IMAGE_SIZE };
-	ASSERT_EQ(0, fuse_server_start(&self->server, files, NR_FILES));
-	self->target = (struct target){ .server = &self->server, .size = NR_FILES * PAGE };
-	ASSERT_EQ(0, start_target(&self->target, maps_cold_files));
+	elf_image_put(&self->image, data, COLD_NOTES, 0);
+	ASSERT_EQ(0, ext2_disk_make(&self->disk, &file, 1));
+	ASSERT_TRUE(read_disk(&self->disk));
+	self->fd = ext2_disk_open(&self->disk, 0, O_RDONLY);
+	ASSERT_LE(0, self->fd);
+	self->map = mmap(NULL, COLD_SIZE, PROT_READ, MAP_PRIVATE, self->fd, 0);
+	ASSERT_NE((long)MAP_FAILED, (long)self->map);
+	self->maps = maps_open(0);
+	ASSERT_LE(0, self->maps);
+	self->turn = mmap(NULL, sizeof(*self->turn), PROT_READ | PROT_WRITE,
+			  MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	ASSERT_NE((long)MAP_FAILED, (long)self->turn);
+	ASSERT_EQ(0, procmap_child_start(&self->asker, asks_in_turn, self));
 	ASSERT_EQ(0, cgroup_make(&self->cgroup, "memory"));
 }
 
@@ -297,90 +338,127 @@ FIXTURE_TEARDOWN(cold)
 {
 	if (self->lacking)
 		return;
-	procmap_child_kill(&self->target.child);
-	fuse_server_stop(&self->server);
+	procmap_child_kill(&self->asker);
+	munmap(self->map, COLD_SIZE);
+	close(self->fd);
+	ext2_disk_remove(&self->disk);
 	EXPECT_EQ(0, cgroup_remove(&self->cgroup));
 }
 
-/*
- * Returns the bytes of files that the cgroup is charged for. Waits some time
- * until they are @wanted.
- */
-static long charged_files(const struct cgroup *cgroup, long wanted)
+/* Drop the pages of the file, and of its indirect block. */
+static bool make_cold(const struct _test_data_cold *self)
 {
-	long bytes = cgroup_count(cgroup, "memory.stat", "file");
-	int ms;
-
-	for (ms = 0; ms < FIGURES_MS && bytes != wanted; ms += 100) {
-		usleep(100000);
-		bytes = cgroup_count(cgroup, "memory.stat", "file");
-	}
-	return bytes;
+	return !posix_fadvise(self->fd, 0, 0, POSIX_FADV_DONTNEED) &&
+	       !ioctl(self->disk.loop, BLKFLSBUF);
 }
 
-TEST_F(cold, files_are_charged_to_who_maps_them)
+/* Returns what the query of the asker returned; -ESRCH if the asker is gone. */
+static int ask_cold(struct _test_data_cold *self)
 {
-	long bytes;
-	int i;
+	struct turn *turn = self->turn;
 
+	if (!make_cold(self))
+		return -EIO;
+	__atomic_add_fetch(&turn->asked, 1, __ATOMIC_RELEASE);
+	UNTIL(load(&turn->answered) == turn->asked || stall_has_come(&self->asker));
+	return load(&turn->answered) == turn->asked ? turn->ret : -ESRCH;
+}
+
+static bool read_number(const char *path, __u64 index, __u64 *number)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	bool got = pread(fd, number, sizeof(*number), index * sizeof(*number)) == sizeof(*number);
+
+	close(fd);
+	return got;
+}
+
+/* Returns the inode of the cgroup that a page is charged to, or -1. */
+static __u64 owner_of(const char *at)
+{
+	__u64 entry, owner;
+
+	__atomic_load_n(at, __ATOMIC_RELAXED);
+	if (!read_number("/proc/self/pagemap", (unsigned long)at / PAGE, &entry) ||
+	    !read_number("/proc/kpagecgroup", entry & ((1ULL << 55) - 1), &owner))
+		return -1;
+	return owner;
+}
+
+static __u64 inode_of(int fd)
+{
+	struct stat st;
+
+	return fstat(fd, &st) ? -1 : st.st_ino;
+}
+
+TEST_F(cold, pages_are_charged_to_the_asker)
+{
 	if (self->lacking)
 		SKIP(return, "%s: %s", _metadata->name, self->lacking);
-	ASSERT_EQ(0, cgroup_enter(&self->cgroup, self->target.child.pid));
-	EXPECT_EQ(0, ask_resident(&self->target));
-	for (i = 0; i < NR_FILES; i++)
-		EXPECT_EQ(SHA1_SIZE, id_size(self->target.maps, self->target.at + i * PAGE));
-	EXPECT_EQ(NR_FILES, ask_resident(&self->target));
-	bytes = charged_files(&self->cgroup, NR_FILES * PAGE);
-	EXPECT_EQ(NR_FILES * PAGE, bytes);
-	TH_LOG("%ld bytes of files charged to the target", bytes);
+	ASSERT_EQ(0, cgroup_enter(&self->cgroup, self->asker.pid));
+	EXPECT_EQ(SHA1_SIZE, ask_cold(self));
+	EXPECT_EQ(inode_of(self->cgroup.dir), owner_of(self->map));
+	EXPECT_EQ(inode_of(self->cgroup.dir), owner_of(self->map + COLD_NOTES));
 }
 
-TEST_F(cold, files_are_not_charged_to_who_asks)
+TEST_F(cold, pages_are_not_charged_to_the_target)
 {
-	struct profiler profiler = { &self->target, NR_FILES, PAGE };
-	struct procmap_child child;
-	__u64 nr = 0;
-
 	if (self->lacking)
 		SKIP(return, "%s: %s", _metadata->name, self->lacking);
-	ASSERT_EQ(0, procmap_child_start(&child, asks_for_all, &profiler));
-	ASSERT_EQ(0, cgroup_enter(&self->cgroup, child.pid));
-	EXPECT_EQ(0, procmap_send(&child, 0));
-	EXPECT_EQ(0, procmap_recv(&child, &nr));
-	EXPECT_EQ(NR_FILES, nr);
-	usleep(FIGURES_MS / 2 * 1000);
-	EXPECT_EQ(0, charged_files(&self->cgroup, 0));
-	TH_LOG("%ld bytes of files charged to the asker",
-	       cgroup_count(&self->cgroup, "memory.stat", "file"));
-	EXPECT_EQ(256 + SIGKILL, procmap_child_kill(&child));
+	ASSERT_EQ(0, cgroup_enter(&self->cgroup, 0));
+	EXPECT_EQ(SHA1_SIZE, ask_cold(self));
+	EXPECT_EQ(inode_of(self->cgroup.root), owner_of(self->map));
+	EXPECT_EQ(inode_of(self->cgroup.root), owner_of(self->map + COLD_NOTES));
+	ASSERT_EQ(0, cgroup_leave(&self->cgroup, 0));
 }
 
+/* Pages; more than what a read needs, and what it makes room for */
+#define MAX_MARGIN	40
+
 /*
- * The target may use no more memory. Then queries for its build IDs may fail
- * with ENOMEM, but the target must live on.
+ * Leave the cgroup so many pages up to its limit. Each processor has some
+ * charges in stock: a high limit of 0 gives them back, and kills nobody.
  */
-TEST_F(cold, files_of_a_target_at_its_limit_do_not_kill_it)
+static bool limit_to(const struct cgroup *cgroup, int margin)
 {
-	int i, ret, found = 0, no_memory = 0;
 	char limit[32];
 
+	if (cgroup_write(cgroup, "memory.high", "0") || cgroup_write(cgroup, "memory.high", "max"))
+		return false;
+	snprintf(limit, sizeof(limit), "%ld",
+		 cgroup_count(cgroup, "memory.current", NULL) + margin * PAGE);
+	return !cgroup_write(cgroup, "memory.max", limit);
+}
+
+/*
+ * Whatever is left up to the limit, a read ends without a build ID if the pages
+ * of the file or the blocks of the file system do not fit.
+ */
+TEST_F(cold, an_asker_at_its_limit_is_not_killed)
+{
+	int margin, ret, found = 0, none = 0;
+
 	if (self->lacking)
 		SKIP(return, "%s: %s", _metadata->name, self->lacking);
-	ASSERT_EQ(0, cgroup_enter(&self->cgroup, self->target.child.pid));
-	EXPECT_EQ(0, ask_resident(&self->target));
-	snprintf(limit, sizeof(limit), "%ld",
-		 cgroup_count(&self->cgroup, "memory.current", NULL));
-	ASSERT_EQ(0, cgroup_write(&self->cgroup, "memory.max", limit));
-	for (i = 0; i < NR_FILES; i++) {
-		ret = id_size(self->target.maps, self->target.at + i * PAGE);
+	ASSERT_EQ(0, cgroup_enter(&self->cgroup, self->asker.pid));
+	ASSERT_EQ(SHA1_SIZE, ask_cold(self));
+	for (margin = 0; margin < MAX_MARGIN; margin++) {
+		ASSERT_TRUE(make_cold(self));
+		ASSERT_TRUE(limit_to(&self->cgroup, margin));
+		ret = ask_cold(self);
+		ASSERT_LE(0, ret)
+			TH_LOG("margin of %d pages: %s", margin, strerror(-ret));
 		found += ret == SHA1_SIZE;
-		no_memory += ret == -ENOMEM;
+		none += !ret;
+		ASSERT_EQ(0, cgroup_write(&self->cgroup, "memory.max", "max"));
 	}
-	TH_LOG("limit %s: %d found, %d without memory", limit, found, no_memory);
-	EXPECT_EQ(NR_FILES, found + no_memory);
+	TH_LOG("%d found, %d without memory", found, none);
+	EXPECT_EQ(MAX_MARGIN, found + none);
+	EXPECT_LT(0, found);
+	EXPECT_LT(0, none);
 	EXPECT_EQ(0, cgroup_count(&self->cgroup, "memory.events", "oom_kill"));
-	ASSERT_EQ(0, cgroup_write(&self->cgroup, "memory.max", "max"));
-	EXPECT_LE(0, ask_resident(&self->target));
+	EXPECT_EQ(SHA1_SIZE, ask_cold(self));
 }
 
 TEST_HARNESS_MAIN

@@ -4,8 +4,9 @@
 #include <linux/elf.h>
 
 #include "elf_image.h"
+#include "procmap_util.h"
 
-#define NOTE_AT		128
+#define NOTE_AT		ELF_IMAGE_NOTE
 #define NOTE_NAME	"GNU"
 #define NOTE_TYPE	3	/* NT_GNU_BUILD_ID */
 /* The header of a note is the same in both classes. */
@@ -90,6 +91,49 @@ void elf_image_make(struct elf_image *image, bool is64, unsigned int id_size, un
 	memcpy(image->data + NOTE_AT, &nhdr, sizeof(nhdr));
 	memcpy(image->data + NOTE_AT + sizeof(nhdr), NOTE_NAME, sizeof(NOTE_NAME));
 	memcpy(image->data + NOTE_AT + NOTE_HEAD, image->id, id_size);
+}
+
+/**
+ * elf_image_put() - write an ELF64 image with its notes elsewhere
+ * @image: the image
+ * @file: the file's contents, zeros
+ * @notes_at: position of the notes, at least ELF_IMAGE_NOTE
+ * @empty: number of empty notes before the one with the build ID
+ */
+void elf_image_put(const struct elf_image *image, char *file, size_t notes_at, unsigned int empty)
+{
+	const size_t head = sizeof(struct elf64_hdr);
+	struct elf64_phdr phdr;
+
+	memcpy(&phdr, image->data + head, sizeof(phdr));
+	phdr.p_offset = notes_at;
+	phdr.p_filesz += empty * ELF_IMAGE_EMPTY;
+	memcpy(file, image->data, head);
+	memcpy(file + head, &phdr, sizeof(phdr));
+	memcpy(file + notes_at + empty * ELF_IMAGE_EMPTY, image->data + NOTE_AT,
+	       ELF_IMAGE_SIZE - NOTE_AT);
+}
+
+/**
+ * elf_image_ask() - ask for the build ID of a mapping of an image
+ * @maps: descriptor of a maps file
+ * @addr: address in the mapping
+ * @image: the image
+ *
+ * Return: the length of the build ID, 0 if there is none; -errno; -EUCLEAN if
+ * it is not that of the image.
+ */
+int elf_image_ask(int maps, const void *addr, const struct elf_image *image)
+{
+	struct procmap_call call;
+	int ret = procmap_ask(maps, (unsigned long)addr, 0, &call);
+
+	if (ret)
+		return ret;
+	if (call.q.build_id_size && (call.q.build_id_size != image->id_size ||
+				     memcmp(call.build_id, image->id, image->id_size)))
+		return -EUCLEAN;
+	return call.q.build_id_size;
 }
 
 /* Find the build ID in notes that are padded to 4 bytes. */

@@ -8,6 +8,9 @@
 
 #define ELF_IMAGE_SIZE	256
 #define ELF_IMAGE_ID	64
+/* Where the notes of an image are, and the size of an empty note */
+#define ELF_IMAGE_NOTE	128
+#define ELF_IMAGE_EMPTY	12
 
 /**
  * struct elf_image - a small ELF image
@@ -22,6 +25,8 @@ struct elf_image {
 };
 
 void elf_image_make(struct elf_image *image, bool is64, unsigned int id_size, unsigned char seed);
+void elf_image_put(const struct elf_image *image, char *file, size_t notes_at, unsigned int empty);
+int elf_image_ask(int maps, const void *addr, const struct elf_image *image);
 const unsigned char *elf_image_find(const void *data, size_t size, unsigned int *id_size);
 
 #endif /* SELFTEST_ELF_IMAGE_H */

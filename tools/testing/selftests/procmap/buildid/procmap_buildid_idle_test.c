@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * A program does its work beside threads of idle priority that ask for build
+ * IDs, of files that take as long as any file may. It must get the processor as
+ * if they did something else: what a query does has the priority of its caller.
+ *
+ * The test compares two times. The result is exact if the machine has one
+ * processor. If its processors are virtual, the result is as good as the host.
+ */
+#include <sched.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "elf_image.h"
+#include "procmap_harness.h"
+#include "stall.h"
+
+#define SHA1_SIZE	20
+#define NR_ASKERS	16
+/* Each empty note takes one of the 4096 reads that a file may take. */
+#define EMPTY		4000
+#define FILE_SIZE	(ELF_IMAGE_SIZE + EMPTY * ELF_IMAGE_EMPTY)
+/* Half a second if the processor does one of these in a nanosecond. */
+#define WORK		200000000
+#define CPU		0
+
+FIXTURE(idle) {
+	struct elf_image image;
+	char *map;
+	int maps;
+	unsigned long *asked;
+	struct procmap_child asker[NR_ASKERS];
+};
+
+static bool pin(void)
+{
+	cpu_set_t cpus;
+
+	CPU_ZERO(&cpus);
+	CPU_SET(CPU, &cpus);
+	return !sched_setaffinity(0, sizeof(cpus), &cpus);
+}
+
+FIXTURE_SETUP(idle)
+{
+	static char data[FILE_SIZE];
+	int fd = memfd_create("image", MFD_CLOEXEC);
+
+	elf_image_make(&self->image, true, SHA1_SIZE, 50);
+	elf_image_put(&self->image, data, ELF_IMAGE_NOTE, EMPTY);
+	ASSERT_EQ(FILE_SIZE, write(fd, data, FILE_SIZE));
+	self->map = mmap(NULL, FILE_SIZE, PROT_READ, MAP_PRIVATE, fd, 0);
+	self->asked = mmap(NULL, sizeof(*self->asked), PROT_READ | PROT_WRITE,
+			   MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	ASSERT_NE((long)MAP_FAILED, (long)self->map);
+	ASSERT_NE((long)MAP_FAILED, (long)self->asked);
+	self->maps = maps_open(0);
+	ASSERT_LE(0, self->maps);
+	ASSERT_TRUE(pin());
+}
+
+FIXTURE_TEARDOWN(idle)
+{
+}
+
+static int asks_idly(struct procmap_child *child, void *arg)
+{
+	const struct _test_data_idle *self = arg;
+	const struct sched_param none = { .sched_priority = 0 };
+
+	if (!HOLDS(!sched_setscheduler(0, SCHED_IDLE, &none)))
+		return 1;
+	while (HOLDS(elf_image_ask(self->maps, self->map, &self->image) == SHA1_SIZE))
+		__atomic_fetch_add(self->asked, 1, __ATOMIC_RELAXED);
+	return 1;
+}
+
+/* Returns the time that some work of this program takes. */
+static __u64 work_ns(void)
+{
+	__u64 start = stall_now_ns();
+	unsigned int i;
+
+	for (i = 0; i < WORK; i++)
+		asm volatile("" : "+r" (i));
+	return stall_now_ns() - start;
+}
+
+TEST_F(idle, threads_that_ask_do_not_burn_the_processor_of_others)
+{
+	unsigned long before, asked;
+	__u64 alone, beside;
+	unsigned int i;
+
+	alone = work_ns();
+	for (i = 0; i < NR_ASKERS; i++)
+		ASSERT_EQ(0, procmap_child_start(&self->asker[i], asks_idly, self));
+	ASSERT_TRUE(UNTIL(__atomic_load_n(self->asked, __ATOMIC_RELAXED) >= NR_ASKERS));
+	before = *self->asked;
+	beside = work_ns();
+	asked = *self->asked - before;
+	for (i = 0; i < NR_ASKERS; i++)
+		EXPECT_EQ(256 + SIGKILL, procmap_child_kill(&self->asker[i]));
+	TH_LOG("%llu us alone, %llu us beside %lu queries of %u idle threads",
+	       (unsigned long long)alone / 1000, (unsigned long long)beside / 1000, asked,
+	       NR_ASKERS);
+	EXPECT_LT(0, asked);
+	EXPECT_GE(alone * 11, beside * 10);
+}
+
+TEST_HARNESS_MAIN
