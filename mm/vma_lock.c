@@ -110,10 +110,7 @@ struct lockdep_map vma_lock_map = STATIC_LOCKDEP_MAP_INIT("vma_lock", &vma_lock_
 void vma_lock_init_mm(struct mm_struct *mm)
 {
 	mm->vma_seq = get_random_long() & ~1UL;
-#ifndef CONFIG_64BIT
-	mm->vma_changes.wraps = get_random_u32();
-#endif
-	mm->vma_changes.code = vma_generation_at(mm, mm->vma_seq);
+	mm->vma_changes.code = vma_generation_at(mm->vma_seq);
 	seqcount_init(&mm->vma_changes.stores);
 }
 
@@ -133,7 +130,7 @@ void vma_note_code(struct vm_area_struct *vma, unsigned long flags)
 
 	if (!(flags & VM_EXEC) || !vma->vm_file)
 		return;
-	WRITE_ONCE(mm->vma_changes.code, vma_generation_at(mm, mm->vma_seq + 1));
+	WRITE_ONCE(mm->vma_changes.code, vma_generation_at(mm->vma_seq + 1));
 	/* The note before the change; pairs with vma_generations_kept(). */
 	smp_wmb();
 }

@@ -140,11 +140,9 @@ static __always_inline enum vma_look vma_look_quiet(struct vma_search *search,
 }
 
 /*
- * The VMAs of @range are out of the tree for now. Does the hole from
- * search->addr to *@last lie outside of this range? If only the end of the hole
- * lies inside, cut that end off. If none of these VMAs can match, the range
- * does not matter: the search passes over it in the state from before the write
- * section.
+ * The VMAs of @range are out of the tree for now. Does the hole from @addr to
+ * *@last lie outside of this range? If only the end of the hole lies inside, cut
+ * that end off.
  */
 static bool vma_hole_outside(const struct vma_search *search, const struct vma_removal *range,
 			     unsigned long *last)
@@ -204,7 +202,7 @@ static bool vma_hole_counts(const struct vma_search *search, unsigned long seq,
 		if (!vma_hole_outside(search, &changes->removed[i], last))
 			return false;
 	/*
-	 * The ranges before the sequence; pairs with the full barrier in
+	 * The ranges before the sequence; pairs with
 	 * vma_begin_write_section().
 	 */
 	smp_rmb();

@@ -38,8 +38,6 @@ struct vma_removal {
  * @removed: holes that the writer may fill again
  * @code: the generation that began, or will begin, at the end of the last write
  *	section that changed code; see vma_generation.h
- * @wraps: how often mm->vma_seq has wrapped, and a random part; only where long
- *	has 32 bits
  *
  * Only the writer writes this. In a write section each range only grows.
  */
@@ -48,9 +46,6 @@ struct vma_changes {
 	unsigned int nr_removed;
 	struct vma_removal removed[VMA_REMOVALS];
 	u64 code;
-#ifndef CONFIG_64BIT
-	u32 wraps;
-#endif
 };
 
 #endif /* _LINUX_VMA_LOCK_TYPES_H */
