@@ -214,8 +214,6 @@ void vma_begin_removal(struct mm_struct *mm)
 	range = &changes->removed[changes->nr_removed];
 	WRITE_ONCE(range->start, ULONG_MAX);
 	WRITE_ONCE(range->end, 0);
-	WRITE_ONCE(range->flags, 0);
-	WRITE_ONCE(range->file, false);
 	/*
 	 * Release: the range before its number; pairs with vma_hole_counts().
 	 */
@@ -235,8 +233,6 @@ static void vma_note_removal(const struct vm_area_struct *vma)
 	range = &changes->removed[changes->nr_removed - 1];
 	WRITE_ONCE(range->start, min(range->start, vma->vm_start));
 	WRITE_ONCE(range->end, max(range->end, vma->vm_end));
-	WRITE_ONCE(range->flags, range->flags | vma->vm_flags);
-	WRITE_ONCE(range->file, range->file || vma->vm_file);
 }
 
 /**
@@ -245,8 +241,7 @@ static void vma_note_removal(const struct vm_area_struct *vma)
  *
  * Like vma_start_write(), but the mark does not end when mmap_lock is released:
  * a reader with an old pointer never gets the lock. Until the end of the write
- * section, a reader that might look for this VMA does not take its place for a
- * hole.
+ * section, no reader takes its place for a hole.
  *
  * Context: mmap_lock of the address space held for writing, vma_begin_removal()
  * called. May sleep.

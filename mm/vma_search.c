@@ -144,16 +144,14 @@ static __always_inline enum vma_look vma_look_quiet(struct vma_search *search,
  * *@last lie outside of this range? If only the end of the hole lies inside, cut
  * that end off.
  */
-static bool vma_hole_outside(const struct vma_search *search, const struct vma_removal *range,
+static bool vma_hole_outside(unsigned long addr, const struct vma_removal *range,
 			     unsigned long *last)
 {
 	unsigned long start = READ_ONCE(range->start);
 
-	if (READ_ONCE(range->end) <= search->addr || start > *last)
+	if (READ_ONCE(range->end) <= addr || start > *last)
 		return true;
-	if (!vma_search_wants(search, READ_ONCE(range->flags), READ_ONCE(range->file)))
-		return true;
-	if (start <= search->addr)
+	if (start <= addr)
 		return false;
 	*last = start - 1;
 	return true;
@@ -199,7 +197,7 @@ static bool vma_hole_counts(const struct vma_search *search, unsigned long seq,
 		nr = smp_load_acquire(&changes->nr_removed);
 	}
 	for (i = 0; i < nr; i++)
-		if (!vma_hole_outside(search, &changes->removed[i], last))
+		if (!vma_hole_outside(search->addr, &changes->removed[i], last))
 			return false;
 	/*
 	 * The ranges before the sequence; pairs with

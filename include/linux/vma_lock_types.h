@@ -11,9 +11,10 @@
 
 /*
  * mremap() takes VMAs out of the tree at up to three places in one write
- * section: at the new place, behind the new end, and at the old place. No other
- * writer in the kernel has more than one place. If a writer has more than
- * three, the last range grows to cover the rest.
+ * section: at the new place, behind the new end, and at the old place. Only
+ * shmdt() can have more, one for each piece of the segment that it detaches:
+ * the last range then grows to cover the rest, and a reader waits for the holes
+ * in there until shmdt() ends.
  */
 #define VMA_REMOVALS	3
 
@@ -21,14 +22,10 @@
  * struct vma_removal - VMAs that a writer took out of the tree
  * @start: the start of the first
  * @end: the end of the last, exclusive
- * @flags: all VM_* bits that any of them had
- * @file: at least one of them had a file
  */
 struct vma_removal {
 	unsigned long start;
 	unsigned long end;
-	unsigned long flags;
-	bool file;
 };
 
 /**
