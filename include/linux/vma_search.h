@@ -2,7 +2,7 @@
 /*
  * Search an address space for VMAs, and hold the one that is found.
  *
- * This is the only way to a VMA of another process: begin, next, end. The
+ * The way to VMAs of other processes, without mmap_lock: begin, next, end. The
  * caller need not know how the search finds and holds a VMA, nor what it does
  * when it meets a writer. Documentation/mm/vma_lock.rst describes that.
  */
