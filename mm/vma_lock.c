@@ -4,6 +4,7 @@
  *
  * Documentation/mm/vma_lock.rst has the rules and explains why they hold.
  */
+#include <linux/export.h>
 #include <linux/jhash.h>
 #include <linux/mm.h>
 #include <linux/random.h>
@@ -192,6 +193,7 @@ void __vma_start_write(struct vm_area_struct *vma)
 {
 	vma_lock_mark(vma, 0);
 }
+EXPORT_SYMBOL_GPL(__vma_start_write);
 
 /**
  * vma_begin_removal() - note that VMAs of one range are about to leave the tree
@@ -311,4 +313,3 @@ void vma_end_read(struct vm_area_struct *vma)
 	rwsem_release(&vma_lock_map, _RET_IP_);
 	vma_drop_read(vma);
 }
-EXPORT_SYMBOL_GPL(vma_end_read);

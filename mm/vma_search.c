@@ -12,7 +12,6 @@
  * VMA that it returns.
  */
 #include <linux/err.h>
-#include <linux/export.h>
 #include <linux/jiffies.h>
 #include <linux/maple_leaf.h>
 #include <linux/minmax.h>
@@ -598,4 +597,3 @@ struct vm_area_struct *find_and_lock_vma_rcu(struct mm_struct *mm, unsigned long
 	vma_search_begin(&search, mm, address);
 	return vma_search_rcu(&search);
 }
-EXPORT_SYMBOL_GPL(find_and_lock_vma_rcu);
