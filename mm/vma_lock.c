@@ -196,6 +196,25 @@ void __vma_start_write(struct vm_area_struct *vma)
 EXPORT_SYMBOL_GPL(__vma_start_write);
 
 /**
+ * vma_start_rename() - mark all VMAs that may get or lose the name of heap or stack
+ * @mm: the address space
+ *
+ * Call this before mm->brk, mm->start_brk or mm->start_stack is changed for once.
+ * brk(), which changes it often, marks only what it must.
+ *
+ * Context: mmap_lock of @mm held for writing. May sleep.
+ */
+void vma_start_rename(struct mm_struct *mm)
+{
+	MA_STATE(mas, &mm->mm_mt, 0, 0);
+	struct vm_area_struct *vma;
+
+	mas_for_each(&mas, vma, ULONG_MAX)
+		if (!vma->vm_file)
+			vma_start_write(vma);
+}
+
+/**
  * vma_begin_removal() - note that VMAs of one range are about to leave the tree
  * @mm: the address space
  *

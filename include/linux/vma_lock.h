@@ -32,6 +32,7 @@
 
 void vma_lock_init_mm(struct mm_struct *mm);
 void __vma_start_write(struct vm_area_struct *vma);
+void vma_start_rename(struct mm_struct *mm);
 void vma_begin_removal(struct mm_struct *mm);
 void vma_start_remove(struct vm_area_struct *vma);
 void vma_cancel_remove(struct vm_area_struct *vma);
@@ -48,9 +49,9 @@ static inline long vma_lock_marked(const struct mm_struct *mm)
 /* Make mm->vma_seq odd, unless an earlier mark in this section has done so. */
 static inline void vma_begin_write_section(struct mm_struct *mm)
 {
-	lockdep_assert_held_write(&mm->mmap_lock);
 	const unsigned long seq = mm->vma_seq;
 
+	lockdep_assert_held_write(&mm->mmap_lock);
 	if (seq & 1)
 		return;
 	/*
@@ -183,6 +184,7 @@ static inline void vma_mark_attached(struct vm_area_struct *vma)
 static inline void vma_lock_init_mm(struct mm_struct *mm) {}
 static inline void vma_end_write_all(struct mm_struct *mm) {}
 static inline void vma_start_write(struct vm_area_struct *vma) {}
+static inline void vma_start_rename(struct mm_struct *mm) {}
 static inline void vma_begin_removal(struct mm_struct *mm) {}
 static inline void vma_start_remove(struct vm_area_struct *vma) {}
 static inline void vma_cancel_remove(struct vm_area_struct *vma) {}
