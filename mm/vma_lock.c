@@ -4,6 +4,7 @@
  *
  * Documentation/mm/vma_lock.rst has the rules and explains why they hold.
  */
+#include <linux/export.h>
 #include <linux/jhash.h>
 #include <linux/mm.h>
 #include <linux/random.h>
@@ -110,10 +111,7 @@ struct lockdep_map vma_lock_map = STATIC_LOCKDEP_MAP_INIT("vma_lock", &vma_lock_
 void vma_lock_init_mm(struct mm_struct *mm)
 {
 	mm->vma_seq = get_random_long() & ~1UL;
-#ifndef CONFIG_64BIT
-	mm->vma_changes.wraps = get_random_u32();
-#endif
-	mm->vma_changes.code = vma_generation_at(mm, mm->vma_seq);
+	mm->vma_changes.code = vma_generation_at(mm->vma_seq);
 	seqcount_init(&mm->vma_changes.stores);
 	atomic_set(&mm->vma_changes.starved, 0);
 }
@@ -134,7 +132,7 @@ void vma_note_code(struct vm_area_struct *vma, unsigned long flags)
 
 	if (!(flags & VM_EXEC) || !vma->vm_file)
 		return;
-	WRITE_ONCE(mm->vma_changes.code, vma_generation_at(mm, mm->vma_seq + 1));
+	WRITE_ONCE(mm->vma_changes.code, vma_generation_at(mm->vma_seq + 1));
 	/* The note before the change; pairs with vma_generations_kept(). */
 	smp_wmb();
 }
@@ -196,6 +194,26 @@ void __vma_start_write(struct vm_area_struct *vma)
 {
 	vma_lock_mark(vma, 0);
 }
+EXPORT_SYMBOL_GPL(__vma_start_write);
+
+/**
+ * vma_start_rename() - mark all VMAs that may get or lose the name of heap or stack
+ * @mm: the address space
+ *
+ * Call this before mm->brk, mm->start_brk or mm->start_stack is changed for once.
+ * brk(), which changes it often, marks only what it must.
+ *
+ * Context: mmap_lock of @mm held for writing. May sleep.
+ */
+void vma_start_rename(struct mm_struct *mm)
+{
+	MA_STATE(mas, &mm->mm_mt, 0, 0);
+	struct vm_area_struct *vma;
+
+	mas_for_each(&mas, vma, ULONG_MAX)
+		if (!vma->vm_file)
+			vma_start_write(vma);
+}
 
 /**
  * vma_begin_removal() - note that VMAs of one range are about to leave the tree
@@ -218,8 +236,6 @@ void vma_begin_removal(struct mm_struct *mm)
 	range = &changes->removed[changes->nr_removed];
 	WRITE_ONCE(range->start, ULONG_MAX);
 	WRITE_ONCE(range->end, 0);
-	WRITE_ONCE(range->flags, 0);
-	WRITE_ONCE(range->file, false);
 	/*
 	 * Release: the range before its number; pairs with vma_hole_counts().
 	 */
@@ -239,8 +255,6 @@ static void vma_note_removal(const struct vm_area_struct *vma)
 	range = &changes->removed[changes->nr_removed - 1];
 	WRITE_ONCE(range->start, min(range->start, vma->vm_start));
 	WRITE_ONCE(range->end, max(range->end, vma->vm_end));
-	WRITE_ONCE(range->flags, range->flags | vma->vm_flags);
-	WRITE_ONCE(range->file, range->file || vma->vm_file);
 }
 
 /**
@@ -249,8 +263,7 @@ static void vma_note_removal(const struct vm_area_struct *vma)
  *
  * Like vma_start_write(), but the mark does not end when mmap_lock is released:
  * a reader with an old pointer never gets the lock. Until the end of the write
- * section, a reader that might look for this VMA does not take its place for a
- * hole.
+ * section, no reader takes its place for a hole.
  *
  * Context: mmap_lock of the address space held for writing, vma_begin_removal()
  * called. May sleep.
@@ -320,4 +333,3 @@ void vma_end_read(struct vm_area_struct *vma)
 	rwsem_release(&vma_lock_map, _RET_IP_);
 	vma_drop_read(vma);
 }
-EXPORT_SYMBOL_GPL(vma_end_read);

@@ -266,7 +266,7 @@ static void holes_are_believed_beside_a_writer(struct kunit *test)
 
 /*
  * A write section may fill a range that it has removed before it ends. All else
- * is visible.
+ * is visible. A filter does not matter, as nobody knows what was there.
  */
 static void removed_range_is_not_believed(struct kunit *test)
 {
@@ -280,27 +280,15 @@ static void removed_range_is_not_believed(struct kunit *test)
 	expect_again(test, end_of(9));
 	KUNIT_EXPECT_EQ(test, (long)-EAGAIN, search_covering(test, start_of(10)));
 	KUNIT_EXPECT_EQ(test, (long)-EAGAIN, search_flags(test, end_of(9), VM_READ));
+	KUNIT_EXPECT_EQ(test, (long)-EAGAIN, search_files(test, 0));
 	expect_vma(test, start_of(9), 9);
 	expect_vma(test, start_of(11), 11);
+	KUNIT_EXPECT_EQ(test, (long)start_of(FILE_VMA), search_files(test, start_of(11)));
+	KUNIT_EXPECT_EQ(test, 0L, search_covering(test, end_of(20)));
 	mmap_write_unlock(mm);
 	expect_vma(test, start_of(10), 11);
 	KUNIT_EXPECT_EQ(test, 0L, search_covering(test, start_of(10)));
-}
-
-/* No removed VMA matches the filter, and holes elsewhere are real. */
-static void removed_range_is_passed_by_filters(struct kunit *test)
-{
-	struct mm_struct *mm = test->priv;
-	LIST_HEAD(uf);
-
-	mmap_write_lock(mm);
-	KUNIT_EXPECT_EQ(test, 0, do_munmap(mm, start_of(10), LENGTH * PAGE_SIZE, &uf));
 	KUNIT_EXPECT_EQ(test, (long)start_of(FILE_VMA), search_files(test, 0));
-	KUNIT_EXPECT_EQ(test, (long)start_of(FILE_VMA), search_files(test, start_of(10)));
-	KUNIT_EXPECT_EQ(test, 0L, search_flags(test, 0, VM_EXEC));
-	KUNIT_EXPECT_EQ(test, 0L, search_covering(test, end_of(20)));
-	expect_vma(test, end_of(20), 21);
-	mmap_write_unlock(mm);
 }
 
 /* Two removed ranges far apart do not hide what lies between them. */
@@ -317,8 +305,32 @@ static void two_removed_ranges_hide_nothing_else(struct kunit *test)
 	expect_vma(test, start_of(20), 20);
 	expect_vma(test, end_of(20), 21);
 	KUNIT_EXPECT_EQ(test, 0L, search_covering(test, end_of(20)));
-	KUNIT_EXPECT_EQ(test, (long)start_of(FILE_VMA), search_files(test, 0));
+	KUNIT_EXPECT_EQ(test, (long)start_of(FILE_VMA), search_files(test, end_of(4)));
 	mmap_write_unlock(mm);
+}
+
+/*
+ * shmdt() may remove more ranges than are noted: the last one covers the rest,
+ * with what lies between, until the writer ends.
+ */
+static void the_last_removed_range_covers_the_rest(struct kunit *test)
+{
+	const unsigned int last = 4 + 8 * VMA_REMOVALS;
+	struct mm_struct *mm = test->priv;
+	unsigned int i;
+	LIST_HEAD(uf);
+
+	mmap_write_lock(mm);
+	for (i = 4; i <= last; i += 8)
+		KUNIT_EXPECT_EQ(test, 0, do_munmap(mm, start_of(i), LENGTH * PAGE_SIZE, &uf));
+	for (i = 4; i <= last; i += 8)
+		expect_again(test, start_of(i));
+	KUNIT_EXPECT_EQ(test, 0L, search_covering(test, end_of(last - 12)));
+	KUNIT_EXPECT_EQ(test, (long)-EAGAIN, search_covering(test, end_of(last - 4)));
+	expect_vma(test, start_of(last - 4), last - 4);
+	KUNIT_EXPECT_EQ(test, 0L, search_covering(test, end_of(last)));
+	mmap_write_unlock(mm);
+	KUNIT_EXPECT_EQ(test, 0L, search_covering(test, end_of(last - 4)));
 }
 
 /* A VMA with as many readers as its word can count takes no more of them. */
@@ -389,10 +401,6 @@ static void walk_keeps_its_leaf(struct kunit *test)
 	struct vma_walk walk;
 	unsigned int i, kept = 0;
 
-	if (!IS_ENABLED(CONFIG_64BIT)) {
-		kunit_mark_skipped(test, "the sequence has 32 bits");
-		return;
-	}
 	for (i = 0; i <= NR_VMAS; i++) {
 		walk_over(test, &walk, i);
 		kept += keeps_leaf(&walk);
@@ -508,10 +516,6 @@ static void generation_tells_of_changes(struct kunit *test)
 	struct vma_search search;
 	unsigned long first;
 
-	if (!IS_ENABLED(CONFIG_64BIT)) {
-		kunit_mark_skipped(test, "the sequence has 32 bits");
-		return;
-	}
 	vma_search_begin(&search, mm, 0);
 	first = vma_search_generation(&search);
 	KUNIT_EXPECT_NE(test, 0UL, first);
@@ -766,8 +770,8 @@ static struct kunit_case vma_lock_test_cases[] = {
 	KUNIT_CASE(marks_end_with_a_downgrade),
 	KUNIT_CASE(holes_are_believed_beside_a_writer),
 	KUNIT_CASE(removed_range_is_not_believed),
-	KUNIT_CASE(removed_range_is_passed_by_filters),
 	KUNIT_CASE(two_removed_ranges_hide_nothing_else),
+	KUNIT_CASE(the_last_removed_range_covers_the_rest),
 	KUNIT_CASE(readers_are_limited),
 	KUNIT_CASE(walk_keeps_its_leaf),
 	KUNIT_CASE(walk_sees_a_new_vma),

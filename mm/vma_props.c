@@ -30,21 +30,19 @@ struct vma_generation_base {
 };
 
 /* The base for lock words that were read beside mm->vma_seq, which was @seq. */
-static __always_inline struct vma_generation_base vma_base_at(const struct mm_struct *mm,
-							      unsigned long seq)
+static __always_inline struct vma_generation_base vma_base_at(unsigned long seq)
 {
 	const unsigned long even = (seq + 1) & ~1UL;
 
 	return (struct vma_generation_base) {
 		.word = ((even + 1) << VMA_LOCK_SEQ_SHIFT) - 1,
-		.next = vma_generation_at(mm, even) + 1,
+		.next = vma_generation_at(even) + 1,
 	};
 }
 
 /*
  * The generation that began with the end of the section of this mark. The low
- * bits of the word do not matter: those of the base are all set. Where long has
- * 32 bits, it may be a later generation.
+ * bits of the word do not matter: those of the base are all set.
  */
 static __always_inline u64 vma_generation_of(unsigned long word,
 					     const struct vma_generation_base *base)
@@ -68,9 +66,9 @@ static u64 vma_generation_held(const struct vm_area_struct *vma, const struct mm
 	unsigned long seq = READ_ONCE(mm->vma_seq);
 	struct vma_generation_base base;
 
-	if (vma_lock_word_marked(word, seq) || (!IS_ENABLED(CONFIG_64BIT) && (seq & 1)))
+	if (vma_lock_word_marked(word, seq))
 		return 0;
-	base = vma_base_at(mm, seq);
+	base = vma_base_at(seq);
 	return vma_generation_of(word, &base);
 }
 
@@ -186,7 +184,7 @@ static __always_inline unsigned int vma_leaf_peek(const struct vma_walk *walk,
 						  struct vma_props *props, unsigned int nr,
 						  unsigned long seq)
 {
-	const struct vma_generation_base base = vma_base_at(walk->search.mm, seq);
+	const struct vma_generation_base base = vma_base_at(seq);
 	struct vma_props *to = props, *end = props + nr;
 	const struct vma_search *search = &walk->search;
 	const struct vm_area_struct *vma;

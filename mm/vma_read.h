@@ -31,20 +31,6 @@ static inline bool vma_lock_word_marked(long word, unsigned long seq)
 	return !((word ^ (long)(seq << VMA_LOCK_SEQ_SHIFT)) >> VMA_LOCK_SEQ_SHIFT);
 }
 
-/* May a reader lock a VMA of @mm with this word? It was read with acquire. */
-static inline bool vma_lock_readable(long word, const struct mm_struct *mm)
-{
-	/*
-	 * The word was read first: a writer sets the sequence before it writes
-	 * a mark for it; pairs with vma_begin_write_section(). Acquire: a
-	 * reader that sees the marks end also sees the changes; pairs with
-	 * vma_end_write_all().
-	 */
-	unsigned long seq = smp_load_acquire(&mm->vma_seq);
-
-	return !(word & VMA_LOCK_DETACHED) && !vma_lock_word_marked(word, seq);
-}
-
 static inline void vma_drop_read(struct vm_area_struct *vma)
 {
 	atomic_long_t *lock = &vma->vm_lock;
@@ -68,27 +54,27 @@ static inline void vma_drop_read(struct vm_area_struct *vma)
  */
 static inline bool vma_start_read(struct vm_area_struct *vma, const struct mm_struct *mm)
 {
-	unsigned long seq;
-	long old, new;
+	long old = atomic_long_read(&vma->vm_lock);
+	long new;
 
 	do {
-		old = atomic_long_read_acquire(&vma->vm_lock);
 		new = old + VMA_LOCK_READER;
-		if (!vma_lock_readable(old, mm) || !(new & VMA_LOCK_READERS))
+		if ((old & VMA_LOCK_DETACHED) || !(new & VMA_LOCK_READERS))
+			return false;
+		/* Only keeps a reader that comes in vain off the word. */
+		if (vma_lock_word_marked(old, READ_ONCE(mm->vma_seq)))
 			return false;
 	} while (!atomic_long_try_cmpxchg(&vma->vm_lock, &old, new));
 
 	/*
-	 * Where long has 32 bits, the sequence wraps. Then a writer can take a
-	 * very old mark for its own, and not touch the word. The writer writes
-	 * mm->vma_seq and then reads vm_lock; we write vm_lock and then read
-	 * mm->vma_seq. Both have a full barrier in between, so at least one
-	 * sees the write of the other; pairs with vma_begin_write_section().
-	 * Acquire: if that writer is done already, we see its changes; pairs
-	 * with vma_end_write_all().
+	 * The exchange before the sequence: a writer sets the sequence before
+	 * it writes a mark for it; pairs with vma_begin_write_section(). A look
+	 * before the exchange is not enough: the word may be that of another
+	 * address space, and this one may give the VMA the same word meanwhile.
+	 * Acquire: a reader that sees the marks end also sees the changes;
+	 * pairs with vma_end_write_all().
 	 */
-	seq = smp_load_acquire(&mm->vma_seq);
-	if (unlikely(vma_lock_word_marked(new, seq))) {
+	if (unlikely(vma_lock_word_marked(new, smp_load_acquire(&mm->vma_seq)))) {
 		vma_drop_read(vma);
 		return false;
 	}
@@ -105,8 +91,8 @@ static inline bool vma_seq_changed(const struct mm_struct *mm, unsigned long seq
 {
 	/*
 	 * What the caller has read before the sequence and the users; pairs
-	 * with the smp_mb() in vma_begin_write_section(), and with the full
-	 * barrier in the decrement of mmput().
+	 * with vma_begin_write_section(), and with the full barrier in the
+	 * decrement of mmput().
 	 */
 	smp_rmb();
 	return (seq & 1) || READ_ONCE(mm->vma_seq) != seq || !atomic_read(&mm->mm_users);

@@ -12,7 +12,6 @@
  * VMA that it returns.
  */
 #include <linux/err.h>
-#include <linux/export.h>
 #include <linux/jiffies.h>
 #include <linux/maple_leaf.h>
 #include <linux/minmax.h>
@@ -141,22 +140,18 @@ static __always_inline enum vma_look vma_look_quiet(struct vma_search *search,
 }
 
 /*
- * The VMAs of @range are out of the tree for now. Does the hole from
- * search->addr to *@last lie outside of this range? If only the end of the hole
- * lies inside, cut that end off. If none of these VMAs can match, the range
- * does not matter: the search passes over it in the state from before the write
- * section.
+ * The VMAs of @range are out of the tree for now. Does the hole from @addr to
+ * *@last lie outside of this range? If only the end of the hole lies inside, cut
+ * that end off.
  */
-static bool vma_hole_outside(const struct vma_search *search, const struct vma_removal *range,
+static bool vma_hole_outside(unsigned long addr, const struct vma_removal *range,
 			     unsigned long *last)
 {
 	unsigned long start = READ_ONCE(range->start);
 
-	if (READ_ONCE(range->end) <= search->addr || start > *last)
+	if (READ_ONCE(range->end) <= addr || start > *last)
 		return true;
-	if (!vma_search_wants(search, READ_ONCE(range->flags), READ_ONCE(range->file)))
-		return true;
-	if (start <= search->addr)
+	if (start <= addr)
 		return false;
 	*last = start - 1;
 	return true;
@@ -202,10 +197,10 @@ static bool vma_hole_counts(const struct vma_search *search, unsigned long seq,
 		nr = smp_load_acquire(&changes->nr_removed);
 	}
 	for (i = 0; i < nr; i++)
-		if (!vma_hole_outside(search, &changes->removed[i], last))
+		if (!vma_hole_outside(search->addr, &changes->removed[i], last))
 			return false;
 	/*
-	 * The ranges before the sequence; pairs with the full barrier in
+	 * The ranges before the sequence; pairs with
 	 * vma_begin_write_section().
 	 */
 	smp_rmb();
@@ -628,4 +623,3 @@ struct vm_area_struct *find_and_lock_vma_rcu(struct mm_struct *mm, unsigned long
 	vma_search_begin(&search, mm, address);
 	return vma_search_rcu(&search);
 }
-EXPORT_SYMBOL_GPL(find_and_lock_vma_rcu);

@@ -52,16 +52,13 @@ static __always_inline bool vma_walk_resume(const struct vma_walk *walk, unsigne
 	return true;
 }
 
-/*
- * Remember the leaf, if it has more than the VMA that was found. A sequence of
- * 32 bits wraps too soon: it could be the same after many changes.
- */
+/* Remember the leaf, if it has more than the VMA that was found. */
 static __always_inline void vma_walk_keep(struct vma_walk *walk, unsigned long seq,
 					  const struct maple_leaf *leaf, unsigned long end)
 {
 	walk->leaf = *leaf;
 	walk->addr = end;
-	walk->seq = IS_ENABLED(CONFIG_64BIT) && leaf->slot <= leaf->end ? seq : 1;
+	walk->seq = leaf->slot <= leaf->end ? seq : 1;
 }
 
 #endif /* CONFIG_PER_VMA_LOCK */

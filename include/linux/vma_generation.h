@@ -10,7 +10,7 @@
  * files that can be executed, before or after the change. A generation ends when
  * a writer begins, and the next one begins when the writer ends. So both are
  * made of mm->vma_seq, which is even between writers. They are never 0, as the
- * lowest bit is set. They have 64 bits everywhere, so they do not repeat.
+ * lowest bit is set. They have 64 bits, so they do not repeat.
  */
 #ifndef _LINUX_VMA_GENERATION_H
 #define _LINUX_VMA_GENERATION_H
@@ -31,18 +31,9 @@ struct vma_generations {
 #ifdef CONFIG_PER_VMA_LOCK
 
 /* The generation that begins when mm->vma_seq becomes @seq, an even value. */
-static inline u64 vma_generation_at(const struct mm_struct *mm, unsigned long seq)
+static inline u64 vma_generation_at(unsigned long seq)
 {
-#ifdef CONFIG_64BIT
 	return seq + 1;
-#else
-	u32 wraps = READ_ONCE(mm->vma_changes.wraps);
-
-	/* A writer asks for the generation that it will begin. */
-	if (!seq && mm->vma_seq == ULONG_MAX)
-		wraps++;
-	return ((u64)wraps << 32 | seq) + 1;
-#endif
 }
 
 /**
@@ -59,20 +50,14 @@ static inline struct vma_generations vma_generations_now(const struct mm_struct 
 	 * pairs with vma_end_write_all().
 	 */
 	unsigned long seq = smp_load_acquire(&mm->vma_seq);
-	struct vma_generations now = { .all = seq & 1 ? 0 : vma_generation_at(mm, seq) };
+	struct vma_generations now = {
+		.all = seq & 1 ? 0 : vma_generation_at(seq),
+		.code = READ_ONCE(mm->vma_changes.code),
+	};
 
-	/* A machine with 32 bits writes it in two steps: the end confirms it. */
-	now.code = data_race(READ_ONCE(mm->vma_changes.code));
-	if (IS_ENABLED(CONFIG_64BIT)) {
-		/* Does it begin only when the writer that is at work ends? */
-		if ((s64)(now.code - seq) > 1)
-			now.code = 0;
-		return now;
-	}
-	/* 64 bits need two reads: no writer may have come in between. */
-	smp_rmb();
-	if ((seq & 1) || READ_ONCE(mm->vma_seq) != seq)
-		now = (struct vma_generations){};
+	/* Does it begin only when the writer that is at work ends? */
+	if ((s64)(now.code - seq) > 1)
+		now.code = 0;
 	return now;
 }
 

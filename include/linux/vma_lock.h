@@ -32,6 +32,7 @@
 
 void vma_lock_init_mm(struct mm_struct *mm);
 void __vma_start_write(struct vm_area_struct *vma);
+void vma_start_rename(struct mm_struct *mm);
 void vma_begin_removal(struct mm_struct *mm);
 void vma_start_remove(struct vm_area_struct *vma);
 void vma_cancel_remove(struct vm_area_struct *vma);
@@ -49,18 +50,22 @@ static inline long vma_lock_marked(const struct mm_struct *mm)
 /* Make mm->vma_seq odd, unless an earlier mark in this section has done so. */
 static inline void vma_begin_write_section(struct mm_struct *mm)
 {
+	const unsigned long seq = mm->vma_seq;
+
 	lockdep_assert_held_write(&mm->mmap_lock);
-	if (mm->vma_seq & 1)
+	if (seq & 1)
 		return;
 	/*
 	 * Release: a reader that sees this section also sees all that the last
 	 * one did; pairs with the acquire in vma_start_read() and
-	 * vma_look_beside(). Full barrier: the sequence is written before this
-	 * writer reads any vm_lock, and before it changes anything; pairs with
-	 * vma_start_read(), vma_seq_changed() and vma_hole_counts().
+	 * vma_look_beside().
 	 */
-	smp_store_release(&mm->vma_seq, mm->vma_seq + 1);
-	smp_mb(); /* the full barrier */
+	smp_store_release(&mm->vma_seq, seq + 1);
+	/*
+	 * The sequence before all changes; pairs with vma_start_read(),
+	 * vma_seq_changed(), vma_hole_counts() and vma_generations_kept().
+	 */
+	smp_wmb();
 	/*
 	 * After the sequence: a reader that still sees the last section must
 	 * not believe that this section removed nothing.
@@ -77,19 +82,16 @@ static inline void vma_begin_write_section(struct mm_struct *mm)
  */
 static inline void vma_end_write_all(struct mm_struct *mm)
 {
-	if (!(mm->vma_seq & 1))
+	const unsigned long seq = mm->vma_seq;
+
+	if (!(seq & 1))
 		return;
-#ifndef CONFIG_64BIT
-	/* While the sequence is odd, no reader believes in this number. */
-	if (mm->vma_seq == ULONG_MAX)
-		WRITE_ONCE(mm->vma_changes.wraps, mm->vma_changes.wraps + 1);
-#endif
 	/*
 	 * Release: all changes before the end of the marks; pairs with
 	 * vma_start_read(), vma_look(), vma_look_beside(), vma_read_leaf() and
 	 * vma_generations_now().
 	 */
-	smp_store_release(&mm->vma_seq, mm->vma_seq + 1);
+	smp_store_release(&mm->vma_seq, seq + 1);
 	if (unlikely(atomic_read(&mm->vma_changes.starved)))
 		vma_let_readers_in(mm);
 }
@@ -120,14 +122,6 @@ static inline void vma_lock_forget(struct vm_area_struct *vma)
 static inline void vma_lock_forget(struct vm_area_struct *vma) {}
 #endif
 
-/* What a mark does, for a VMA that seems to be marked already. */
-static inline void vma_start_marked(struct vm_area_struct *vma)
-{
-	vma_lock_forget(vma);
-	if (!IS_ENABLED(CONFIG_64BIT))
-		vma_note_code(vma, vma->vm_flags);
-}
-
 /**
  * vma_start_write() - mark a VMA before it is changed
  * @vma: the VMA; nothing happens if it is in no tree
@@ -142,8 +136,8 @@ static inline void vma_start_write(struct vm_area_struct *vma)
 	lockdep_assert_held_write(&vma->vm_mm->mmap_lock);
 	if (atomic_long_read(&vma->vm_lock) != vma_lock_marked(vma->vm_mm))
 		__vma_start_write(vma);
-	else	/* May be a very old mark where long has 32 bits. */
-		vma_start_marked(vma);
+	else
+		vma_lock_forget(vma);
 }
 
 /**
@@ -194,6 +188,7 @@ static inline void vma_mark_attached(struct vm_area_struct *vma)
 static inline void vma_lock_init_mm(struct mm_struct *mm) {}
 static inline void vma_end_write_all(struct mm_struct *mm) {}
 static inline void vma_start_write(struct vm_area_struct *vma) {}
+static inline void vma_start_rename(struct mm_struct *mm) {}
 static inline void vma_begin_removal(struct mm_struct *mm) {}
 static inline void vma_start_remove(struct vm_area_struct *vma) {}
 static inline void vma_cancel_remove(struct vm_area_struct *vma) {}

@@ -12,9 +12,10 @@
 
 /*
  * mremap() takes VMAs out of the tree at up to three places in one write
- * section: at the new place, behind the new end, and at the old place. No other
- * writer in the kernel has more than one place. If a writer has more than
- * three, the last range grows to cover the rest.
+ * section: at the new place, behind the new end, and at the old place. Only
+ * shmdt() can have more, one for each piece of the segment that it detaches:
+ * the last range then grows to cover the rest, and a reader waits for the holes
+ * in there until shmdt() ends.
  */
 #define VMA_REMOVALS	3
 
@@ -22,14 +23,10 @@
  * struct vma_removal - VMAs that a writer took out of the tree
  * @start: the start of the first
  * @end: the end of the last, exclusive
- * @flags: all VM_* bits that any of them had
- * @file: at least one of them had a file
  */
 struct vma_removal {
 	unsigned long start;
 	unsigned long end;
-	unsigned long flags;
-	bool file;
 };
 
 /**
@@ -42,8 +39,6 @@ struct vma_removal {
  * @let_in: when they were given one last, in jiffies
  * @code: the generation that began, or will begin, at the end of the last write
  *	section that changed code; see vma_generation.h
- * @wraps: how often mm->vma_seq has wrapped, and a random part; only where long
- *	has 32 bits
  *
  * Only the writer writes the rest. In a write section each range only grows.
  */
@@ -54,9 +49,6 @@ struct vma_changes {
 	atomic_t starved;
 	unsigned int let_in;
 	u64 code;
-#ifndef CONFIG_64BIT
-	u32 wraps;
-#endif
 };
 
 #endif /* _LINUX_VMA_LOCK_TYPES_H */

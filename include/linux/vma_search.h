@@ -2,7 +2,7 @@
 /*
  * Search an address space for VMAs, and hold the one that is found.
  *
- * This is the only way to a VMA of another process: begin, next, end. The
+ * The way to VMAs of other processes, without mmap_lock: begin, next, end. The
  * caller need not know how the search finds and holds a VMA, nor what it does
  * when it meets a writer. Documentation/mm/vma_lock.rst describes that.
  */
@@ -153,14 +153,13 @@ static inline void vma_walk_begin(struct vma_walk *walk, struct mm_struct *mm, u
  * at the second time had the same properties at the first one.
  *
  * Context: any.
- * Return: the generation; 0 while a writer is at work, and on 32-bit machines,
- * where it would wrap too soon.
+ * Return: the generation; 0 while a writer is at work.
  */
 static inline unsigned long vma_search_generation(const struct vma_search *search)
 {
 	unsigned long seq = READ_ONCE(search->mm->vma_seq);
 
-	return IS_ENABLED(CONFIG_64BIT) && !(seq & 1) ? seq : 0;
+	return seq & 1 ? 0 : seq;
 }
 #else
 static inline unsigned long vma_search_generation(const struct vma_search *search)

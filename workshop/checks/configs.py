@@ -22,7 +22,8 @@ from lint import Lint  # noqa: E402  pylint: disable=wrong-import-position
 
 TABLE = os.path.join(ROOT, "workshop", "checks", "configs.table")
 # Files of architectures that are parts of larger objects, and the option that compiles each.
-ARCH_FILES = {"arch/s390/mm/gmap.c": "CONFIG_PGSTE",
+ARCH_FILES = {"arch/alpha/kernel/osf_sys.c": "CONFIG_ALPHA",
+              "arch/s390/mm/gmap.c": "CONFIG_PGSTE",
               "arch/powerpc/kvm/book3s_hv_uvmem.c": "CONFIG_PPC_UV",
               "arch/powerpc/mm/book3s64/subpage_prot.c": "CONFIG_PPC_SUBPAGE_PROT"}
 # Lists of objects in the makefiles of the directories that we touch

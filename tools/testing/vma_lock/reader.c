@@ -240,13 +240,13 @@ static void region_of_props(const struct vma_props *props, struct region *region
 
 /*
  * A VMA that begins at the same page and has the same generation is the same, in
- * all respects. Where long has 32 bits, a mark comes round.
+ * all respects.
  */
 static void check_generation_of(struct reader *reader, const struct region *region, u64 generation)
 {
 	struct known_vma *known = &reader->vma[region->start];
 
-	if (sizeof(long) == 4 || !generation)
+	if (!generation)
 		return;
 	if (known->generation == generation && !region_same(&known->region, region))
 		wrong("the generation of a VMA holds, and the VMA has changed", region->start);

@@ -137,10 +137,10 @@ def ask_model(removal):
     return None if result.returncode else f"{kind} {name}"
 
 
-def build(args, src, output, bits):
+def build(args, src, output):
     result = subprocess.run(
         ["make", "-C", HERE, "-j2", f"SRC={src}", f"KTREE={args.ktree}", f"OUTPUT={output}",
-         f"BITS={bits}", "CFLAGS=-O2 -w", os.path.join(output, "vma_lock_steps")],
+         "CFLAGS=-O2 -w", os.path.join(output, "vma_lock_steps")],
         stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
     if result.returncode:
         raise SystemExit(f"removals.py: does not build:\n{result.stdout[-2000:]}")
@@ -160,20 +160,20 @@ def run(output, seconds):
     return lines[-1].split(": ", 1)[1] if lines else f"status {result.returncode}"
 
 
-def try_removal(args, removal, bits):
+def try_removal(args, removal):
     """How it was found, or None."""
     if removal.finder and removal.finder != ["leaf"]:
         return ask_model(removal)
     src = os.path.join(os.path.abspath(args.output), "src")
-    output = os.path.join(args.output, f"build{bits}")
+    output = os.path.join(args.output, "build")
     copy_sources(args.src, src)
     removal.apply(src)
     if removal.finder:
         return try_leaf(args, src)
-    build(args, src, output, bits)
+    build(args, src, output)
     start = time.monotonic()
     why = run(output, args.seconds)
-    return why and f"{bits} bits, {time.monotonic() - start:.1f} s: {why}"
+    return why and f"{time.monotonic() - start:.1f} s: {why}"
 
 
 def main():
@@ -193,7 +193,7 @@ def main():
     for removal in removals:
         if args.names and removal.name not in args.names:
             continue
-        how = try_removal(args, removal, 32 if "(32 bits)" in removal.reason else 64)
+        how = try_removal(args, removal)
         found += how is not None
         missed += how is None
         print(f"{removal.name}: {how or 'NOT FOUND'}", flush=True)

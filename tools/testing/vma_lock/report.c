@@ -120,12 +120,8 @@ static void crashed(int number)
 unsigned long get_random_long(void)
 {
 	u64 rng = (u64)seed << 32 | present;
-	unsigned long number = random64(&rng);
 
-	/* 32 bits wrap. So begin close to the end, often. */
-	if (sizeof(number) == 4 && (number & 1))
-		return -(number & (number & 2 ? 0x1fffff : 0x7f));
-	return number;
+	return random64(&rng);
 }
 
 /**

@@ -211,10 +211,9 @@ static void mark(struct space *space, struct vm_area_struct *vma)
 	space_touch(space, page_of(vma->vm_start), page_of(vma->vm_end));
 	vma_start_write(vma);
 	/*
-	 * The next mark in this section shall cost one compare. A reader that
-	 * does not know this section may be in the word until it backs out: one
-	 * with an old pointer, or one that took an old mark when the sequence
-	 * wrapped.
+	 * The next mark in this section shall cost one compare. A reader of
+	 * another address space, with an old pointer, may be in the word until
+	 * it backs out.
 	 */
 	word = atomic_long_read(&vma->vm_lock) & ~VMA_LOCK_READERS;
 	if (word != vma_lock_marked(&space->mm))
@@ -472,51 +471,13 @@ static void do_grow(struct space *space, unsigned int page, u64 *rng)
 	space_note(space, vma);
 }
 
-/*
- * Let as many sections pass that the next mark looks like the old one of @vma.
- * Only a sequence of 32 bits comes round.
- */
-static void sequence_jump(struct mm_struct *mm, const struct vm_area_struct *vma)
-{
-	const unsigned long period = ULONG_MAX / (1UL << VMA_LOCK_SEQ_SHIFT) + 1;
-	unsigned long mark = atomic_long_read(&vma->vm_lock) >> VMA_LOCK_SEQ_SHIFT;
-	unsigned long seq = mm->vma_seq + ((mark - 1 - mm->vma_seq) & (period - 1));
-
-	if (sizeof(long) > 4 || seq == mm->vma_seq)
-		return;
-	/* Each of these sections would begin and end like this. */
-	vma_begin_write_section(mm);
-#ifndef CONFIG_64BIT
-	if (seq < mm->vma_seq)
-		WRITE_ONCE(mm->vma_changes.wraps, mm->vma_changes.wraps + 1);
-#endif
-	/* As vma_end_write_all() */
-	smp_store_release(&mm->vma_seq, seq);
-}
-
-/* Change two VMAs, the second of which has a mark that may look like a new one. */
-static void do_old_mark(struct space *space, unsigned int first, unsigned int other, u64 *rng)
-{
-	struct vm_area_struct *vma = space->at[first];
-	unsigned long flags;
-
-	if (!vma || !space->at[other] || vma == space->at[other])
-		return;
-	sequence_jump(&space->mm, vma);
-	mark(space, space->at[other]);
-	mark(space, vma);
-	flags = random_flags(rng);
-	vma_note_code(vma, flags);
-	vma->vm_flags = flags;
-}
-
 static void space_do(struct space *space, u64 *rng)
 {
 	unsigned int first = below(rng, PAGES), end = first + 1 + below(rng, 6);
 
 	if (end > PAGES)
 		end = PAGES;
-	switch (below(rng, 13)) {
+	switch (below(rng, 12)) {
 	case 0:
 	case 1:
 	case 2:
@@ -539,11 +500,8 @@ static void space_do(struct space *space, u64 *rng)
 	case 9:
 		do_munmap_fails(space, first, end, rng);
 		break;
-	case 11:
-		do_munmaps(space, rng);
-		break;
 	case 10:
-		do_old_mark(space, first, below(rng, PAGES), rng);
+		do_munmaps(space, rng);
 		break;
 	default:
 		if (space->at[first])

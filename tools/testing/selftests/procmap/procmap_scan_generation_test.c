@@ -226,6 +226,128 @@ TEST_F(generation, of_all_by_a_stack_that_grows)
 	EXPECT_TRUE(changed(self, false, false));
 }
 
+/* brk() of libc does not move brk within a page. */
+static bool set_brk(unsigned long brk)
+{
+	return (unsigned long)syscall(SYS_brk, brk) == brk;
+}
+
+/*
+ * Has what was done since the last look given this VMA the name, or taken it
+ * away, and does its record tell that it was changed?
+ */
+static bool renamed(struct _test_data_generation *self, const void *addr, const char *name)
+{
+	struct procmap_record record;
+	char got[64] = "";
+	struct procmap_scan s = {
+		.size = sizeof(s),
+		.flags = PROCMAP_SCAN_NAMES,
+		.start = (unsigned long)addr,
+		.end = (unsigned long)addr + 1,
+		.records = (unsigned long)&record,
+		.records_len = 1,
+		.record_size = sizeof(record),
+		.names = (unsigned long)got,
+		.names_size = sizeof(got),
+	};
+
+	if (!changed(self, true, false) || scan_ioctl(self->fd, &s) || s.records_filled != 1)
+		return false;
+	if (!strcmp(got, name) && record.start == s.start && record.generation == s.generation)
+		return true;
+	fprintf(stderr, "# name \"%s\", generation 0x%llx of 0x%llx\n", got, record.generation,
+		s.generation);
+	return false;
+}
+
+/* A VMA that begins where the heap ends is named [heap] if it begins at brk. */
+TEST_F(generation, of_all_by_a_heap_that_ends_at_another_vma)
+{
+	const int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED;
+	unsigned long page = self->page, brk = syscall(SYS_brk, 0), end;
+	char *next;
+
+	end = (brk + 2 * page - 1) & -page;
+	next = (char *)end;
+	ASSERT_TRUE(set_brk(end - 8));
+	ASSERT_EQ((long)next, (long)mmap(next, page, PROT_READ, flags, -1, 0));
+	ASSERT_EQ(0, look(self));
+	/* Within the page */
+	EXPECT_TRUE(set_brk(end - 16));
+	EXPECT_TRUE(changed(self, false, false));
+	EXPECT_TRUE(set_brk(end));
+	EXPECT_TRUE(renamed(self, next, "[heap]"));
+	EXPECT_TRUE(set_brk(end));
+	EXPECT_TRUE(changed(self, false, false));
+	EXPECT_TRUE(set_brk(end - 8));
+	EXPECT_TRUE(renamed(self, next, ""));
+	/* And when the heap loses this page */
+	EXPECT_TRUE(set_brk(end));
+	EXPECT_TRUE(renamed(self, next, "[heap]"));
+	EXPECT_TRUE(set_brk(end - page));
+	EXPECT_TRUE(renamed(self, next, ""));
+	EXPECT_EQ(0, munmap(next, page));
+}
+
+/*
+ * struct prctl_mm_map as the kernel has it. A 32-bit program has another one.
+ */
+struct mm_map {
+	__u64 start_code, end_code, start_data, end_data, start_brk, brk, start_stack;
+	__u64 arg_start, arg_end, env_start, env_end, auxv;
+	__u32 auxv_size, exe_fd;
+};
+
+/* Say where heap and stack are. No code, data, arguments or environment. */
+static int set_map(unsigned long brk, unsigned long stack)
+{
+	unsigned long code = (unsigned long)set_map;
+	struct mm_map map = {
+		.start_code = code, .end_code = code + 1, .start_data = code, .end_data = code + 1,
+		.start_brk = brk, .brk = brk, .start_stack = stack, .arg_start = stack,
+		.arg_end = stack, .env_start = stack, .env_end = stack, .exe_fd = -1,
+	};
+
+	return prctl(PR_SET_MM, PR_SET_MM_MAP, &map, sizeof(map), 0);
+}
+
+/* A VMA is named [heap] or [stack] because the process says so. */
+TEST_F(generation, of_all_by_a_heap_or_stack_that_is_said_to_be_elsewhere)
+{
+	const int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED;
+	char *two = self->anon + 2 * self->page, *five = self->anon + 5 * self->page;
+	unsigned long low = (unsigned long)self->anon + 4 * self->page;
+	unsigned long brk = syscall(SYS_brk, 0), stack = (unsigned long)&flags;
+
+	/* A page at two, and one at five, with holes around. */
+	ASSERT_EQ(0, munmap(self->anon, PAGES * self->page));
+	ASSERT_EQ((long)two, (long)mmap(two, self->page, PROT_READ, flags, -1, 0));
+	ASSERT_EQ((long)five, (long)mmap(five, self->page, PROT_READ, flags, -1, 0));
+	ASSERT_EQ(0, look(self));
+	if (set_map(low, stack)) {
+		ASSERT_EQ(EINVAL, errno);
+		SKIP(return, "no PR_SET_MM_MAP (CONFIG_CHECKPOINT_RESTORE)");
+	}
+	ASSERT_EQ(0, look(self));
+	ASSERT_EQ(0, set_map((unsigned long)two, stack));
+	EXPECT_TRUE(renamed(self, two, "[heap]"));
+	ASSERT_EQ(0, set_map(brk, (unsigned long)five));
+	EXPECT_TRUE(renamed(self, five, "[stack]"));
+	ASSERT_EQ(0, set_map(brk, stack));
+	EXPECT_TRUE(renamed(self, two, ""));
+	/* One at a time, which needs CAP_SYS_RESOURCE. */
+	if (prctl(PR_SET_MM, PR_SET_MM_START_STACK, two, 0, 0)) {
+		EXPECT_EQ(EPERM, errno);
+		return;
+	}
+	EXPECT_TRUE(renamed(self, two, "[stack]"));
+	ASSERT_EQ(0, prctl(PR_SET_MM, PR_SET_MM_BRK, two, 0, 0));
+	EXPECT_TRUE(renamed(self, two, "[heap]"));
+	ASSERT_EQ(0, prctl(PR_SET_MM, PR_SET_MM_START_BRK, two, 0, 0));
+	EXPECT_TRUE(renamed(self, two, "[heap]"));
+}
+
 /* Each VMA tells when it was changed last. */
 TEST_F(generation, of_one_vma)
 {

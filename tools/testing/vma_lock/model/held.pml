@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * The generation of a VMA that a reader holds (vma_generation_held()). If it is
- * the same twice, the VMA is the same. The machine has 64 bits.
+ * the same twice, the VMA is the same.
  */
 #define VMAS	1
-#define WIDE
 #include "state.pml"
 
 #ifndef SECTIONS

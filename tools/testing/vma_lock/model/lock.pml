@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * One VMA that stays in its address space. A writer changes it or, in the same
- * address space, something else. The word wraps after two write sections.
+ * address space, something else.
  */
 #define VMAS	1
 #include "state.pml"

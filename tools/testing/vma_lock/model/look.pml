@@ -126,7 +126,7 @@ inline vma_look_quiet()
 	fi
 }
 
-/* got: the range does not matter, or does so only behind what last is now. */
+/* got: the hole is outside of the range, up to what last is now. */
 inline vma_hole_outside()
 {
 	got = true;
@@ -135,12 +135,8 @@ inline vma_hole_outside()
 	:: range_end <= addr || at > last
 	:: else ->
 		if
-		:: !range_want
-		:: else ->
-			if
-			:: at <= addr -> got = false
-			:: else -> last = at - 1
-			fi
+		:: at <= addr -> got = false
+		:: else -> last = at - 1
 		fi
 	fi
 }

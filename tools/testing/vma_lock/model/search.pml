@@ -24,7 +24,6 @@ byte stores;
 byte nr_removed;
 byte range_start;
 byte range_end;
-bool range_want;
 
 /* Ghosts: a VMA that matches covers the address now, and since a search began. */
 bool now[2];
@@ -82,7 +81,7 @@ inline vma_begin_removal()
 	:: nr_removed == 1
 	:: else ->
 #endif
-		d_step { range_start = 255; range_end = 0; range_want = false };
+		d_step { range_start = 255; range_end = 0 };
 		nr_removed = 1
 #ifndef NO_RANGE_GROWS
 	fi
@@ -99,10 +98,7 @@ inline vma_note_removal(v)
 	:: vma[v].end > range_end -> range_end = vma[v].end
 	:: else
 	fi;
-	d_step {
-		range_want = range_want || vma[v].want;
-		printf("writer: notes the range %d to %d\n", range_start, range_end)
-	}
+	printf("writer: notes the range %d to %d\n", range_start, range_end)
 }
 
 inline note_and_mark(v)

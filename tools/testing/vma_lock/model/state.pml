@@ -6,19 +6,15 @@
  */
 
 /*
- * The word has 2 bits for the readers, and 2 for the sequence, which wraps soon:
- * that is a machine with 32 bits. WIDE has 4 bits and does not wrap: 64 bits.
+ * The word has 2 bits for the readers, and 4 for the sequence, which does not
+ * wrap in any scenario.
  */
 #ifndef READERS
 #define READERS		3
 #endif
 #define WAITING		4
 #define DETACHED	8
-#ifdef WIDE
 #define SEQ_BITS	15
-#else
-#define SEQ_BITS	3
-#endif
 #define MARK(s)		(((s) & SEQ_BITS) << 4)
 #define MARKED(w, s)	(((w) >> 4) == ((s) & SEQ_BITS))
 #define ODD(s)		((s) & 1)
@@ -168,7 +164,6 @@ inline vma_lock_mark(v, flags)
 	atomic { old = 0; new = 0; m = 0 }
 }
 
-/* A mark that seems to be there already may be very old. */
 inline vma_start_write(v)
 {
 	m = vma[v].space;
@@ -264,22 +259,21 @@ inline vma_drop_read(v)
 	word = 0
 }
 
-/* got: the lock is held */
+/*
+ * got: the lock is held. The code also looks at the sequence before the exchange,
+ * to keep readers off the word that come in vain.
+ */
 inline vma_start_read(v, mm)
 {
 	got = false;
 	do
 	::
-#ifdef NO_WORD_FIRST
-	   s = seq[mm];
-#endif
 	   word = vma[v].word;
-#ifdef NO_WORD_FIRST
 	   if
-	   :: ATTACHED(word) && UNMARKED(word, s) && ROOM(word)
-#else
-	   if
+#ifdef NO_EXCHANGE_FIRST
 	   :: atomic { ATTACHED(word) && UNMARKED(word, seq[mm]) && ROOM(word) -> skip }
+#else
+	   :: ATTACHED(word) && ROOM(word)
 #endif
 	   :: else -> break
 	   fi;
@@ -299,9 +293,9 @@ inline vma_start_read(v, mm)
 	   fi
 #endif
 	od;
-#ifndef NO_SECOND_LOOK
+#ifndef NO_EXCHANGE_FIRST
 	if
-	:: got && MARKED(word, seq[mm]) -> got = false; vma_drop_read(v)
+	:: got && !UNMARKED(word, seq[mm]) -> got = false; vma_drop_read(v)
 	:: else
 	fi;
 #endif

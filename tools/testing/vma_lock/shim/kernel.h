@@ -102,8 +102,6 @@ extern unsigned long vm_events[NR_VM_EVENTS];
 #define count_vm_event(event)	((void)uatomic_add(&vm_events[event], 1))
 
 unsigned long get_random_long(void);
-/* The generations of the test do not reach the end of 64 bits. */
-#define get_random_u32()	((u32)get_random_long() >> 1)
 
 #define PAGE_SHIFT	12
 #define VM_READ		0x00000001UL
