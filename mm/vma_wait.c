@@ -92,6 +92,8 @@ static void vma_wait_for_starved(struct vma_changes *changes)
  * vma_end_write_all() calls this after it has ended the marks, if there are
  * such readers. Does nothing if that was done less than 20 ms ago.
  *
+ * Exported as modules call mmap_write_unlock().
+ *
  * Context: mmap_lock of @mm held for writing, no write section. Sleeps for
  * 2 ms at most.
  */
@@ -111,5 +113,4 @@ void vma_let_readers_in(struct mm_struct *mm)
 	wake_up_var(&changes->starved);
 	vma_wait_for_starved(changes);
 }
-/* mmap_write_unlock() calls this, and modules call that. */
 EXPORT_SYMBOL(vma_let_readers_in);

@@ -173,17 +173,12 @@ FIXTURE_TEARDOWN(lifetime)
 	EXPECT_LT(0, self->shared->answers);
 }
 
-/* An instruction that a uprobe cannot emulate, but must execute in its area. */
-void probed(void);
-#if defined(__x86_64__) || defined(__i386__)
-asm(".text\n.globl probed\n.type probed, @function\nprobed: xorl %eax, %eax\n ret\n");
-#elif defined(__aarch64__)
-asm(".text\n.globl probed\n.type probed, @function\nprobed: mov w0, wzr\n ret\n");
-#else
-void probed(void)
+/* Begins with an instruction that a uprobe does not emulate, but executes in its area. */
+int probed(int value);
+int __attribute__((noinline)) probed(int value)
 {
+	return 3 * value + 1;
 }
-#endif
 
 /* Returns the descriptor of a uprobe at probed(), in all processes, or -errno. */
 static int uprobe_open(void)
@@ -226,7 +221,8 @@ static int is_probed(struct procmap_child *child, void *arg)
 {
 	unsigned long addr;
 
-	probed();
+	if (!HOLDS(probed(child->sock) == 3 * child->sock + 1))
+		return 1;
 	addr = uprobes_addr();
 	return HOLDS(addr) && HOLDS(!procmap_send(child, addr)) &&
 	       HOLDS(!procmap_sync(child)) ? 0 : 1;

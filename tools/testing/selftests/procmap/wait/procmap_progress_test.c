@@ -100,7 +100,7 @@ static int changes(struct procmap_child *child, void *arg)
 		if (!HOLDS(!pthread_create(&thread, NULL, writes, scene)))
 			return 1;
 	writes(scene);
-	return HOLDS(!"the VMA changes");
+	return HOLDS(!"mprotect() works");
 }
 
 static int start_scene(struct scene *scene)
