@@ -182,6 +182,7 @@ static inline void vma_mark_attached(struct vm_area_struct *vma)
 #else /* !CONFIG_PER_VMA_LOCK */
 
 static inline void vma_lock_init_mm(struct mm_struct *mm) {}
+static inline void vma_begin_write_section(struct mm_struct *mm) {}
 static inline void vma_end_write_all(struct mm_struct *mm) {}
 static inline void vma_start_write(struct vm_area_struct *vma) {}
 static inline void vma_start_rename(struct mm_struct *mm) {}
