@@ -11,6 +11,7 @@ import collections
 import glob
 import os
 import re
+import shutil
 import subprocess
 import sys
 
@@ -40,7 +41,8 @@ def write(path, text):
 
 
 def plant(repo, commit, names, where):
-    """A small Documentation/ of these pages as they are in a commit."""
+    """A small Documentation/ of these pages as they are in a commit, and no others."""
+    shutil.rmtree(os.path.join(where, "Documentation"), ignore_errors=True)
     for name in names:
         write(os.path.join(where, name), repo.run("show", f"{commit}:{name}")[1].decode())
     toctree = [f"   {name[len('Documentation/'):-len('.rst')]}" for name in names]
