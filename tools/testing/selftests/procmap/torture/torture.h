@@ -188,6 +188,8 @@ struct torture {
  * @name_size: the size of @name that the query passes; 0: no buffer
  * @ret: what was returned
  * @text: the answer is a line of the text, behind one that ends at the address
+ * @first: it is the first line that a read() has begun: that of a whole VMA, which
+ *	may begin before the address
  * @scan: the answer is a record of a scan
  * @record_flags: its flags
  * @limit: where the scan ends
@@ -200,6 +202,7 @@ struct torture_query {
 	__u32 name_size;
 	int ret;
 	bool text;
+	bool first;
 	bool scan;
 	__u64 record_flags;
 	__u64 limit;

@@ -328,10 +328,11 @@ static bool is_unknown(const struct torture *t, const struct torture_query *quer
 static const char *wrong_answer(const struct torture *t, const struct torture_query *query)
 {
 	const struct procmap_query *q = &query->q;
+	struct torture_query whole;
 
 	if (q->query_addr >= q->vma_end)
 		return "a VMA below the address";
-	if (query->text && q->query_addr > q->vma_start)
+	if (query->text && !query->first && q->query_addr > q->vma_start)
 		return "a line that begins inside of the one before";
 	if (q->query_addr < q->vma_start) {
 		if (!(q->query_flags & PROCMAP_QUERY_COVERING_OR_NEXT_VMA))
@@ -339,7 +340,9 @@ static const char *wrong_answer(const struct torture *t, const struct torture_qu
 		if (was_missed(t, query, q->vma_start))
 			return "a VMA behind one that matched throughout";
 	}
-	if (is_unknown(t, query) || was_there(t, query))
+	whole = *query;
+	whole.text = query->text && !query->first;
+	if (is_unknown(t, query) || was_there(t, &whole))
 		return NULL;
 	return "a VMA that never existed like that";
 }

@@ -27,7 +27,9 @@
  * @maps: descriptor of a maps file, for this reader alone
  * @random: its generator
  * @now: the states that the last read() may have met
- * @low: the last state that each region had reached before the read() before
+ * @low: the last state that each region had reached before the last read() that
+ *	has begun a line
+ * @fresh: this read() has not begun a line yet
  * @query: the line as an answer; @query.q.query_addr is the end of the line
  *	before
  * @line: the line, as far as it was read
@@ -44,6 +46,7 @@ struct text_reader {
 	unsigned int random;
 	struct torture_query now;
 	__u64 low[TORTURE_REGIONS];
+	bool fresh;
 	struct torture_query query;
 	char line[LINE_ROOM];
 	size_t used;
@@ -172,6 +175,8 @@ static void begin_line(struct text_reader *r, bool first)
 {
 	memcpy(r->query.low, first ? r->low : r->now.low, sizeof(r->low));
 	memcpy(r->query.high, r->now.high, sizeof(r->now.high));
+	r->query.first = first;
+	r->fresh = false;
 }
 
 static bool judge_bytes(struct text_reader *r, size_t size)
@@ -180,7 +185,7 @@ static bool judge_bytes(struct text_reader *r, size_t size)
 
 	for (i = 0; i < size; i++) {
 		if (!r->used)
-			begin_line(r, !i);
+			begin_line(r, r->fresh);
 		if (r->used == LINE_ROOM - 1) {
 			torture_fail(r->t, "a line too long: returned '%.200s'", r->line);
 			return false;
@@ -256,8 +261,9 @@ static bool read_text(struct text_reader *r)
 	if (lseek(r->maps, 0, SEEK_SET))
 		return false;
 	torture_before(r->t, &r->now);
+	memcpy(r->low, r->now.low, sizeof(r->low));
 	do {
-		memcpy(r->low, r->now.low, sizeof(r->low));
+		r->fresh = true;
 		torture_before(r->t, &r->now);
 		got = positioned ? pread(r->maps, r->buf, size, offset) :
 				   read(r->maps, r->buf, size);
@@ -270,6 +276,8 @@ static bool read_text(struct text_reader *r)
 		offset += got;
 		if (!judge_bytes(r, got))
 			return false;
+		if (!r->fresh)
+			memcpy(r->low, r->now.low, sizeof(r->low));
 	} while (got);
 	torture_count(&r->t->asks[ASK_TEXT]);
 	return judge_end(r);
