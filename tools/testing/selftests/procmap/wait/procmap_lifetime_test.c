@@ -175,7 +175,7 @@ FIXTURE_TEARDOWN(lifetime)
 
 /* Begins with an instruction that a uprobe does not emulate, but executes in its area. */
 int probed(int value);
-int __attribute__((noinline)) probed(int value)
+int probed(int value)
 {
 	return 3 * value + 1;
 }
@@ -219,9 +219,10 @@ static unsigned long uprobes_addr(void)
 
 static int is_probed(struct procmap_child *child, void *arg)
 {
+	int (*const call)(int value) = arg;
 	unsigned long addr;
 
-	if (!HOLDS(probed(child->sock) == 3 * child->sock + 1))
+	if (!HOLDS(call(child->sock) == 3 * child->sock + 1))
 		return 1;
 	addr = uprobes_addr();
 	return HOLDS(addr) && HOLDS(!procmap_send(child, addr)) &&
@@ -240,7 +241,7 @@ TEST_F(lifetime, the_area_of_uprobes_outlasts_its_vma)
 	ASSERT_LE(0, probe);
 	strcpy(self->shared->name, "[uprobes]");
 	for (i = 0; i < stall_scaled(ROUNDS); i++) {
-		ASSERT_EQ(0, procmap_child_start(&child, is_probed, NULL));
+		ASSERT_EQ(0, procmap_child_start(&child, is_probed, probed));
 		ASSERT_EQ(0, procmap_recv(&child, &addr));
 		self->shared->addr = addr;
 		ASSERT_EQ(0, show(self->shared, child.pid));
