@@ -8,8 +8,8 @@
  * takes long it sleeps without queueing for any lock.
  * Documentation/mm/vma_lock.rst explains why the search misses no VMA.
  *
- * Without per-VMA locks, the search takes mmap_lock, and keeps it to hold the
- * VMA that it returns.
+ * Without per-VMA locks, the search takes mm_users and mmap_lock, and keeps both
+ * to hold the VMA that it returns.
  */
 #include <linux/err.h>
 #include <linux/jiffies.h>

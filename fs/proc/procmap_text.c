@@ -375,25 +375,44 @@ static void procmap_show_line(struct seq_file *m, struct vm_area_struct *vma, un
 	}
 }
 
+/*
+ * Print the held VMA, which has grown over the last line, and let it take the
+ * place of that line. Lines before that one stay. If there is no room for both
+ * meanwhile, the last line stays, too: the next read prints this VMA.
+ */
+static void procmap_replace_line(struct seq_file *m, struct vm_area_struct *vma)
+{
+	struct procmap_text *text = m->private;
+	struct procmap_line *line = &text->line;
+
+	if (line->start)
+		line->addr = max(vma->vm_start, line->addr);
+	else
+		line->addr = vma->vm_start;
+	procmap_show_line(m, vma, line->addr);
+	if (seq_has_overflowed(m))
+		return;
+	m->count -= line->end;
+	memmove(m->buf + line->start, m->buf + line->end, m->count);
+	m->count += line->start;
+	line->end = m->count;
+	/* It has moved. */
+	text->last.file = NULL;
+}
+
 /* Print the held VMA. */
 static int procmap_text_show(struct seq_file *m, void *v)
 {
 	struct procmap_line *line = &((struct procmap_text *)m->private)->line;
 	struct vm_area_struct *vma = v;
-	unsigned long start = vma->vm_start;
 
-	/*
-	 * It has grown over the last line, which is still here. Lines before
-	 * that one stay.
-	 */
-	if (unlikely(start < m->index) && line->end && line->end == m->count) {
-		if (line->start)
-			start = max(start, line->addr);
-		m->count = line->start;
+	if (unlikely(vma->vm_start < m->index) && line->end && line->end == m->count) {
+		procmap_replace_line(m, vma);
+		return 0;
 	}
-	line->addr = start;
+	line->addr = vma->vm_start;
 	line->start = m->count;
-	procmap_show_line(m, vma, start);
+	procmap_show_line(m, vma, vma->vm_start);
 	line->end = m->count;
 	return 0;
 }
