@@ -67,26 +67,13 @@ static int start_target(struct target *target, int (*fn)(struct procmap_child *c
 	return target->maps < 0 ? target->maps : 0;
 }
 
-static int resident_pages(const struct target *target)
-{
-	static unsigned char page[NR_SPARSE * SPARSE_PAGES];
-	size_t i;
-	int nr = 0;
-
-	if (mincore(target->at, target->size, page))
-		return -errno;
-	for (i = 0; i < target->size / PAGE; i++)
-		nr += page[i] & 1;
-	return nr;
-}
-
 /* Report the number of pages at each request, until the parent ends. */
 static int serve_target(struct procmap_child *child, const struct target *target)
 {
 	int ret = procmap_send(child, 0);
 
 	while (!ret && !procmap_sync(child))
-		ret = procmap_send(child, resident_pages(target));
+		ret = procmap_send(child, procmap_cached_pages(target->at, target->size));
 	return ret;
 }
 

@@ -88,14 +88,7 @@ FIXTURE_TEARDOWN(disk)
 /* Returns how many pages of a file are in the page cache, or -errno. */
 static int cached(const struct _test_data_disk *self, unsigned int file)
 {
-	unsigned char page[PAGES];
-	int i, nr = 0;
-
-	if (mincore(self->map[file], PAGES * PAGE, page))
-		return -errno;
-	for (i = 0; i < PAGES; i++)
-		nr += page[i] & 1;
-	return nr;
+	return procmap_cached_pages(self->map[file], PAGES * PAGE);
 }
 
 static int id_size(const struct _test_data_disk *self, unsigned int file)

@@ -893,3 +893,27 @@ int procmap_become_root(void)
 		ret = write_text("/proc/self/uid_map", uid_map);
 	return ret ? ret : write_text("/proc/self/gid_map", gid_map);
 }
+
+/**
+ * procmap_cached_pages() - count pages of a mapping that are in the page cache
+ * @addr: the start of the mapping
+ * @size: its size
+ *
+ * Return: how many, or -errno.
+ */
+int procmap_cached_pages(void *addr, size_t size)
+{
+	const size_t pages = size / sysconf(_SC_PAGESIZE);
+	unsigned char *page = malloc(pages);
+	int nr = 0;
+	size_t i;
+
+	if (!page)
+		return -ENOMEM;
+	if (mincore(addr, size, page))
+		nr = -errno;
+	for (i = 0; nr >= 0 && i < pages; i++)
+		nr += page[i] & 1;
+	free(page);
+	return nr;
+}

@@ -161,6 +161,7 @@ int procmap_recv_fd(struct procmap_child *child);
 
 int procmap_drop_root(void);
 int procmap_become_root(void);
+int procmap_cached_pages(void *addr, size_t size);
 
 bool procmap_look_again(unsigned int *looks);
 bool procmap_holds(bool cond, const char *text, const char *file, int line);
