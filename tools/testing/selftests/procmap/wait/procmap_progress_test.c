@@ -183,14 +183,14 @@ static bool reads(const struct scene *scene)
 	return false;
 }
 
-/* Returns how long the longest of some looks took, or 0 if one has failed. */
+/* Returns how long the longest look took, or 0 if one has failed. One too long is enough. */
 static __u64 longest_ns(const struct scene *scene, bool (*look)(const struct scene *scene))
 {
 	struct timespec later = { 0 };
 	__u64 longest = 1, start;
 	unsigned int i;
 
-	for (i = 0; i < LOOKS; i++) {
+	for (i = 0; i < LOOKS && longest <= BOUND_NS; i++) {
 		wait_for_rounds(scene, 1);
 		/* Another moment of a change, or of a rest, each time */
 		later.tv_nsec = i * LATER_NS;
