@@ -157,7 +157,7 @@ static int build_id_page_start(struct file *file, pgoff_t index)
 	DEFINE_READAHEAD(ractl, file, &ra, mapping, index);
 
 	if (!build_id_make_room())
-		return -ENODATA;
+		return -EIO;
 	/* Readahead takes this lock, too, but not killably. */
 	if (down_read_killable(&mapping->invalidate_lock))
 		return -EINTR;
@@ -167,13 +167,13 @@ static int build_id_page_start(struct file *file, pgoff_t index)
 }
 
 /*
- * Bring in the page at @index, and return it with a reference. -ENODATA: it may
- * not be brought in, or cannot be read. -EINTR: killed.
+ * Bring in the page at @index, and return it with a reference. -EIO: it may not
+ * be brought in, or cannot be read. -EINTR: killed.
  */
 static struct page *build_id_page_read(struct file *file, pgoff_t index)
 {
 	struct address_space *mapping = file->f_mapping;
-	struct page *page = ERR_PTR(-ENODATA);
+	struct page *page = ERR_PTR(-EIO);
 	struct folio *folio;
 	int err;
 
@@ -326,10 +326,11 @@ static bool build_id_file_may_hold(const struct file *file)
  *
  * Context: any except interrupts. Does not sleep; preemption may be disabled.
  *
- * Return: 0 if there is a build ID; -ENODATA if there is none, if the file may
- * not be read, or if more than this would wait for an ordinary user; -EAGAIN if
- * the answer needs more than this: the caller should take a reference and call
- * build_id_read_file(). On an error, @build_id and @size stay unchanged.
+ * Return: 0 if there is a build ID; -ENODATA if there is none, or if the file may
+ * not be read; -EIO if the answer needs more than this, and that would wait for
+ * an ordinary user; -EAGAIN if it needs more, and the caller should take a
+ * reference and call build_id_read_file(). On an error, @build_id and @size stay
+ * unchanged.
  */
 int build_id_read_cached(struct file *file, unsigned char *build_id, unsigned int *size)
 {
@@ -348,7 +349,7 @@ int build_id_read_cached(struct file *file, unsigned char *build_id, unsigned in
 	/* The parser gives up when it has no reads left. */
 	if (err == -ENODATA && !f.r.reads)
 		err = -EAGAIN;
-	return err == -EAGAIN && !build_id_file_may_hold(file) ? -ENODATA : err;
+	return err == -EAGAIN && !build_id_file_may_hold(file) ? -EIO : err;
 }
 
 /**
@@ -366,9 +367,10 @@ int build_id_read_cached(struct file *file, unsigned char *build_id, unsigned in
  * Context: process context, no locks held. Sleeps, killably, until the disk
  * answers.
  *
- * Return: 0 if there is a build ID; -ENODATA if there is none, if the file may
- * not be read, or if there was an error or no memory; -EINTR if, and only if, a
- * fatal signal is pending. On an error, @build_id and @size stay unchanged.
+ * Return: 0 if there is a build ID; -ENODATA if there is none, or if the file may
+ * not be read; -EIO if a page that is needed cannot be had: an error, no memory,
+ * or in swap; -EINTR if, and only if, a fatal signal is pending. On an error,
+ * @build_id and @size stay unchanged.
  */
 int build_id_read_file(struct file *file, unsigned char *build_id, unsigned int *size)
 {

@@ -382,7 +382,7 @@ static int procmap_query_read_build_id(struct procmap_extras *extras)
 	fput(extras->file);
 	if (!err)
 		extras->build_id_len = size;
-	return err == -ENODATA ? 0 : err;
+	return err == -EINTR ? err : 0;
 }
 
 static int procmap_query_put_build_id(const struct procmap_query *q, struct procmap_extras *extras)
