@@ -665,12 +665,52 @@ static void a_row_has_one_file(struct kunit *test)
 	begin_row(test->priv, &walk, &row);
 	KUNIT_EXPECT_EQ(test, 1U, vma_walk_read(&walk, &row, props, 8));
 	expect_props(test, &props[0], FILE_VMA);
-	KUNIT_EXPECT_PTR_EQ(test, row.file, (const struct file *)NULL);
+	KUNIT_EXPECT_EQ(test, 0UL, row.generation);
 
 	/* Nor does a row go on after a change: the file may be another one by now. */
 	begin_row(test->priv, &walk, &row);
 	KUNIT_EXPECT_EQ(test, 0, vm_munmap(start_of(0), LENGTH * PAGE_SIZE));
 	KUNIT_EXPECT_EQ(test, 0U, vma_walk_read(&walk, &row, props, 8));
+}
+
+/* How many VMAs from number @nr on follow each other without a name. */
+static unsigned int count_nameless(struct kunit *test, unsigned int nr)
+{
+	unsigned int got, sum = 0;
+	struct vma_props props[8];
+	struct vma_walk walk;
+	struct vma_row row = {};
+
+	vma_walk_begin(&walk, test->priv, start_of(nr));
+	row.generation = vma_search_generation(&walk.search);
+	while ((got = vma_walk_read(&walk, &row, props, ARRAY_SIZE(props)))) {
+		expect_props(test, &props[0], nr + sum);
+		sum += got;
+	}
+	return sum;
+}
+
+/* A row without a file ends before the first VMA that has a name. */
+static void a_row_without_a_file_has_no_name(struct kunit *test)
+{
+	struct mm_struct *mm = test->priv;
+
+	KUNIT_EXPECT_EQ(test, (unsigned int)FILE_VMA, count_nameless(test, 0));
+	mm->start_stack = start_of(20);
+	KUNIT_EXPECT_EQ(test, 20U, count_nameless(test, 0));
+	KUNIT_EXPECT_EQ(test, 0U, count_nameless(test, 20));
+	KUNIT_EXPECT_EQ(test, 9U, count_nameless(test, 21));
+	mm->start_brk = start_of(10) + 1;
+	mm->brk = start_of(12) - 1;
+	KUNIT_EXPECT_EQ(test, 10U, count_nameless(test, 0));
+	KUNIT_EXPECT_EQ(test, 0U, count_nameless(test, 11));
+	KUNIT_EXPECT_EQ(test, 8U, count_nameless(test, 12));
+	mm->start_stack = 0;
+	mm->start_brk = 0;
+	mm->brk = 0;
+	find_vma(mm, start_of(5))->vm_ops = find_vma(mm, start_of(FILE_VMA))->vm_ops;
+	KUNIT_EXPECT_EQ(test, 5U, count_nameless(test, 0));
+	find_vma(mm, start_of(5))->vm_ops = NULL;
 }
 
 /* A thread that unmaps a VMA. */
@@ -786,6 +826,7 @@ static struct kunit_case vma_lock_test_cases[] = {
 	KUNIT_CASE(properties_are_not_copied_beside_a_writer),
 	KUNIT_CASE(properties_of_a_changed_vma_are_new),
 	KUNIT_CASE(a_row_has_one_file),
+	KUNIT_CASE(a_row_without_a_file_has_no_name),
 	KUNIT_CASE(writer_waits_for_reader),
 	{}
 };

@@ -5,7 +5,8 @@
  * Who wants all VMAs need not lock each of them. While no writer is at work,
  * nothing changes, so a whole leaf of the tree can be copied under RCU and
  * confirmed afterwards, all at once. A name needs more than RCU: so the first
- * VMA of a file is locked, and those that follow it are copied.
+ * VMA of a file is locked, and those that follow it are copied. That a VMA has
+ * no name can be seen without a lock.
  */
 #include <linux/fs.h>
 #include <linux/mm.h>
@@ -89,6 +90,7 @@ static __always_inline void vma_props_file(struct vma_props *props)
 	props->ino = READ_ONCE(inode->i_ino);
 	props->dev = READ_ONCE(inode->i_sb->s_dev);
 	props->inode_generation = READ_ONCE(inode->i_generation);
+	props->unlinked = !READ_ONCE(inode->i_nlink);
 }
 
 static __always_inline void vma_props_no_file(struct vma_props *props)
@@ -97,6 +99,7 @@ static __always_inline void vma_props_no_file(struct vma_props *props)
 	props->ino = 0;
 	props->dev = 0;
 	props->inode_generation = 0;
+	props->unlinked = false;
 }
 
 /**
@@ -175,6 +178,44 @@ enum vma_read {
 	VMA_READ_MORE,	/* nothing in this leaf */
 };
 
+#ifdef CONFIG_ANON_VMA_NAME
+static __always_inline bool vma_peek_anon_name(const struct vm_area_struct *vma)
+{
+	return vma_peek(vma->anon_name);
+}
+#else
+static __always_inline bool vma_peek_anon_name(const struct vm_area_struct *vma)
+{
+	return false;
+}
+#endif
+
+/*
+ * Has a VMA without a file no name either? All names that the kernel gives, but
+ * for those of heap and stack, belong to special mappings, which have vm_ops.
+ */
+static __always_inline bool vma_peek_nameless(const struct mm_struct *mm,
+					      const struct vm_area_struct *vma,
+					      const struct vma_props *props)
+{
+	const unsigned long stack = vma_peek(mm->start_stack);
+
+	if (vma_peek(vma->vm_ops) || vma_peek_anon_name(vma))
+		return false;
+	if (props->start <= vma_peek(mm->brk) && props->end >= vma_peek(mm->start_brk))
+		return false;
+	return props->start > stack || props->end < stack;
+}
+
+/* Is the VMA one more of the row? */
+static __always_inline bool vma_peek_in_row(const struct vma_row *row, const struct mm_struct *mm,
+					    const struct vm_area_struct *vma,
+					    const struct vma_props *props)
+{
+	return props->file == row->file &&
+	       (props->file || vma_peek_nameless(mm, vma, props));
+}
+
 /*
  * Copy what matches in the rest of the leaf, up to @nr VMAs. The slot moves
  * behind the last; it is behind the end of the leaf if that is all.
@@ -201,13 +242,13 @@ static __always_inline unsigned int vma_leaf_peek(const struct vma_walk *walk,
 		file = vma_peek(vma->vm_file);
 		if (!vma_search_wants(search, flags, file))
 			continue;
-		if (row && file != row->file) {
-			row->file = NULL;
-			break;
-		}
 		to->flags = flags;
 		to->file = file;
 		vma_props_peek(to, vma, &base);
+		if (row && !vma_peek_in_row(row, search->mm, vma, to)) {
+			row->generation = 0;
+			break;
+		}
 		if (++to == end) {
 			leaf->slot++;
 			break;
@@ -253,7 +294,7 @@ static __always_inline enum vma_read vma_read_leaf(struct vma_walk *walk, struct
 			search->addr = props[*got - 1].end;
 		/* The VMA to lock is one more of the row, wherever that ends. */
 		if (row)
-			row->file = props[*got].file;
+			row->generation = seq;
 		return VMA_READ_SOME;
 	}
 	/* What is behind the last VMA in the leaf need not be seen again. */
@@ -267,7 +308,7 @@ static __always_inline enum vma_read vma_read_leaf(struct vma_walk *walk, struct
  * vma_walk_read() - copy properties of VMAs that match, without a lock
  * @walk: the walk, begun with vma_walk_begin(); it must not hold a VMA
  * @row: copy only VMAs of this row; NULL: all that match. If the next VMA is not
- *	in the row, the row has no file afterwards
+ *	in the row, the row has no generation afterwards
  * @props: out: the properties, in the order of addresses
  * @nr: how many @props has room for, at least one
  *

@@ -391,6 +391,12 @@ static enum vma_look vma_look_locked(struct vma_search *search)
 	return VMA_LOOK_NONE;
 }
 
+static bool vma_search_lock_mm(const struct vma_search *search)
+{
+	return search->patience ? !mmap_read_lock_killable(search->mm) :
+				  mmap_read_trylock(search->mm);
+}
+
 /* Be a user of the address space meanwhile, as readers of smaps are. */
 static enum vma_look vma_look_held(struct vma_search *search, struct vma_walk *walk)
 {
@@ -398,7 +404,7 @@ static enum vma_look vma_look_held(struct vma_search *search, struct vma_walk *w
 
 	if (!mmget_not_zero(search->mm))
 		return VMA_LOOK_BUSY;
-	if (!mmap_read_lock_killable(search->mm)) {
+	if (vma_search_lock_mm(search)) {
 		look = vma_look_locked(search);
 		if (look == VMA_LOOK_FOUND)
 			return look;
@@ -511,8 +517,8 @@ static __always_inline struct vm_area_struct *vma_next_held(struct vma_search *s
  *
  * Context: process context, no lock held. Sleeps, killably, while a writer has
  * the place that the search looks at. With CONFIG_PER_VMA_LOCK it does not take
- * mmap_lock. Without, it waits for mmap_lock, killably, and keeps it with the
- * VMA.
+ * mmap_lock. Without, it waits for mmap_lock, killably, or only tries it if
+ * @search->patience is 0, and keeps it with the VMA.
  * Return: the VMA, held, which may begin behind @search->last; NULL if there is
  * none up to there. With nothing held: -ESRCH if no user of the address space is
  * left; -EINTR if the caller was killed; -EAGAIN if writers had

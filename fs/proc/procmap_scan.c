@@ -5,8 +5,9 @@
  *
  * A scan goes from VMA to VMA. While no writer is at work it copies those of a
  * whole leaf of the tree without a lock. It locks a VMA for its name or its
- * build ID. VMAs of one file that follow each other share both, so only the
- * first of such a row is locked. Beside a writer each VMA is locked.
+ * build ID. VMAs of one file that follow each other share both, and so do VMAs
+ * without a name: only the first of such a row is locked. Beside a writer each
+ * VMA is locked.
  *
  * What it copies goes to kernel memory of a fixed size. It goes on to the
  * caller's memory, which may fault, when nothing of the target is held.
@@ -33,11 +34,12 @@
 /* VMAs that are copied without a lock at once. A leaf has no more. */
 #define PROCMAP_SCAN_CHUNK	16
 /* Room for most paths; with the chunk it fills an object of 2 KiB. */
-#define PROCMAP_SCAN_NAME	1024
+#define PROCMAP_SCAN_NAME	896
 
 #define PROCMAP_SCAN_FLAGS						\
 	(PROCMAP_SCAN_NAMES | PROCMAP_SCAN_BUILD_IDS |			\
-	 PROCMAP_SCAN_IF_CHANGED | PROCMAP_SCAN_IF_CODE_CHANGED)
+	 PROCMAP_SCAN_IF_CHANGED | PROCMAP_SCAN_IF_CODE_CHANGED |	\
+	 PROCMAP_SCAN_NOWAIT)
 
 /* Each VMA has some of these bits. */
 #define PROCMAP_COMMON_FLAGS						\
@@ -52,6 +54,9 @@
 	 PROCMAP_RECORD_NO_DUMP | PROCMAP_RECORD_NO_FORK |		\
 	 PROCMAP_RECORD_WIPE_ON_FORK | PROCMAP_RECORD_UFFD_MISSING |	\
 	 PROCMAP_RECORD_UFFD_WP | PROCMAP_RECORD_UFFD_MINOR)
+
+#define PROCMAP_CONDITIONS						\
+	(PROCMAP_COMMON_FLAGS | PROCMAP_RARE_FLAGS | PROCMAP_RECORD_UNLINKED)
 
 static const struct {
 	u64 record;
@@ -91,6 +96,8 @@ struct procmap_scan_room {
 	char name[PROCMAP_SCAN_NAME];
 };
 
+static_assert(sizeof(struct procmap_scan_room) <= 2048);
+
 /**
  * struct procmap_tail - the end of a record, which all VMAs of one row have
  * @name: where the name begins in the area of names
@@ -121,7 +128,8 @@ static_assert(offsetof(struct procmap_record, build_id) - offsetof(struct procma
  * @page_shift: page size of the VMAs in @room
  * @records: how many records were written
  * @names: bytes of names that were written
- * @row: the row of the last VMA; without a file, no other VMA belongs to it
+ * @row: the row of the last VMA; without a generation, no other VMA belongs to it
+ * @row_flags: PROCMAP_RECORD_* bits about its name and build ID
  * @tail: the end of its record
  * @tail_words: the same, as it is copied
  * @room: kernel memory
@@ -140,6 +148,7 @@ struct procmap_scanner {
 	u32 records;
 	u32 names;
 	struct vma_row row;
+	u64 row_flags;
 	union {
 		struct procmap_tail tail;
 		u64 tail_words[PROCMAP_TAIL_WORDS];
@@ -169,13 +178,14 @@ static int procmap_scan_fetch_fast(struct procmap_scan *s, const struct procmap_
 	unsafe_get_user(s->end, &us->end, fault);
 	unsafe_get_user(s->all_of, &us->all_of, fault);
 	unsafe_get_user(s->any_of, &us->any_of, fault);
+	unsafe_get_user(s->none_of, &us->none_of, fault);
 	unsafe_get_user(s->records, &us->records, fault);
 	unsafe_get_user(s->records_len, &us->records_len, fault);
 	unsafe_get_user(s->record_size, &us->record_size, fault);
 	unsafe_get_user(s->names, &us->names, fault);
 	unsafe_get_user(s->names_size, &us->names_size, fault);
 	unsafe_get_user(s->reserved, &us->reserved, fault);
-	unsafe_get_user(s->generation, &us->generation, fault);
+	unsafe_get_user(s->known_generation, &us->known_generation, fault);
 	unsafe_get_user(s->code_generation, &us->code_generation, fault);
 	user_read_access_end();
 	return 0;
@@ -201,9 +211,11 @@ static int procmap_scan_fetch(struct procmap_scan *s, const struct procmap_scan 
 
 static int procmap_scan_check(const struct procmap_scan *s)
 {
-	if (s->flags & ~(u64)PROCMAP_SCAN_FLAGS)
+	const u64 both = PROCMAP_SCAN_IF_CHANGED | PROCMAP_SCAN_IF_CODE_CHANGED;
+
+	if (s->flags & ~(u64)PROCMAP_SCAN_FLAGS || (s->flags & both) == both)
 		return -EINVAL;
-	if ((s->all_of | s->any_of) & ~(u64)(PROCMAP_COMMON_FLAGS | PROCMAP_RARE_FLAGS))
+	if ((s->all_of | s->any_of | s->none_of) & ~(u64)PROCMAP_CONDITIONS)
 		return -EINVAL;
 	if (s->end && s->start >= s->end)
 		return -EINVAL;
@@ -236,14 +248,17 @@ fault:
 }
 
 /* Bits of a VMA as bits of its record. */
-static __always_inline u64 procmap_record_flags(unsigned long vm, bool file)
+static __always_inline u64 procmap_record_flags(const struct vma_props *props)
 {
+	const unsigned long vm = props->flags;
 	u64 flags = (vm & (VM_READ | VM_WRITE | VM_EXEC)) |
 		    (vm & VM_MAYSHARE) / (VM_MAYSHARE / PROCMAP_QUERY_VMA_SHARED);
 	unsigned int i;
 
-	if (file)
+	if (props->file)
 		flags |= PROCMAP_QUERY_FILE_BACKED_VMA;
+	if (unlikely(props->unlinked))
+		flags |= PROCMAP_RECORD_UNLINKED;
 	if (likely(!(vm & PROCMAP_RARE_VM)))
 		return flags;
 	for (i = 0; i < ARRAY_SIZE(procmap_rare_bits); i++)
@@ -268,7 +283,8 @@ static unsigned long procmap_record_to_vm_flags(u64 flags)
 
 static __always_inline bool procmap_scan_wants(const struct procmap_scan *s, u64 flags)
 {
-	return !(s->all_of & ~flags) && (!s->any_of || (s->any_of & flags));
+	return !(s->all_of & ~flags) && (!s->any_of || (s->any_of & flags)) &&
+	       !(s->none_of & flags);
 }
 
 /*
@@ -294,7 +310,7 @@ static int procmap_scan_put(struct procmap_scanner *sc, unsigned int nr)
 {
 	const struct vma_props *props = sc->room->props, *last = props + nr;
 	const struct procmap_scan *s = &sc->args;
-	const bool conditions = s->all_of || s->any_of;
+	const bool conditions = s->all_of || s->any_of || s->none_of;
 	const u32 record_size = s->record_size, first = sc->records;
 	struct procmap_record __user *to =
 		u64_to_user_ptr(s->records) + (u64)first * record_size;
@@ -306,9 +322,10 @@ static int procmap_scan_put(struct procmap_scanner *sc, unsigned int nr)
 	if (!user_write_access_begin(to, nr * record_size))
 		return -EFAULT;
 	for (; props < last; props++) {
-		flags = procmap_record_flags(props->flags, props->file);
+		flags = procmap_record_flags(props);
 		if (unlikely(conditions) && !procmap_scan_wants(s, flags))
 			continue;
+		flags |= sc->row_flags;
 		unsafe_put_user(props->start, &to->start, fault);
 		unsafe_put_user(props->end, &to->end, fault);
 		unsafe_put_user(props->offset, &to->offset, fault);
@@ -341,12 +358,13 @@ static bool procmap_scan_in_row(const struct procmap_scanner *sc,
 {
 	const struct vma_row *row = &sc->row;
 
-	return row->file && row->file == props->file && row->generation == generation;
+	return props->file && row->file == props->file && generation &&
+	       row->generation == generation;
 }
 
 /*
- * Copy the name of the held VMA. -ENAMETOOLONG: the path does not fit here or
- * there.
+ * Copy the name of the held VMA. -ENAMETOOLONG: the path fits neither here nor
+ * there; but one of more than PATH_MAX bytes is no error.
  */
 static int procmap_scan_copy_name(struct procmap_scanner *sc, struct vm_area_struct *vma)
 {
@@ -359,6 +377,10 @@ static int procmap_scan_copy_name(struct procmap_scanner *sc, struct vm_area_str
 		return 0;
 	}
 	path = room ? file_path(vma->vm_file, sc->name_buf, room) : ERR_PTR(-ENAMETOOLONG);
+	if (path == ERR_PTR(-ENAMETOOLONG) && room == PATH_MAX) {
+		sc->row_flags = PROCMAP_RECORD_NAME_TOO_LONG;
+		return 0;
+	}
 	if (IS_ERR(path))
 		return PTR_ERR(path);
 	sc->name = path;
@@ -367,30 +389,39 @@ static int procmap_scan_copy_name(struct procmap_scanner *sc, struct vm_area_str
 	return 0;
 }
 
+/* Look for the build ID in the page cache, and take a reference to look on disk. */
+static void procmap_scan_cached_build_id(struct procmap_scanner *sc, struct file *file)
+{
+	unsigned int size;
+	int err = build_id_read_cached(file, sc->tail.build_id, &size);
+
+	if (!err)
+		sc->tail.build_id_size = size;
+	else if (err == -EAGAIN && !(sc->args.flags & PROCMAP_SCAN_NOWAIT))
+		sc->file = get_file(file);
+	else if (err != -ENODATA)
+		sc->row_flags |= PROCMAP_RECORD_BUILD_ID_UNKNOWN;
+}
+
 /* Begin a new row with the held VMA. Nothing here may sleep or allocate. */
 static int procmap_scan_begin_row(struct procmap_scanner *sc, struct vm_area_struct *vma,
 				  unsigned long generation)
 {
-	unsigned int size;
 	int err;
 
 	sc->name = NULL;
+	sc->row_flags = 0;
 	sc->tail = (struct procmap_tail){ .name = PROCMAP_RECORD_NO_NAME };
 	if (sc->args.flags & PROCMAP_SCAN_NAMES) {
 		err = procmap_scan_copy_name(sc, vma);
 		if (err)
 			return err;
 	}
-	if (vma->vm_file && sc->args.flags & PROCMAP_SCAN_BUILD_IDS) {
-		err = build_id_read_cached(vma->vm_file, sc->tail.build_id, &size);
-		if (!err)
-			sc->tail.build_id_size = size;
-		else if (err == -EAGAIN)
-			sc->file = get_file(vma->vm_file);
-	}
+	if (vma->vm_file && sc->args.flags & PROCMAP_SCAN_BUILD_IDS)
+		procmap_scan_cached_build_id(sc, vma->vm_file);
 	/* Without a generation nobody can tell who follows. */
-	sc->row.file = generation ? vma->vm_file : NULL;
-	sc->row.generation = generation;
+	sc->row.file = vma->vm_file;
+	sc->row.generation = vma->vm_file || !sc->name ? generation : 0;
 	return 0;
 }
 
@@ -406,7 +437,9 @@ static int procmap_scan_read_build_id(struct procmap_scanner *sc)
 	fput(file);
 	if (!err)
 		sc->tail.build_id_size = size;
-	return err == -ENODATA ? 0 : err;
+	else if (err == -EIO)
+		sc->row_flags |= PROCMAP_RECORD_BUILD_ID_UNKNOWN;
+	return err == -EINTR ? err : 0;
 }
 
 static int procmap_scan_put_name(struct procmap_scanner *sc)
@@ -436,9 +469,8 @@ static int procmap_scan_end_row(struct procmap_scanner *sc)
 }
 
 /*
- * Allocate a larger buffer for the name. No path that a program can open is
- * longer than PATH_MAX. -ENAMETOOLONG: more room would not help; -ENOMEM: no
- * memory.
+ * Allocate a larger buffer for the name. -ENAMETOOLONG: more room would not help;
+ * -ENOMEM: no memory.
  */
 static int procmap_scan_more_room(struct procmap_scanner *sc)
 {
@@ -462,7 +494,7 @@ static int procmap_scan_copy(struct procmap_scanner *sc, struct vm_area_struct *
 	if (!(sc->args.flags & (PROCMAP_SCAN_NAMES | PROCMAP_SCAN_BUILD_IDS)))
 		return 0;
 	if (props->start >= sc->end ||
-	    !procmap_scan_wants(&sc->args, procmap_record_flags(props->flags, props->file)))
+	    !procmap_scan_wants(&sc->args, procmap_record_flags(props)))
 		return 0;
 	generation = vma_search_generation(&sc->walk.search);
 	if (procmap_scan_in_row(sc, props, generation))
@@ -490,7 +522,7 @@ static int procmap_scan_one(struct procmap_scanner *sc)
 		return procmap_scan_put(sc, 1);
 	/* This VMA does not count: the walk is before it again. */
 	sc->walk.search.addr = addr;
-	sc->row.file = NULL;
+	sc->row.generation = 0;
 	return err == -ENAMETOOLONG ? procmap_scan_more_room(sc) : err;
 }
 
@@ -500,7 +532,7 @@ static int procmap_scan_step(struct procmap_scanner *sc)
 	const bool rows = sc->args.flags & (PROCMAP_SCAN_NAMES | PROCMAP_SCAN_BUILD_IDS);
 	unsigned int nr = min_t(u32, PROCMAP_SCAN_CHUNK, sc->args.records_len - sc->records);
 
-	if (rows && !sc->row.file)
+	if (rows && !sc->row.generation)
 		return procmap_scan_one(sc);
 	nr = vma_walk_read(&sc->walk, rows ? &sc->row : NULL, sc->room->props, nr);
 	if (!nr)
@@ -515,8 +547,8 @@ static int procmap_scan_steps(struct procmap_scanner *sc)
 
 	while (!sc->complete && sc->records < sc->args.records_len) {
 		err = procmap_scan_step(sc);
-		/* What does not fit begins the next call. */
-		if (err == -ENAMETOOLONG && sc->records)
+		/* What does not fit, or would have to wait, begins the next call. */
+		if ((err == -ENAMETOOLONG || err == -EAGAIN) && sc->records)
 			return 0;
 		if (err)
 			return err;
@@ -546,8 +578,11 @@ static int procmap_scan_walk(struct procmap_scanner *sc, struct mm_struct *mm)
 	sc->file = NULL;
 	sc->name_buf = sc->room->name;
 	sc->name_room = sizeof(sc->room->name);
-	sc->row.file = NULL;
+	sc->row.generation = 0;
+	sc->row_flags = 0;
 	sc->tail = (struct procmap_tail){ .name = PROCMAP_RECORD_NO_NAME };
+	if (s->flags & PROCMAP_SCAN_NOWAIT)
+		sc->walk.search.patience = 0;
 	err = procmap_scan_steps(sc);
 	vma_search_end(&sc->walk.search);
 	if (sc->name_buf != sc->room->name)
@@ -559,14 +594,10 @@ static int procmap_scan_walk(struct procmap_scanner *sc, struct mm_struct *mm)
 /* Does what the caller knows still hold, so that he need not scan? */
 static bool procmap_scan_holds(const struct procmap_scan *s, const struct vma_generations *now)
 {
-	if (!(s->flags & (PROCMAP_SCAN_IF_CHANGED | PROCMAP_SCAN_IF_CODE_CHANGED)))
-		return false;
-	if (s->flags & PROCMAP_SCAN_IF_CHANGED && (!now->all || s->generation != now->all))
-		return false;
-	if (s->flags & PROCMAP_SCAN_IF_CODE_CHANGED &&
-	    (!now->code || s->code_generation != now->code))
-		return false;
-	return true;
+	const u64 known = s->known_generation;
+
+	return known && ((s->flags & PROCMAP_SCAN_IF_CHANGED && known == now->all) ||
+			 (s->flags & PROCMAP_SCAN_IF_CODE_CHANGED && known == now->code));
 }
 
 static int procmap_scan(struct mm_struct *mm, struct procmap_scan __user *us)
@@ -620,12 +651,18 @@ static int procmap_scan(struct mm_struct *mm, struct procmap_scan __user *us)
  *        none when the file was opened
  *      - procmap_scan_errors_test: errors.esrch_process_gone
  *    * - EINVAL
- *      - ``size`` is below 112
+ *      - ``size`` is below 128
  *      - procmap_scan_errors_test: errors.einval_size_too_small
  *    * - EINVAL
- *      - ``flags``, ``all_of`` or ``any_of`` has an unknown bit, or ``reserved`` is not 0
- *      - procmap_scan_errors_test: errors.einval_unknown_flag, errors.einval_unknown_condition,
- *        errors.einval_reserved
+ *      - ``flags`` has an unknown bit, or both ``PROCMAP_SCAN_IF_CHANGED`` and
+ *        ``PROCMAP_SCAN_IF_CODE_CHANGED``
+ *      - procmap_scan_errors_test: errors.einval_unknown_flag, errors.einval_both_generations
+ *    * - EINVAL
+ *      - ``all_of``, ``any_of`` or ``none_of`` has an unknown bit, or one that is no condition
+ *      - procmap_scan_errors_test: errors.einval_unknown_condition
+ *    * - EINVAL
+ *      - ``reserved`` is not 0
+ *      - procmap_scan_errors_test: errors.einval_reserved
  *    * - EINVAL
  *      - ``end`` is not 0, and ``start`` is not below it
  *      - procmap_scan_errors_test: errors.einval_start_not_below_end
@@ -639,12 +676,13 @@ static int procmap_scan(struct mm_struct *mm, struct procmap_scan __user *us)
  *      - the struct is larger than the kernel knows, and not zero in what it does not know
  *      - procmap_scan_errors_test: errors.e2big_longer_with_other_tail
  *    * - ENAMETOOLONG
- *      - the name of the first mapping does not fit the area of names
+ *      - the name of the first mapping does not fit the area of names, which has less than
+ *        ``PATH_MAX`` bytes
  *      - procmap_scan_errors_test: errors.enametoolong_no_room_for_the_first_name;
  *        procmap_scan_test: scan.a_name_that_does_not_fit
- *    * - ENAMETOOLONG
- *      - the name of the first mapping has more than ``PATH_MAX`` bytes, with its NUL
- *      - procmap_scan_test: paths_of_every_length
+ *    * - EAGAIN
+ *      - with ``PROCMAP_SCAN_NOWAIT``: a writer changes the first mapping, or the place before it
+ *      - procmap_holes_test: holes.a_scan_that_does_not_wait_is_EAGAIN
  *    * - EFAULT
  *      - the struct cannot be read or written
  *      - procmap_scan_errors_test: errors.efault_argument_unmapped,

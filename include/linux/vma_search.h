@@ -73,6 +73,7 @@ struct vma_walk {
  * @ino: inode number of the file
  * @dev: device of the file's super block
  * @inode_generation: generation of the inode
+ * @unlinked: no directory has the file
  */
 struct vma_props {
 	unsigned long start;
@@ -84,12 +85,14 @@ struct vma_props {
 	unsigned long ino;
 	dev_t dev;
 	u32 inode_generation;
+	bool unlinked;
 };
 
 /**
- * struct vma_row - VMAs of one file that follow each other
- * @file: the file of the first, only to be compared; NULL: no row
- * @generation: vma_search_generation() when the first was held
+ * struct vma_row - VMAs that follow each other and have the same file, or no name
+ * @file: the file of all, only to be compared; NULL: they have neither a file nor
+ *	a name
+ * @generation: vma_search_generation() when the first was held; 0: no row
  */
 struct vma_row {
 	const struct file *file;

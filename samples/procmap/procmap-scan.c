@@ -16,35 +16,56 @@
 #include <unistd.h>
 #include "procmap-abi.h" /* or <linux/fs.h> of a kernel with PROCMAP_SCAN */
 
-#define MOST	65536 /* mappings that a process may have by default */
+#ifndef AREA
+#define AREA	4096	/* mappings that one call has room for */
+#endif
+#define MOST	65536	/* mappings that a process may have by default */
 
 static struct procmap_record records[MOST];
 static char names[64 * MOST];
 static unsigned int nr_records;
 static __u64 generation; /* of this list, 0: it may be stale */
 
-/* Returns 0, or -1 with errno */
+/* Get the list anew if it is stale. Returns 0, or -1 with errno */
 static int update(int fd)
 {
 	struct procmap_scan scan = {
 		.size = sizeof(scan),
 		.flags = PROCMAP_SCAN_NAMES | PROCMAP_SCAN_BUILD_IDS |
 			 PROCMAP_SCAN_IF_CODE_CHANGED,
-		.all_of = PROCMAP_QUERY_VMA_EXECUTABLE | PROCMAP_QUERY_FILE_BACKED_VMA,
-		.records = (uintptr_t)records,
-		.records_len = MOST,
+		.all_of = PROCMAP_QUERY_VMA_EXECUTABLE |
+			  PROCMAP_QUERY_FILE_BACKED_VMA,
+		.records_len = AREA,
 		.record_size = sizeof(records[0]),
-		.names = (uintptr_t)names,
-		.names_size = sizeof(names),
-		.code_generation = generation,
+		.known_generation = generation,
 	};
+	unsigned int nr = 0, used = 0, i;
+	__u64 now = 0;
 
-	if (ioctl(fd, PROCMAP_SCAN, &scan))
-		return -1;
-	if (generation && scan.code_generation == generation)
-		return 0;
-	nr_records = scan.records_filled;
-	generation = scan.code_generation;
+	do {
+		if (nr + AREA > MOST) {
+			errno = E2BIG;
+			return -1;
+		}
+		scan.records = (uintptr_t)(records + nr);
+		scan.names = (uintptr_t)(names + used);
+		scan.names_size = sizeof(names) - used;
+		if (ioctl(fd, PROCMAP_SCAN, &scan))
+			return -1;
+		if (generation && scan.code_generation == generation)
+			return 0;
+		for (i = nr; i < nr + scan.records_filled; i++)
+			if (records[i].name != PROCMAP_RECORD_NO_NAME)
+				records[i].name += used;
+		/* Calls of one generation make one list. */
+		now = !nr || now == scan.code_generation ?
+		      scan.code_generation : 0;
+		nr += scan.records_filled;
+		used += scan.names_filled;
+		scan.start = scan.next;
+	} while (scan.next != ~0ULL);
+	nr_records = nr;
+	generation = now;
 	return 0;
 }
 
@@ -64,7 +85,8 @@ static void print(__u64 addr)
 	const struct procmap_record *record;
 	unsigned int i;
 
-	record = bsearch(&addr, records, nr_records, sizeof(records[0]), compare);
+	record = bsearch(&addr, records, nr_records, sizeof(records[0]),
+			 compare);
 	if (!record) {
 		printf("%llx no executable file\n", (unsigned long long)addr);
 		return;
@@ -73,7 +95,9 @@ static void print(__u64 addr)
 	       (unsigned long long)(addr - record->start + record->offset));
 	for (i = 0; i < record->build_id_size; i++)
 		printf("%02x", record->build_id[i]);
-	printf("%s %s\n", record->build_id_size ? "" : "none", names + record->name);
+	printf("%s %s\n", record->build_id_size ? "" : "none",
+	       record->name == PROCMAP_RECORD_NO_NAME ?
+	       "" : names + record->name);
 }
 
 /* Say what errno means here */
@@ -82,7 +106,7 @@ static void complain(const char *path)
 	if (errno == ESRCH)
 		fputs("the process is gone, or has called execve()\n", stderr);
 	else if (errno == ENOTTY)
-		fprintf(stderr, "this kernel has no PROCMAP_SCAN: read the text of %s\n", path);
+		fprintf(stderr, "no PROCMAP_SCAN: read the text of %s\n", path);
 	else
 		perror("PROCMAP_SCAN");
 }

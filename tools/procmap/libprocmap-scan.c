@@ -24,10 +24,11 @@
 #define PROCMAP_CODE	(PROCMAP_QUERY_VMA_EXECUTABLE | PROCMAP_QUERY_FILE_BACKED_VMA)
 
 /* Of the system's headers or of ours: procmap-abi.h is to be plain C90 and C++. */
-static_assert(sizeof(struct procmap_scan) == 112, "size of struct procmap_scan");
-static_assert(offsetof(struct procmap_scan, records) == 48, "records");
-static_assert(offsetof(struct procmap_scan, records_filled) == 76, "records_filled");
-static_assert(offsetof(struct procmap_scan, next) == 88, "next");
+static_assert(sizeof(struct procmap_scan) == 128, "size of struct procmap_scan");
+static_assert(offsetof(struct procmap_scan, records) == 56, "records");
+static_assert(offsetof(struct procmap_scan, records_filled) == 84, "records_filled");
+static_assert(offsetof(struct procmap_scan, next) == 96, "next");
+static_assert(offsetof(struct procmap_scan, known_generation) == 104, "known_generation");
 static_assert(sizeof(struct procmap_record) == 96, "size of struct procmap_record");
 static_assert(offsetof(struct procmap_record, flags) == 32, "flags");
 static_assert(offsetof(struct procmap_record, generation) == 56, "generation");
@@ -180,7 +181,7 @@ int procmap_scan_fetch(struct procmap *pm, const struct procmap_cache *cache, ui
 	procmap_scan_prepare(pm, cache, room, &scan);
 	if (still) {
 		scan.flags |= code ? PROCMAP_SCAN_IF_CODE_CHANGED : PROCMAP_SCAN_IF_CHANGED;
-		*now = cache->generation;
+		scan.known_generation = cache->generation;
 	}
 	if (ioctl(pm->fd, PROCMAP_SCAN, &scan))
 		return -1;

@@ -56,6 +56,7 @@ struct procmap_query {
 #define PROCMAP_SCAN_BUILD_IDS		0x02
 #define PROCMAP_SCAN_IF_CHANGED		0x04
 #define PROCMAP_SCAN_IF_CODE_CHANGED	0x08
+#define PROCMAP_SCAN_NOWAIT		0x10
 
 /* Bits of procmap_record.flags, besides those of a query. */
 #define PROCMAP_RECORD_GROWS_DOWN	0x00100
@@ -68,6 +69,9 @@ struct procmap_query {
 #define PROCMAP_RECORD_UFFD_MISSING	0x08000
 #define PROCMAP_RECORD_UFFD_WP		0x10000
 #define PROCMAP_RECORD_UFFD_MINOR	0x20000
+#define PROCMAP_RECORD_UNLINKED		0x40000
+#define PROCMAP_RECORD_NAME_TOO_LONG	0x80000
+#define PROCMAP_RECORD_BUILD_ID_UNKNOWN	0x100000
 
 #define PROCMAP_RECORD_NO_NAME		(~0U)
 
@@ -95,6 +99,7 @@ struct procmap_scan {
 	__u64 end;		/* in: only VMAs that begin below, 0: all */
 	__u64 all_of;		/* in: bits of records */
 	__u64 any_of;		/* in: bits of records, 0: no condition */
+	__u64 none_of;		/* in: bits of records */
 	__u64 records;		/* in: address of an array */
 	__u32 records_len;	/* in: its length */
 	__u32 record_size;	/* in: of a record */
@@ -104,8 +109,9 @@ struct procmap_scan {
 	__u32 names_filled;	/* out: bytes */
 	__u32 reserved;		/* in: 0 */
 	__u64 next;		/* out: start of the call that goes on */
-	__u64 generation;	/* in/out: 0: none that held */
-	__u64 code_generation;	/* in/out */
+	__u64 known_generation;	/* in: for IF_CHANGED, IF_CODE_CHANGED; 0: none */
+	__u64 generation;	/* out: 0: none that held */
+	__u64 code_generation;	/* out: likewise */
 };
 
 #endif /* PROCMAP_SCAN */

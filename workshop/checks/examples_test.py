@@ -28,6 +28,9 @@ MAN = ("PROCMAP_QUERY.2const", "PROCESS_VM_NOWAIT.2const")
 INSTALLED = os.path.join(OUT, "installed")
 # The example program of the library, where its man page has the compiler leave it.
 LIBRARY_PROGRAM = "library/a.out"
+# The sample of scans with areas for so many records
+AREAS = (1, 5)
+SCANS = ("procmap-scan", "procmap-scan-32", *(f"procmap-scan-{area}" for area in AREAS))
 # The same program in other languages, and what compiles it
 COMPILERS = {"query.go": "go build", "query.rs": "rustc -D warnings"}
 LANGUAGES = (*COMPILERS, "query.py")
@@ -103,6 +106,9 @@ def build_all():
         build(f"{name}-32", read("samples", "procmap", f"{name}.c"), "-m32", "-static", *new)
     for name in "procmap-scan", "process-vm-nowait":
         build(name, read("samples", "procmap", f"{name}.c"), "-I", LIBRARY)
+    for area in AREAS:
+        build(f"procmap-scan-{area}", read("samples", "procmap", "procmap-scan.c"),
+              f"-DAREA={area}")
     for page in MAN:
         build(page, man_block("\nmain(", "Documentation", "man", page), *new)
     for name, compiler in COMPILERS.items():
@@ -208,9 +214,16 @@ def test_the_sample_of_scans_resolves_code(target):
             given += f"{addr:x}\n".encode()
             want += line(addr, row) if row in target.code() else \
                 f"{addr:x} no executable file\n".encode()
-    for name in "procmap-scan", "procmap-scan-32":
+    for name in SCANS:
         equal(run(name, target.pid, given=given), (0, want, ""))
         equal(run(name, target.pid), (0, b"", ""))
+
+
+def test_the_man_page_of_scans_has_the_sample(_):
+    sample = read("samples", "procmap", "procmap-scan.c").replace("\t", "    ")
+    body = sample[sample.index("#include"):]
+    equal(re.sub('#include "procmap-abi.h".*', "#include <linux/fs.h>", body),
+          man_block("\nint main(", "Documentation", "man", "PROCMAP_SCAN.2const"))
 
 
 def test_the_sample_of_scans_tells_what_is_wrong(target):
@@ -221,8 +234,8 @@ def test_the_sample_of_scans_tells_what_is_wrong(target):
         status, out, errors = run(name, target.pid, "0")
         equal((status, out, errors.startswith("usage: ")), (2, b"", True))
         with ordinary_file() as pid:
-            equal(run(name, pid, given=b"0"), (1, b"", "this kernel has no PROCMAP_SCAN: "
-                                               f"read the text of /proc/{pid}/maps\n"))
+            equal(run(name, pid, given=b"0"),
+                  (1, b"", f"no PROCMAP_SCAN: read the text of /proc/{pid}/maps\n"))
 
 
 @contextlib.contextmanager

@@ -25,15 +25,19 @@
  * enum procmap_scan_flags - bits of procmap_scan.flags
  * @PROCMAP_SCAN_NAMES: write names
  * @PROCMAP_SCAN_BUILD_IDS: fill in build IDs of files
- * @PROCMAP_SCAN_IF_CHANGED: scan only if procmap_scan.generation no longer holds
- * @PROCMAP_SCAN_IF_CODE_CHANGED: scan only if procmap_scan.code_generation no
- *	longer holds. With both bits: if at least one of them no longer holds.
+ * @PROCMAP_SCAN_IF_CHANGED: scan only if the generation of the address space is
+ *	not procmap_scan.known_generation
+ * @PROCMAP_SCAN_IF_CODE_CHANGED: likewise for its code generation. Not together
+ *	with PROCMAP_SCAN_IF_CHANGED.
+ * @PROCMAP_SCAN_NOWAIT: do not wait for a writer: end before the first VMA that it
+ *	is changing. Nor for a disk: see PROCMAP_RECORD_BUILD_ID_UNKNOWN.
  */
 enum procmap_scan_flags {
 	PROCMAP_SCAN_NAMES		= 0x01,
 	PROCMAP_SCAN_BUILD_IDS		= 0x02,
 	PROCMAP_SCAN_IF_CHANGED		= 0x04,
-	PROCMAP_SCAN_IF_CODE_CHANGED	= 0x08
+	PROCMAP_SCAN_IF_CODE_CHANGED	= 0x08,
+	PROCMAP_SCAN_NOWAIT		= 0x10
 };
 
 /**
@@ -48,6 +52,12 @@ enum procmap_scan_flags {
  * @PROCMAP_RECORD_UFFD_MISSING: userfaultfd handles missing pages
  * @PROCMAP_RECORD_UFFD_WP: userfaultfd handles writes to protected pages
  * @PROCMAP_RECORD_UFFD_MINOR: userfaultfd handles minor faults
+ * @PROCMAP_RECORD_UNLINKED: no directory has the file any more
+ * @PROCMAP_RECORD_NAME_TOO_LONG: there is a name, but it is longer than PATH_MAX.
+ *	No condition of a scan.
+ * @PROCMAP_RECORD_BUILD_ID_UNKNOWN: whether there is a build ID is not known: what
+ *	tells is not in memory, and the scan must not or cannot read it. No
+ *	condition of a scan.
  *
  * Besides there are the bits of a query: PROCMAP_QUERY_VMA_READABLE,
  * PROCMAP_QUERY_VMA_WRITABLE, PROCMAP_QUERY_VMA_EXECUTABLE,
@@ -63,14 +73,17 @@ enum procmap_record_flags {
 	PROCMAP_RECORD_WIPE_ON_FORK	= 0x04000,
 	PROCMAP_RECORD_UFFD_MISSING	= 0x08000,
 	PROCMAP_RECORD_UFFD_WP		= 0x10000,
-	PROCMAP_RECORD_UFFD_MINOR	= 0x20000
+	PROCMAP_RECORD_UFFD_MINOR	= 0x20000,
+	PROCMAP_RECORD_UNLINKED		= 0x40000,
+	PROCMAP_RECORD_NAME_TOO_LONG	= 0x80000,
+	PROCMAP_RECORD_BUILD_ID_UNKNOWN	= 0x100000
 };
 
 /* procmap_record.name of a VMA without a name, or if names are not wanted */
 #define PROCMAP_RECORD_NO_NAME	(~0U)
 
 /* Sizes of the structs as first published; smaller ones are not accepted. */
-#define PROCMAP_SCAN_SIZE_VER0		112
+#define PROCMAP_SCAN_SIZE_VER0		128
 #define PROCMAP_RECORD_SIZE_VER0	96
 
 /**
@@ -94,7 +107,8 @@ enum procmap_record_flags {
  *	PROCMAP_RECORD_NO_NAME: none. VMAs of one file that follow each other
  *	have one string, unless the scan has no generation. It is the name in
  *	the text of maps, without escapes.
- * @build_id_size: out: bytes of @build_id; 0: not wanted, or the file has none
+ * @build_id_size: out: bytes of @build_id; 0: not wanted, or the file has none, or
+ *	PROCMAP_RECORD_BUILD_ID_UNKNOWN
  * @build_id: out: the build ID, zeroes behind it
  * @reserved: out: 0
  */
@@ -125,6 +139,8 @@ struct procmap_record {
  * @all_of: in: only VMAs that have all these bits of a record; 0: no condition
  * @any_of: in: only VMAs that have at least one of these bits of a record; 0: no
  *	condition
+ * @none_of: in: only VMAs that have none of these bits of a record; 0: no
+ *	condition
  * @records: in: address of the array of records
  * @records_len: in: how many records it has room for; 0: write none
  * @record_size: in: size of a record as the caller knows it, in bytes. What the
@@ -137,13 +153,15 @@ struct procmap_record {
  * @reserved: in: 0
  * @next: out: @start for the call that goes on; @end, or ~0 if that is 0, if
  *	there is nothing more
- * @generation: in: for PROCMAP_SCAN_IF_CHANGED, else not used. out: the
- *	generation of the address space that held for all records; 0: a writer
- *	was at work. Each record is right then, but they are no snapshot, and
- *	one may begin below the end of the one before.
+ * @known_generation: in: for PROCMAP_SCAN_IF_CHANGED a @generation, for
+ *	PROCMAP_SCAN_IF_CODE_CHANGED a @code_generation that an earlier call
+ *	returned; 0: none, so that the call scans. Else not used.
+ * @generation: out: the generation of the address space that held for all
+ *	records; 0: a writer was at work. Each record is right then, but they are
+ *	no snapshot, and one may begin below the end of the one before.
  *	Calls with the same generation, not 0, make one snapshot.
- * @code_generation: in: for PROCMAP_SCAN_IF_CODE_CHANGED, else not used. out:
- *	likewise, for VMAs of files that are, or were, executable
+ * @code_generation: out: likewise, for VMAs of files that are, or were,
+ *	executable
  */
 struct procmap_scan {
 	__u64 size;
@@ -152,6 +170,7 @@ struct procmap_scan {
 	__u64 end;
 	__u64 all_of;
 	__u64 any_of;
+	__u64 none_of;
 	__u64 records;
 	__u32 records_len;
 	__u32 record_size;
@@ -161,6 +180,7 @@ struct procmap_scan {
 	__u32 names_filled;
 	__u32 reserved;
 	__u64 next;
+	__u64 known_generation;
 	__u64 generation;
 	__u64 code_generation;
 };

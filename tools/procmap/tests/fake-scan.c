@@ -18,9 +18,9 @@ static bool fake_scan_holds(const struct procmap_scan *scan)
 	const bool all = scan->flags & PROCMAP_SCAN_IF_CHANGED;
 	const bool code = scan->flags & PROCMAP_SCAN_IF_CODE_CHANGED;
 
-	return (all || code) &&
-	       (!all || (scan->generation && scan->generation == fake.generation)) &&
-	       (!code || (scan->code_generation && scan->code_generation == fake.code_generation));
+	return scan->known_generation &&
+	       ((all && scan->known_generation == fake.generation) ||
+		(code && scan->known_generation == fake.code_generation));
 }
 
 /* Returns false if the area is full. */

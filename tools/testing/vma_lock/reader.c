@@ -285,8 +285,6 @@ static bool walk_held(struct reader *reader, struct vma_walk *walk, struct found
 		beside = found->held + 1;
 	found->generation = row->generation;
 	found->held = found->nr;
-	if (!row->generation)
-		row->file = NULL;
 	vma_search_end(&walk->search);
 	region_of_props(&props, &region);
 	check_generation_of(reader, &region, props.generation);
@@ -299,7 +297,7 @@ static void walk_copied(struct reader *reader, struct vma_walk *walk, struct fou
 			struct vma_row *row)
 {
 	unsigned int nr = 1 + below(&reader->rng, ROW_MAX), from = page_of(walk->search.addr);
-	const bool in_row = row->file && below(&reader->rng, 2);
+	const bool in_row = row->generation && below(&reader->rng, 2);
 	const struct file *file = row->file;
 	struct vma_props props[ROW_MAX];
 	struct region copied[ROW_MAX];

@@ -96,7 +96,7 @@ static struct file *file_open(void)
 	file->count = 1;
 	file->inode = (struct inode) {
 		.i_mode = S_IFREG, .i_ino = last_file, .i_generation = ~last_file,
-		.i_sb = &super_block,
+		.i_nlink = 1, .i_sb = &super_block,
 	};
 	return file;
 }

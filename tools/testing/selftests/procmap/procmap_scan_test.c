@@ -24,7 +24,7 @@
 #define DIR_ROOM	4096
 #define RECORDS		4096
 #define NAMES		0x40000
-#define ALL_BITS	0x3ff2fULL
+#define ALL_BITS	0x7ff2fULL
 
 /* What the target maps. */
 enum target { TARGET_KINDS, TARGET_LONG, TARGET_ZOO, TARGET_ADVISED };
@@ -311,13 +311,14 @@ static bool finds(struct _test_data_scan *self, const struct scan_how *how)
 
 		if (record->end > how->start && record->start < end &&
 		    (record->flags & how->all_of) == how->all_of &&
-		    (!how->any_of || record->flags & how->any_of))
+		    (!how->any_of || record->flags & how->any_of) &&
+		    !(record->flags & how->none_of))
 			wanted.record[wanted.nr++] = *record;
 	}
 	good = !scan_list(self->fd, how, &list) && scan_same(&wanted, &list);
 	if (!good)
-		fprintf(stderr, "# 0x%llx-0x%llx all of 0x%llx any of 0x%llx\n", how->start,
-			how->end, how->all_of, how->any_of);
+		fprintf(stderr, "# 0x%llx-0x%llx all of 0x%llx any of 0x%llx none of 0x%llx\n",
+			how->start, how->end, how->all_of, how->any_of, how->none_of);
 	scan_list_free(&list);
 	free(wanted.record);
 	return good;
@@ -355,8 +356,13 @@ TEST_F(scan, conditions)
 	for (one = 1; one <= ALL_BITS; one <<= 1) {
 		if (!(one & ALL_BITS))
 			continue;
-		how.all_of = one;
+		how.all_of = 0;
 		how.any_of = 0;
+		how.none_of = one;
+		ASSERT_TRUE(finds(self, &how));
+		how.all_of = one;
+		ASSERT_TRUE(finds(self, &how));
+		how.none_of = 0;
 		ASSERT_TRUE(finds(self, &how));
 		for (other = 1; other <= ALL_BITS; other <<= 1) {
 			if (!(other & ALL_BITS))
@@ -370,6 +376,10 @@ TEST_F(scan, conditions)
 			how.all_of = one | other;
 			how.any_of = 0;
 			ASSERT_TRUE(finds(self, &how));
+			how.all_of = 0;
+			how.none_of = one | other;
+			ASSERT_TRUE(finds(self, &how));
+			how.none_of = 0;
 		}
 	}
 	how.all_of = 0;
@@ -562,8 +572,8 @@ TEST_F(scan, rare_bits_are_those_of_smaps)
 }
 
 /*
- * Paths around 4 KiB, some of which are longer than PATH_MAX. Such a VMA ends a
- * scan for names, and has none. A scan for something else passes it.
+ * Paths around 4 KiB, some of which are longer than PATH_MAX. The records of
+ * these say so, and have no name.
  */
 TEST(paths_of_every_length)
 {
@@ -593,24 +603,100 @@ TEST(paths_of_every_length)
 		how.flags = PROCMAP_SCAN_NAMES;
 		how.start = vma->start;
 		how.end = vma->end;
-		ASSERT_EQ(fits ? 0 : -ENAMETOOLONG, scan_list(fd, &how, &list));
-		ASSERT_EQ(fits, list.nr);
-		if (fits)
-			ASSERT_EQ(0, strcmp(vma->name, scan_name(&list, list.record)));
+		ASSERT_EQ(0, scan_list(fd, &how, &list));
+		ASSERT_EQ(1, list.nr);
+		ASSERT_EQ(0, strcmp(fits ? vma->name : "", scan_name(&list, list.record)));
+		ASSERT_EQ(!fits, !!(list.record->flags & PROCMAP_RECORD_NAME_TOO_LONG));
 		longest = fits && size > longest ? size : longest;
 		too_long += !fits;
 		scan_list_free(&list);
 	}
 	EXPECT_LT(4000, longest);
 	EXPECT_LT(0, too_long);
-	how = (struct scan_how){ .records = 7 };
+	how = (struct scan_how){ .flags = PROCMAP_SCAN_NAMES, .records = 7, .names = PATH_MAX };
 	ASSERT_EQ(0, scan_list(fd, &how, &list));
 	EXPECT_EQ(text.nr, list.nr);
+	for (i = 0; i < list.nr; i++)
+		too_long -= !!(list.record[i].flags & PROCMAP_RECORD_NAME_TOO_LONG);
+	EXPECT_EQ(0, too_long);
+	scan_list_free(&list);
+	/* In an area of less than PATH_MAX a name may be too long for the area alone. */
+	how.names = PATH_MAX - 1;
+	EXPECT_EQ(-ENAMETOOLONG, scan_list(fd, &how, &list));
 	scan_list_free(&list);
 	EXPECT_EQ(0, procmap_child_finish(&child));
 	maps_text_free(&text);
 	close(fd);
 	kinds_remove(dir);
+}
+
+/* Make a file, and map it. */
+static void *maps_file(const char *dir, const char *name)
+{
+	const size_t page = sysconf(_SC_PAGESIZE);
+	char path[DIR_ROOM + 16];
+	void *at;
+	int fd;
+
+	snprintf(path, sizeof(path), "%s/%s", dir, name);
+	fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+	if (fd < 0)
+		return MAP_FAILED;
+	at = ftruncate(fd, page) ? MAP_FAILED : mmap(NULL, page, PROT_READ, MAP_SHARED, fd, 0);
+	close(fd);
+	return at;
+}
+
+/* How many records there are for the page: 1, or 0 if it has one of these bits. */
+static int records_at(int fd, const void *at, __u64 none_of)
+{
+	const struct scan_how how = {
+		.start = (unsigned long)at,
+		.end = (unsigned long)at + 1,
+		.none_of = none_of,
+		.records = 1,
+	};
+	struct scan_list list;
+	int ret = scan_list(fd, &how, &list);
+
+	if (!ret)
+		ret = list.nr;
+	scan_list_free(&list);
+	return ret;
+}
+
+/* A record tells that its file was removed, or replaced by another one. */
+TEST(files_that_no_directory_has)
+{
+	char dir[DIR_ROOM], from[DIR_ROOM + 16], to[DIR_ROOM + 16];
+	const __u64 unlinked = PROCMAP_RECORD_UNLINKED;
+	void *removed, *replaced, *kept;
+	int fd = maps_open(0);
+
+	ASSERT_LE(0, fd);
+	ASSERT_EQ(0, procmap_tmp_dir(dir, sizeof(dir)));
+	removed = maps_file(dir, "removed");
+	ASSERT_NE(MAP_FAILED, removed);
+	replaced = maps_file(dir, "replaced");
+	ASSERT_NE(MAP_FAILED, replaced);
+	kept = maps_file(dir, "kept");
+	ASSERT_NE(MAP_FAILED, kept);
+	EXPECT_EQ(1, records_at(fd, removed, unlinked));
+	EXPECT_EQ(1, records_at(fd, replaced, unlinked));
+
+	snprintf(to, sizeof(to), "%s/removed", dir);
+	ASSERT_EQ(0, unlink(to));
+	snprintf(from, sizeof(from), "%s/kept", dir);
+	snprintf(to, sizeof(to), "%s/replaced", dir);
+	ASSERT_EQ(0, rename(from, to));
+	EXPECT_EQ(1, records_at(fd, removed, 0));
+	EXPECT_EQ(0, records_at(fd, removed, unlinked));
+	EXPECT_EQ(0, records_at(fd, replaced, unlinked));
+	EXPECT_EQ(1, records_at(fd, kept, unlinked));
+	ASSERT_EQ(0, unlink(to));
+	EXPECT_EQ(0, records_at(fd, kept, unlinked));
+	ASSERT_EQ(0, rmdir(dir));
+	close(fd);
 }
 
 /* A process registers a part of its memory with userfaultfd for each mode. */

@@ -118,6 +118,7 @@ struct inode {
 	unsigned short i_mode;
 	unsigned long i_ino;
 	u32 i_generation;
+	unsigned int i_nlink;
 	struct super_block *i_sb;
 };
 
@@ -142,6 +143,7 @@ struct mm_struct {
 	atomic_t mm_users;
 	unsigned long vma_seq;
 	struct vma_changes vma_changes;
+	unsigned long brk, start_brk, start_stack;
 };
 
 struct vm_area_struct {
@@ -153,6 +155,7 @@ struct vm_area_struct {
 	unsigned long vm_pgoff;
 	struct file *vm_file;
 	void *anon_name;
+	const void *vm_ops;
 #ifdef CONFIG_DEBUG_VM
 	unsigned long vm_lock_hash;
 	unsigned long vm_lock_noted;

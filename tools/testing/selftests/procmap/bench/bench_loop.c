@@ -290,7 +290,7 @@ static int loop_cache(struct bench *b, unsigned int round)
 	struct procmap_scan scan = {
 		.flags = PROCMAP_SCAN_IF_CODE_CHANGED,
 		.all_of = BENCH_CODE,
-		.code_generation = loop.known,
+		.known_generation = loop.known,
 	};
 	int err = bench_pass_scan(&b->pass, b->fd, &scan);
 

@@ -34,7 +34,7 @@ static int scan_more_room(struct bench_pass *pass, bool names)
  * bench_pass_scan() - scan into the records of a pass
  * @pass: out: the records, and the names behind the empty one
  * @fd: descriptor of /proc/<pid>/maps
- * @scan: flags, conditions and known generations; out: the answer
+ * @scan: flags, conditions and known generation; out: the answer
  *
  * Once there is room for all, it is one call.
  *
@@ -43,14 +43,11 @@ static int scan_more_room(struct bench_pass *pass, bool names)
 int bench_pass_scan(struct bench_pass *pass, int fd, struct procmap_scan *scan)
 {
 	const bool names = scan->flags & PROCMAP_SCAN_NAMES;
-	const __u64 all = scan->generation, code = scan->code_generation;
 	int err = pass->records ? 0 : scan_more_room(pass, names);
 
 	scan->size = sizeof(*scan);
 	scan->record_size = sizeof(*pass->records);
 	while (!err) {
-		scan->generation = all;
-		scan->code_generation = code;
 		scan->records = (unsigned long)pass->records;
 		scan->records_len = pass->records_max;
 		scan->names = names ? (unsigned long)pass->names + 1 : 0;

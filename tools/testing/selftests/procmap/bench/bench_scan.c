@@ -113,8 +113,7 @@ static int unchanged_op(struct bench *b, unsigned int i)
 	int err;
 
 	scan.flags = b->row->passed ? PROCMAP_SCAN_IF_CODE_CHANGED : PROCMAP_SCAN_IF_CHANGED;
-	scan.generation = b->address[0];
-	scan.code_generation = b->address[1];
+	scan.known_generation = b->address[b->row->passed ? 1 : 0];
 	bench_begin(b);
 	err = scan_call(b, &scan);
 	bench_end(b);

@@ -116,6 +116,21 @@ TEST_F(disk, what_was_read_stays_cached)
 	EXPECT_EQ(SHA1_SIZE, id_size(self, FILE_FAR));
 }
 
+/* A scan that does not wait says of each file that its build ID is not known. */
+TEST_F(disk, a_scan_that_does_not_wait_reads_nothing)
+{
+	unsigned int i;
+
+	for (i = 0; i < NR_FILES; i++) {
+		EXPECT_EQ(-EIO, elf_image_scan(self->maps, self->map[i], &self->image[i],
+					       PROCMAP_SCAN_NOWAIT));
+		EXPECT_EQ(0, cached(self, i));
+		EXPECT_EQ(SHA1_SIZE, elf_image_scan(self->maps, self->map[i], &self->image[i], 0));
+	}
+	EXPECT_EQ(SHA1_SIZE, elf_image_scan(self->maps, self->map[FILE_SHORT],
+					    &self->image[FILE_SHORT], PROCMAP_SCAN_NOWAIT));
+}
+
 /*
  * A file that cannot be read has no build ID. The mapping reads it again when
  * it is used.
@@ -124,7 +139,8 @@ TEST_F(disk, a_read_that_fails)
 {
 	ASSERT_EQ(0, ext2_disk_fail(&self->disk, ALL_READS));
 	EXPECT_EQ(0, id_size(self, FILE_SHORT));
-	EXPECT_EQ(0, id_size(self, FILE_SHORT));
+	EXPECT_EQ(-EIO, elf_image_scan(self->maps, self->map[FILE_SHORT], &self->image[FILE_SHORT],
+				       0));
 	ASSERT_EQ(0, ext2_disk_fail(&self->disk, 0));
 	EXPECT_EQ('L', self->map[FILE_SHORT][2]);
 	EXPECT_EQ(SHA1_SIZE, id_size(self, FILE_SHORT));

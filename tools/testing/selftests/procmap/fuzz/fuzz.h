@@ -39,10 +39,10 @@
 /* All flags of PROCMAP_SCAN. */
 #define FUZZ_SCAN_FLAGS							\
 	(PROCMAP_SCAN_NAMES | PROCMAP_SCAN_BUILD_IDS |			\
-	 PROCMAP_SCAN_IF_CHANGED | PROCMAP_SCAN_IF_CODE_CHANGED)
+	 PROCMAP_SCAN_IF_CHANGED | PROCMAP_SCAN_IF_CODE_CHANGED | PROCMAP_SCAN_NOWAIT)
 
-/* All bits of a record, and those of them that the text does not tell. */
-#define FUZZ_RARE_FLAGS		(2 * PROCMAP_RECORD_UFFD_MINOR - PROCMAP_RECORD_GROWS_DOWN)
+/* All conditions on a record, and those of them that the text does not tell. */
+#define FUZZ_RARE_FLAGS		(2 * PROCMAP_RECORD_UNLINKED - PROCMAP_RECORD_GROWS_DOWN)
 #define FUZZ_RECORD_FLAGS	(PROCMAP_FILTERS | FUZZ_RARE_FLAGS)
 
 /* How the kernel can access a page on behalf of the caller. */

@@ -21,9 +21,9 @@
  * Documentation/userspace-api/procmap_scan.rst.
  */
 #define RACING	(FUZZ_DONE | FUZZ_ERR(EFAULT) | FUZZ_ERR(EINVAL) | FUZZ_ERR(E2BIG) |	\
-		 FUZZ_ERR(ENAMETOOLONG))
+		 FUZZ_ERR(ENAMETOOLONG) | FUZZ_ERR(EAGAIN))
 
-/* The outputs of the struct, with one input in between. */
+/* The outputs of the struct, with inputs in between. */
 #define OUTPUTS		offsetof(struct procmap_scan, records_filled)
 #define OUTPUTS_SIZE	(sizeof(struct procmap_scan) - OUTPUTS)
 
@@ -68,8 +68,10 @@ struct scan {
 
 static bool is_valid(const struct fuzz *fuzz, const struct procmap_scan *s)
 {
-	return !(s->flags & ~(__u64)FUZZ_SCAN_FLAGS) &&
-	       !((s->all_of | s->any_of) & ~(__u64)FUZZ_RECORD_FLAGS) &&
+	const __u64 both = PROCMAP_SCAN_IF_CHANGED | PROCMAP_SCAN_IF_CODE_CHANGED;
+
+	return !(s->flags & ~(__u64)FUZZ_SCAN_FLAGS) && (s->flags & both) != both &&
+	       !((s->all_of | s->any_of | s->none_of) & ~(__u64)FUZZ_RECORD_FLAGS) &&
 	       (!s->end || s->start < s->end) && !s->reserved &&
 	       s->record_size >= PROCMAP_RECORD_SIZE_VER0 && s->record_size <= fuzz->local.page;
 }
@@ -78,13 +80,10 @@ static bool is_valid(const struct fuzz *fuzz, const struct procmap_scan *s)
 static bool holds(const struct fuzz *fuzz, const struct procmap_scan *s)
 {
 	const struct procmap_scan *is = &fuzz->target.scan;
-	bool all = is->generation && s->generation == is->generation;
-	bool code = is->code_generation && s->code_generation == is->code_generation;
+	const __u64 known = s->known_generation;
 
-	if (!(s->flags & (PROCMAP_SCAN_IF_CHANGED | PROCMAP_SCAN_IF_CODE_CHANGED)))
-		return false;
-	return (all || !(s->flags & PROCMAP_SCAN_IF_CHANGED)) &&
-	       (code || !(s->flags & PROCMAP_SCAN_IF_CODE_CHANGED));
+	return known && ((s->flags & PROCMAP_SCAN_IF_CHANGED && known == is->generation) ||
+			 (s->flags & PROCMAP_SCAN_IF_CODE_CHANGED && known == is->code_generation));
 }
 
 static __u64 end_of(const struct procmap_scan *s)
@@ -136,8 +135,8 @@ static bool add(const struct fuzz *fuzz, struct scan *scan, size_t line, bool in
 /*
  * Find what the scan must find. VMAs of one file make a row, which has one name.
  * What @all_of or a single bit of @any_of excludes does not interrupt a row, but
- * what several bits of @any_of exclude does. A kernel without generations cannot
- * tell who follows.
+ * what @none_of or several bits of @any_of exclude does. A kernel without
+ * generations cannot tell who follows.
  */
 static void find(const struct fuzz *fuzz, struct scan *scan)
 {
@@ -154,7 +153,7 @@ static void find(const struct fuzz *fuzz, struct scan *scan)
 			continue;
 		if (row && !same_file(row, &vma[i]))
 			row = NULL;
-		if (s->any_of && !(s->any_of & flags))
+		if ((s->any_of && !(s->any_of & flags)) || (s->none_of & flags))
 			continue;
 		if (!add(fuzz, scan, i, row)) {
 			scan->next_high = vma[i].start;
@@ -302,13 +301,15 @@ static __u64 generation_of(const struct fuzz_target *target, __u64 was, __u64 is
 	return target->life == FUZZ_DYING && !is ? 0 : was;
 }
 
-/* Expect outputs in the struct, but not the input between them. */
+/* Expect outputs in the struct, but not the inputs between them. */
 static void expect_outputs(struct fuzz *fuzz, __u64 at, const struct procmap_scan *s)
 {
 	const size_t next = offsetof(struct procmap_scan, next);
+	const size_t generations = offsetof(struct procmap_scan, generation);
 
 	fuzz_arena_expect(&fuzz->local, at + OUTPUTS, &s->records_filled, 8);
-	fuzz_arena_expect(&fuzz->local, at + next, &s->next, sizeof(*s) - next);
+	fuzz_arena_expect(&fuzz->local, at + next, &s->next, 8);
+	fuzz_arena_expect(&fuzz->local, at + generations, &s->generation, 16);
 }
 
 /*
@@ -339,7 +340,9 @@ static bool expect_answer(struct fuzz *fuzz, const struct scan *scan)
 static bool is_possible(const struct procmap_scan *was, const struct procmap_scan *is,
 			const struct procmap_record *record)
 {
-	const __u64 flags = record->flags;
+	const __u64 unknown = was->flags & PROCMAP_SCAN_BUILD_IDS && !record->build_id_size ?
+			      PROCMAP_RECORD_BUILD_ID_UNKNOWN : 0;
+	const __u64 flags = record->flags & ~unknown;
 	bool named = record->name != PROCMAP_RECORD_NO_NAME;
 	__u32 i;
 
@@ -349,6 +352,7 @@ static bool is_possible(const struct procmap_scan *was, const struct procmap_sca
 	return record->start < record->end && record->end > was->start &&
 	       record->start < end_of(was) && !(flags & ~(__u64)FUZZ_RECORD_FLAGS) &&
 	       !(was->all_of & ~flags) && (!was->any_of || (was->any_of & flags)) &&
+	       !(was->none_of & flags) &&
 	       (!named || (was->flags & PROCMAP_SCAN_NAMES && record->name < is->names_filled)) &&
 	       record->build_id_size <= sizeof(record->build_id) && !record->reserved &&
 	       (!record->build_id_size || was->flags & PROCMAP_SCAN_BUILD_IDS);
@@ -455,8 +459,10 @@ static void complain(const struct scan *scan, int ret)
 
 	fprintf(stderr, "# the scan at 0x%llx of 0x%llx to 0x%llx with flags 0x%llx, size %llu,\n",
 		scan->at, s->start, s->end, s->flags, scan->size);
-	fprintf(stderr, "# all of 0x%llx, any of 0x%llx, %u records of %u at 0x%llx,\n",
-		s->all_of, s->any_of, s->records_len, s->record_size, s->records);
+	fprintf(stderr, "# all of 0x%llx, any of 0x%llx, none of 0x%llx, known 0x%llx,\n",
+		s->all_of, s->any_of, s->none_of, s->known_generation);
+	fprintf(stderr, "# %u records of %u at 0x%llx,\n", s->records_len, s->record_size,
+		s->records);
 	fprintf(stderr, "# names of %u at 0x%llx: returned %d, foreseen: %u records, %u of names\n",
 		s->names_size, s->names, ret, scan->nr, scan->names);
 }

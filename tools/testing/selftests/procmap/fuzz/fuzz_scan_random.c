@@ -6,8 +6,8 @@
 static __u64 random_size(struct fuzz *fuzz)
 {
 	static const __u64 sizes[] = {
-		0, 1, 8, 104, 111, 112, 113, 116, 119, 120, 128, 256, 4095, 4096, 4097, 65535,
-		65536, 65537, 1ULL << 31, 1ULL << 32, (1ULL << 32) + 112, ~0ULL, ~0ULL - 111,
+		0, 1, 8, 120, 127, 128, 129, 132, 135, 136, 144, 256, 4095, 4096, 4097, 65535,
+		65536, 65537, 1ULL << 31, 1ULL << 32, (1ULL << 32) + 128, ~0ULL, ~0ULL - 127,
 	};
 
 	if (fuzz_chance(fuzz, 80))
@@ -106,10 +106,12 @@ void fuzz_random_scan(struct fuzz *fuzz, struct procmap_scan *s)
 	random_range(fuzz, s);
 	s->all_of = random_condition(fuzz);
 	s->any_of = random_condition(fuzz);
+	s->none_of = random_condition(fuzz);
 	random_records(fuzz, s);
 	random_names(fuzz, s);
-	s->generation = random_generation(fuzz, fuzz->target.scan.generation);
-	s->code_generation = random_generation(fuzz, fuzz->target.scan.code_generation);
+	s->known_generation = random_generation(fuzz, fuzz_chance(fuzz, 50) ?
+							  fuzz->target.scan.generation :
+							  fuzz->target.scan.code_generation);
 	if (fuzz_chance(fuzz, 97))
 		s->reserved = 0;
 }

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Small ELF images with a build ID: see elf_image.h. */
+#include <errno.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <linux/elf.h>
+#include <linux/fs.h>
 
 #include "elf_image.h"
 #include "procmap_util.h"
@@ -114,6 +117,14 @@ void elf_image_put(const struct elf_image *image, char *file, size_t notes_at, u
 	       ELF_IMAGE_SIZE - NOTE_AT);
 }
 
+static int size_if_right(const struct elf_image *image, const unsigned char *id,
+			 unsigned int size)
+{
+	if (size && (size != image->id_size || memcmp(id, image->id, size)))
+		return -EUCLEAN;
+	return size;
+}
+
 /**
  * elf_image_ask() - ask for the build ID of a mapping of an image
  * @maps: descriptor of a maps file
@@ -128,12 +139,38 @@ int elf_image_ask(int maps, const void *addr, const struct elf_image *image)
 	struct procmap_call call;
 	int ret = procmap_ask(maps, (unsigned long)addr, 0, &call);
 
-	if (ret)
-		return ret;
-	if (call.q.build_id_size && (call.q.build_id_size != image->id_size ||
-				     memcmp(call.build_id, image->id, image->id_size)))
-		return -EUCLEAN;
-	return call.q.build_id_size;
+	return ret ?: size_if_right(image, call.build_id, call.q.build_id_size);
+}
+
+/**
+ * elf_image_scan() - scan for the build ID of a mapping of an image
+ * @maps: descriptor of a maps file
+ * @addr: address in the mapping
+ * @image: the image
+ * @flags: PROCMAP_SCAN_NOWAIT or 0
+ *
+ * Return: as elf_image_ask(); -EIO if the record says that it is not known.
+ */
+int elf_image_scan(int maps, const void *addr, const struct elf_image *image, __u64 flags)
+{
+	struct procmap_record record;
+	struct procmap_scan scan = {
+		.size = sizeof(scan),
+		.flags = PROCMAP_SCAN_BUILD_IDS | flags,
+		.start = (unsigned long)addr,
+		.end = (unsigned long)addr + 1,
+		.records = (unsigned long)&record,
+		.records_len = 1,
+		.record_size = sizeof(record),
+	};
+
+	if (ioctl(maps, PROCMAP_SCAN, &scan))
+		return -errno;
+	if (!scan.records_filled)
+		return -ENOENT;
+	if (record.flags & PROCMAP_RECORD_BUILD_ID_UNKNOWN)
+		return record.build_id_size ? -EUCLEAN : -EIO;
+	return size_if_right(image, record.build_id, record.build_id_size);
 }
 
 /* Find the build ID in notes that are padded to 4 bytes. */

@@ -27,6 +27,7 @@ struct elf_image {
 void elf_image_make(struct elf_image *image, bool is64, unsigned int id_size, unsigned char seed);
 void elf_image_put(const struct elf_image *image, char *file, size_t notes_at, unsigned int empty);
 int elf_image_ask(int maps, const void *addr, const struct elf_image *image);
+int elf_image_scan(int maps, const void *addr, const struct elf_image *image, __u64 flags);
 const unsigned char *elf_image_find(const void *data, size_t size, unsigned int *id_size);
 
 #endif /* SELFTEST_ELF_IMAGE_H */

@@ -185,6 +185,7 @@ int scan_list(int fd, const struct scan_how *how, struct scan_list *list)
 		scan.s.end = how->end;
 		scan.s.all_of = how->all_of;
 		scan.s.any_of = how->any_of;
+		scan.s.none_of = how->none_of;
 		if (!ret)
 			ret = scan_call(fd, &scan);
 		if (!ret && scan.s.next <= next && scan.s.next != end)
@@ -314,6 +315,8 @@ static const char *differs_from_query(int fd, const struct procmap_record *recor
 		return "inode";
 	if (1ULL << record->page_shift != call.q.vma_page_size)
 		return "page_shift";
+	if (record->build_id_size && record->flags & PROCMAP_RECORD_BUILD_ID_UNKNOWN)
+		return "BUILD_ID_UNKNOWN";
 	if (record->build_id_size != call.q.build_id_size ||
 	    memcmp(record->build_id, call.build_id, record->build_id_size))
 		return "build_id";
@@ -339,6 +342,8 @@ static const char *differs_from_text(const struct maps_vma *vma, const struct sc
 	call.q.dev_minor = record->dev_minor;
 	if (!name || strlen(name) >= sizeof(call.name))
 		return "name";
+	if (record->flags & PROCMAP_RECORD_UNLINKED && !strstr(name, " (deleted)"))
+		return "UNLINKED";
 	call.q.vma_name_size = record->name == PROCMAP_RECORD_NO_NAME ? 0 : strlen(name) + 1;
 	strcpy(call.name, name);
 	return procmap_differs(vma, &call);

@@ -70,6 +70,7 @@ struct scan_list {
  * @end: likewise
  * @all_of: likewise
  * @any_of: likewise
+ * @none_of: likewise
  * @records: records that one call has room for
  * @names: bytes of names that one call has room for
  */
@@ -79,6 +80,7 @@ struct scan_how {
 	__u64 end;
 	__u64 all_of;
 	__u64 any_of;
+	__u64 none_of;
 	__u32 records;
 	__u32 names;
 };

@@ -268,8 +268,7 @@ static bool ask_again(struct scan_reader *r)
 		.size = sizeof(scan),
 		.flags = is_code(r) ? PROCMAP_SCAN_IF_CODE_CHANGED : PROCMAP_SCAN_IF_CHANGED,
 		.record_size = sizeof(r->call[0]),
-		.generation = r->generation,
-		.code_generation = r->generation,
+		.known_generation = r->generation,
 	};
 
 	if (call(r, &scan))

@@ -567,6 +567,46 @@ static void scan_below_the_spot(struct __test_metadata *_metadata, const struct 
 	scan_list_free(&list);
 }
 
+/*
+ * A scan that does not wait ends before the spot of the writer. It is EAGAIN if
+ * it has found nothing by then.
+ */
+TEST_F(holes, a_scan_that_does_not_wait_is_EAGAIN)
+{
+	struct scene *scene = &self->scenes[0];
+	struct scan_list before;
+	struct scan scan;
+	__u64 spot;
+
+	ASSERT_EQ(0, start_target(&self->server, scene));
+	ASSERT_EQ(0, scan_everything(scene->maps, &before));
+	ASSERT_EQ(0, hold_up(&self->server, scene));
+	spot = (unsigned long)scene->base + AT_SPOT;
+
+	ASSERT_EQ(0, scan_init(&scan, MAX_RECORDS, MAX_RECORDS * 64));
+	scan.s.flags = SCAN_EXTRAS | PROCMAP_SCAN_NOWAIT;
+	scan.s.start = spot;
+	EXPECT_EQ(-EAGAIN, scan_call(scene->maps, &scan));
+	scan.s.start = 0;
+	if (stall_count("vma_search_nap") < 0) {
+		/* Without per-VMA locks a writer has all VMAs. */
+		EXPECT_EQ(-EAGAIN, scan_call(scene->maps, &scan));
+	} else {
+		ASSERT_EQ(0, scan_call(scene->maps, &scan));
+		ASSERT_LT(0, scan.s.records_filled);
+		EXPECT_EQ(0, scan.s.generation);
+		EXPECT_LE(scan.records[scan.s.records_filled - 1].end, scan.s.next);
+		EXPECT_GE(spot, scan.s.next);
+		EXPECT_EQ(spot, before.record[scan.s.records_filled].start);
+	}
+	scan_free(&scan);
+	scan_list_free(&before);
+	ASSERT_EQ(0, let_go(&self->server, scene));
+	ASSERT_TRUE(stall_comes(&scene->child));
+	ASSERT_EQ(0, procmap_sync(&scene->child));
+	EXPECT_EQ(0, procmap_child_finish(&scene->child));
+}
+
 TEST_F(holes, a_scan_that_is_killed_beside_a_writer_is_EINTR)
 {
 	struct scene *scene = &self->scenes[0];
