@@ -159,7 +159,7 @@ def guest_script(name, *words, needs=(PLAIN, GUEST), packages=(), inputs=(), eve
 def client_tests(name, line):
     """Tests of the library and the client, in the machine."""
     where = f"{BUILD}/client-guest"
-    build = f"make -s -C tools/procmap O={where} NO_LIBDW=1 tests"
+    build = f"make -s -C tools/procmap O={where} tests"
     run = " ".join((*VM, "--memory", "1G", "--timeout", str(HUNG), "--results", f"{RESULTS}/{name}",
                     "--root", "host", "--", "/bin/sh", "-c", f"'cd {where}/tests && {line}'"))
     return Part(name, ("sh", "-c", f"mkdir -p {where} && {build} && {run}"), (PLAIN, GUEST),
@@ -214,15 +214,13 @@ MACHINE = [
                  inputs=(f"{TESTS}/procmap", "tools/testing/buildid")),
     # The BPF selftests find the same offsets by queries and by text.
     guest_script("bpf_test.py", "plain", packages=("bpf",), inputs=("patches", f"{TESTS}/bpf")),
-    # procmap record finds the functions of programs, by build ID and offset and by its own symbols.
-    guest_script("record_test.py", packages=("examples",)),
     # The library on the patched kernel: its cache is never stale; then all tests of the client.
     client_tests("cache", "./live-test && ./lib-test"),
     client_tests("client-guest", f"{ROOT}/tools/procmap/tests/cli-test.py .."),
     # perf of the tree asks for mappings by scans, and falls back.
     guest_script("perf_test.py", needs=(PLAIN, "kernel:base", GUEST, PERF), packages=("perf",)),
     # make shell: its status and terminal, and gdb, strace, perf and python3 of this machine.
-    guest_script("shell_test.py", packages=("debuggers",), inputs=(f"{CHECKS}/record_test.py",)),
+    guest_script("shell_test.py", packages=("debuggers",), inputs=(f"{CHECKS}/known.py",)),
     # make torture says how far it is, on a terminal and in a log, and ends as it should.
     guest_script("torture_test.py", inputs=(f"{CHECKS}/vm_test.py",)),
 
@@ -240,7 +238,8 @@ MACHINE = [
     # Each detector of the debug kernel reports its kind of bug.
     guest_script("splats.py", part="splats", needs=("kernel:debug", GUEST)),
     # bpftrace, bpftool and perf of this machine count what happened.
-    guest_script("profiler_test.py", needs=("kernel:profiler", GUEST), packages=("profiler",)),
+    guest_script("profiler_test.py", needs=("kernel:profiler", GUEST), packages=("profiler",),
+                 inputs=(f"{CHECKS}/known.py",)),
 ]
 
 # Machine parts first: each list is worked off in order, and the other one by whoever is done first.
