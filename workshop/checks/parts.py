@@ -76,6 +76,8 @@ STATIC = [
 
 # In user space: the same files of the kernel, against an oracle, in a counted number of rounds.
 LOCK = ("include/linux", "mm", "patches", "tools/testing/vma_lock")
+PAPERS = tuple(f"workshop/{name}.rst"
+               for name in ("procmap_attacks", "procmap_figures", "vma_lock_proof"))
 LOCK_ARGS = (f"KTREE={SRC}", f"OUTPUT={BUILD}/vma_lock")
 USER = [
     Part("maple-leaf", ("make", "-C", "tools/testing/maple_leaf", "test", "ROUNDS=30", "SEED=1",
@@ -98,7 +100,7 @@ USER = [
     # The documentation and the man pages build without warnings.
     Part("docs", every=True, needs=(TREE,), packages=("docs",),
          **script("docs_test.py", inputs=("Documentation", "samples", "include", "fs", "lib", "mm",
-                                          "patches", "tools/procmap"))),
+                                          "patches", "tools/procmap", *PAPERS))),
     # Each write to a VMA is marked, or excused by name; and the rule misses each mark that is taken
     # away.
     Part("vma-lock-marks", ("sh", "-c", f"tools/testing/vma_lock/marks.py {SRC} && "
