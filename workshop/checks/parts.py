@@ -66,7 +66,7 @@ STATIC = [
     static("own-c-style", TREE),
     static("uapi", GUEST, packages=("uapi",)),
     static("kernel-doc", TREE),
-    # Each copy of an errno table agrees with the one beside the code, and each row has a test.
+    # Each row of an errno table has a test, and the man pages have its errno.
     Part("errno", every=True, **script("errno_tables.py", inputs=(".",))),
     # The programs that read results and the console.
     Part("readers", every=True, **script("tap_test.py", inputs=("workshop",))),
