@@ -27,13 +27,8 @@ enum {
  * @build_id: print build IDs in the list
  * @verify: compare queries with the text
  * @count: how many addresses to verify at least
- * @record: sample the process
- * @seconds: how long to sample
- * @frequency: samples for each second that a thread runs
  * @watch: print VMAs as they come and go
  * @interval: how often to look, in milliseconds
- * @symbols: fail if the program was built without symbols
- * @no_symbols: print offsets
  * @addrs: addresses as strings
  * @nr_addrs: number of them
  */
@@ -45,13 +40,8 @@ struct cli {
 	bool build_id;
 	bool verify;
 	size_t count;
-	bool record;
-	unsigned int seconds;
-	unsigned int frequency;
 	bool watch;
 	unsigned int interval;
-	bool symbols;
-	bool no_symbols;
 	char **addrs;
 	int nr_addrs;
 };
@@ -144,14 +134,6 @@ int cli_resolve(const struct cli *cli);
  * Return: exit status.
  */
 int cli_verify(const struct cli *cli);
-
-/**
- * cli_record() - sample the process and print its stacks
- * @cli: the command line
- *
- * Return: exit status.
- */
-int cli_record(const struct cli *cli);
 
 /**
  * cli_output_ok() - check whether it makes sense to print more

@@ -14,9 +14,6 @@
 
 #define CLI_COUNT_DEFAULT 1000
 #define CLI_COUNT_MAX (100 * 1000 * 1000)
-#define CLI_FREQUENCY_DEFAULT 99
-#define CLI_FREQUENCY_MAX 10000
-#define CLI_SECONDS_MAX (24 * 60 * 60)
 #define CLI_INTERVAL_DEFAULT 200
 #define CLI_INTERVAL_MAX (60 * 60 * 1000)
 
@@ -25,8 +22,6 @@ static const char cli_usage[] =
 "       procmap [OPTION]... PID ADDRESS...   say what is at these addresses\n"
 "       procmap [OPTION]... PID -            the same, addresses from standard input\n"
 "       procmap --verify [--count N] PID     compare queries with the text\n"
-"       procmap record [OPTION]... PID SECONDS\n"
-"                                            sample a process, print its stacks\n"
 "       procmap watch [OPTION]... PID        print mappings as they come and go\n"
 "\n"
 "Addresses are hexadecimal, with or without 0x.\n"
@@ -39,10 +34,6 @@ static const char cli_usage[] =
 "  -f, --file        only those backed by a file\n"
 "  -b, --build-id    show build IDs ('-': none, '?': not known)\n"
 "  -i, --interval MS watch: look every MS milliseconds (200)\n"
-"Samples:\n"
-"  -F, --frequency N take N samples for each second that a thread runs (99)\n"
-"      --symbols     print functions: the default, if built with libdw\n"
-"      --no-symbols  print files and offsets\n"
 "Source of the answers (default: the first of these that the kernel has):\n"
 "  -S, --scan        the PROCMAP_SCAN ioctl\n"
 "  -q, --query       the PROCMAP_QUERY ioctl\n"
@@ -55,18 +46,16 @@ static const char cli_usage[] =
 "  -h, --help        print this\n"
 "  -V, --version     print the version\n"
 "\n"
-"Exit status: 0 success; 1 an address is not mapped, the queries are not\n"
-"verified, or there are no samples; 2 the question could not be answered.\n";
+"Exit status: 0 success; 1 an address is not mapped, or the queries are not\n"
+"verified; 2 the question could not be answered.\n";
 
 enum {
 	CLI_OPT_VERIFY = UCHAR_MAX + 1,
 	CLI_OPT_COUNT,
-	CLI_OPT_SYMBOLS,
-	CLI_OPT_NO_SYMBOLS,
 };
 
 /* A leading ':' makes getopt() tell a missing value from an unknown option. */
-static const char cli_short_options[] = ":rwxsfbi:F:SqtjhV";
+static const char cli_short_options[] = ":rwxsfbi:SqtjhV";
 
 static const struct option cli_options[] = {
 	{ "read", no_argument, NULL, 'r' },
@@ -76,9 +65,6 @@ static const struct option cli_options[] = {
 	{ "file", no_argument, NULL, 'f' },
 	{ "build-id", no_argument, NULL, 'b' },
 	{ "interval", required_argument, NULL, 'i' },
-	{ "frequency", required_argument, NULL, 'F' },
-	{ "symbols", no_argument, NULL, CLI_OPT_SYMBOLS },
-	{ "no-symbols", no_argument, NULL, CLI_OPT_NO_SYMBOLS },
 	{ "scan", no_argument, NULL, 'S' },
 	{ "query", no_argument, NULL, 'q' },
 	{ "text", no_argument, NULL, 't' },
@@ -128,17 +114,6 @@ static int cli_set_count(struct cli *cli, const char *word)
 	return CLI_OK;
 }
 
-static int cli_set_frequency(struct cli *cli, const char *word)
-{
-	uint64_t frequency;
-
-	if (!cli_parse_number(word, 10, &frequency) || !frequency || frequency > CLI_FREQUENCY_MAX)
-		return cli_error("bad frequency '%s': give a decimal number from 1 to %d", word,
-				 CLI_FREQUENCY_MAX);
-	cli->frequency = frequency;
-	return CLI_OK;
-}
-
 static int cli_set_interval(struct cli *cli, const char *word)
 {
 	uint64_t interval;
@@ -182,16 +157,8 @@ static int cli_set_option(struct cli *cli, int option)
 		return cli_set_backend(cli, PROCMAP_BACKEND_TEXT);
 	case 'i':
 		return cli_set_interval(cli, optarg);
-	case 'F':
-		return cli_set_frequency(cli, optarg);
 	case CLI_OPT_VERIFY:
 		cli->verify = true;
-		return CLI_OK;
-	case CLI_OPT_SYMBOLS:
-		cli->symbols = true;
-		return CLI_OK;
-	case CLI_OPT_NO_SYMBOLS:
-		cli->no_symbols = true;
 		return CLI_OK;
 	default:
 		return cli_set_count(cli, optarg);
@@ -212,20 +179,11 @@ static int cli_bad_option(int error, const char *word)
 
 static int cli_check(const struct cli *cli)
 {
-	if (cli->record && (cli->filters || cli->json || cli->build_id || cli->verify))
-		return cli_error("record goes with %s only",
-				 "--frequency, --symbols, --no-symbols, --scan, --query and --text");
 	if (cli->watch && (cli->json || cli->verify || cli->nr_addrs))
 		return cli_error("watch goes with a PID, filters, --build-id, --interval, %s only",
 				 "--scan, --query and --text");
 	if (cli->interval && !cli->watch)
 		return cli_error("--interval goes with watch only");
-	if (cli->frequency && !cli->record)
-		return cli_error("--frequency goes with record only");
-	if ((cli->symbols || cli->no_symbols) && !cli->record)
-		return cli_error("--symbols and --no-symbols go with record only");
-	if (cli->symbols && cli->no_symbols)
-		return cli_error("--symbols and --no-symbols exclude each other");
 	if (cli->count && !cli->verify)
 		return cli_error("--count goes with --verify only");
 	if (cli->verify && cli->nr_addrs)
@@ -239,27 +197,12 @@ static int cli_check(const struct cli *cli)
 	return CLI_OK;
 }
 
-/* Parse what follows the PID. */
-static int cli_set_seconds(struct cli *cli, int nr, char **words)
-{
-	uint64_t seconds;
-
-	if (nr != 1)
-		return cli_error("record needs a PID and a number of seconds, see --help");
-	if (!cli_parse_number(words[0], 10, &seconds) || !seconds || seconds > CLI_SECONDS_MAX)
-		return cli_error("bad number of seconds '%s': give a decimal number from 1 to %d",
-				 words[0], CLI_SECONDS_MAX);
-	cli->seconds = seconds;
-	return cli_check(cli);
-}
-
 static int cli_set_operands(struct cli *cli, int nr, char **words)
 {
 	uint64_t pid;
 
-	cli->record = nr && !strcmp(words[0], "record");
 	cli->watch = nr && !strcmp(words[0], "watch");
-	if (cli->record || cli->watch) {
+	if (cli->watch) {
 		nr--;
 		words++;
 	}
@@ -268,8 +211,6 @@ static int cli_set_operands(struct cli *cli, int nr, char **words)
 	if (!cli_parse_number(words[0], 10, &pid) || !pid || pid > INT_MAX)
 		return cli_error("bad PID '%s': give a decimal number", words[0]);
 	cli->pid = pid;
-	if (cli->record)
-		return cli_set_seconds(cli, nr - 1, words + 1);
 	cli->addrs = words + 1;
 	cli->nr_addrs = nr - 1;
 	return cli_check(cli);
@@ -281,11 +222,6 @@ static int cli_run(struct cli *cli)
 		if (!cli->count)
 			cli->count = CLI_COUNT_DEFAULT;
 		return cli_verify(cli);
-	}
-	if (cli->record) {
-		if (!cli->frequency)
-			cli->frequency = CLI_FREQUENCY_DEFAULT;
-		return cli_record(cli);
 	}
 	if (cli->watch) {
 		if (!cli->interval)

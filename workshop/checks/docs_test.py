@@ -20,8 +20,9 @@ from git import Repo  # pylint: disable=wrong-import-order
 
 DOCS = os.path.join(BUILD, "docs")
 
-# The one of Debian; another python3 in PATH would not find its modules.
+# Those of Debian; another python3 in PATH would not find their modules.
 SPHINX = "/usr/bin/sphinx-build"
+PYTHON = "/usr/bin/python3"
 MAN = ("Documentation/man/*", "tools/procmap/*.[1-8]")
 
 
@@ -86,6 +87,14 @@ def check_pages(report):
         report(re.search(rf"^   {page}$", text, re.M), f"{index} names {page}")
 
 
+def check_papers(report):
+    """docutils has no remarks about the papers of this repository."""
+    for path in sorted(glob.glob(os.path.join(ROOT, "workshop", "*.rst"))):
+        result = subprocess.run([PYTHON, "-m", "docutils", path, os.devnull], capture_output=True,
+                                text=True, check=False)
+        report(result.returncode == 0 and not result.stderr, os.path.basename(path), result.stderr)
+
+
 def check_man(report):
     """mandoc and groff have no remarks, and the page as a reader sees it is not empty."""
     for path in sorted(sum((glob.glob(os.path.join(ROOT, pattern)) for pattern in MAN), [])):
@@ -119,6 +128,7 @@ def main():
 
     print("TAP version 13")
     check_pages(report)
+    check_papers(report)
     check_man(report)
     print(f"1..{number}")
     sys.exit(1 if failed else 0)

@@ -1,24 +1,20 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""The errno tables: written once, in a DOC: comment beside the code, and rendered elsewhere.
+"""The errno tables, in a DOC: comment beside the code.
 
-Each row of a table names the tests that prove it. The pages take the table from the comment by
-themselves; the man pages and the README have a copy between two marks.
-
-Without options this checks that each copy is what the table says, that each test exists, and that
-the source of the test mentions the errno. With --write it renders the copies anew.
+Each row of a table names the tests that prove it: each test exists, and its source mentions the
+errno. The pages take the table from the comment; the man page has the same errnos.
 """
 
 import glob
 import os
 import re
 import sys
-import textwrap
 from collections import namedtuple
 
 from places import ROOT
 
-from common import read, write  # pylint: disable=wrong-import-order
+from common import read  # pylint: disable=wrong-import-order
 
 SELFTESTS = os.path.join(ROOT, "tools", "testing", "selftests")
 
@@ -170,106 +166,23 @@ def untested(table, rows, tests):
     return wrong
 
 
-# What is rendered
-
-def reasons(rows):
-    """[(errno, its reasons)], each errno once."""
-    found = {}
-    for row in rows:
-        found.setdefault(row.errno, []).append(row.when)
-    return list(found.items())
-
-
-def man_line(word, before, after):
-    """A literal or a page of the manual, with what stands before and after it without a space."""
-    page = re.fullmatch(r"(\w+)\((\d\w*)\)", word)
-    if page:
-        return f".BR {page.group(1)} ({page.group(2)}){after}"
-    font = "B" if word.isupper() else "I"
-    if before:
-        return f".R{font} {before} {word} {after}".rstrip()
-    return f".{font}R {word} {after}" if after else f".{font} {word}"
-
-
-def man_text(text):
-    """A sentence of the table as a man page has it; each part on lines of its own."""
-    lines = []
-    plain = ""
-    for word in text.split():
-        literal = re.fullmatch(r"([^\w`]*)(?:``([^`]+)``|(\w+\(\d\w*\)))(\W*)", word)
-        if not literal:
-            plain += f"{word} "
-            continue
-        lines += textwrap.wrap(plain, 72)
-        plain = ""
-        before, quoted, page, after = literal.groups()
-        lines.append(man_line(quoted or page, before, after))
-    return lines + textwrap.wrap(plain, 72)
-
-
-def man(rows):
-    lines = []
-    for errno, texts in sorted(reasons(rows)):
-        lines += [".TP", f".B {errno}"]
-        for number, text in enumerate(texts):
-            if not number:
-                text = text[0].upper() + text[1:]
-            lines += man_text(text + (";" if number + 1 < len(texts) else "."))
-    return lines
-
-
-def markdown(rows):
-    lines = ["| errno | when |", "|---|---|"]
-    for errno, texts in reasons(rows):
-        lines.append(f"| {errno} | {'; '.join(texts).replace('``', '`')} |")
-    return lines
-
-
-def marks(name, table):
-    """The two lines around a copy."""
-    first, last = f"{table.title}: begin, from {table.source}", f"{table.title}: end"
-    if name.endswith(".md"):
-        return f"<!-- {first} -->", f"<!-- {last} -->"
-    return f'.\\" {first}', f'.\\" {last}'
-
-
-def rendered(name, table, rows):
-    """The file with the copy as it should be; None: it has no marks."""
-    begin, end = marks(name, table)
-    lines = markdown(rows) if name.endswith(".md") else man(rows)
-    if name.endswith(".md"):
-        lines = ["", *lines, ""]
-    text, count = re.subn(rf"^({re.escape(begin)}\n).*?^({re.escape(end)})$",
-                          lambda match: match.group(1) + "\n".join(lines) + "\n" + match.group(2),
-                          read(at(name)), flags=re.M | re.S)
-    return text if count == 1 else None
-
-
-def copies(table, rows, to_write):
-    """Check or write the copies of a table; what is wrong."""
+def missing(table, rows):
+    """What is wrong with the pages of a table."""
     wrong = []
     if f":doc: {table.title}\n" not in read(at(table.page)):
         wrong.append(f"{table.page}: does not take '{table.title}' from {table.source}")
-    for name in (table.man, "README.md"):
-        text = rendered(name, table, rows)
-        if text is None:
-            wrong.append(f"{name}: no marks of '{table.title}', or more than one pair")
-        elif to_write:
-            write(at(name), text)
-        elif text != read(at(name)):
-            wrong.append(f"{name}: '{table.title}' is not what {table.source} says: "
-                         "workshop/checks/errno_tables.py --write")
-    return wrong
+    errors = read(at(table.man)).partition("\n.SH ERRORS\n")[2].partition("\n.SH ")[0]
+    told = set(re.findall(r"^\.TP\n\.B (E\w+)$", errors, re.M))
+    return wrong + [f"{table.man}: {errno} is not in ERRORS, or not in {table.source}"
+                    for errno in sorted(told ^ {row.errno for row in rows})]
 
 
 def main():
-    if sys.argv[1:] not in ([], ["--write"]):
-        sys.exit("usage: errno_tables.py [--write]")
     tests = Tests()
     wrong = []
     for table in TABLES:
         rows = rows_of(table)
-        wrong += untested(table, rows, tests) + copies(table, rows, bool(sys.argv[1:]))
+        wrong += untested(table, rows, tests) + missing(table, rows)
     for text in wrong:
         print(text)
     sys.exit(1 if wrong else 0)

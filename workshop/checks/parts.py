@@ -66,7 +66,7 @@ STATIC = [
     static("own-c-style", TREE),
     static("uapi", GUEST, packages=("uapi",)),
     static("kernel-doc", TREE),
-    # Each copy of an errno table agrees with the one beside the code, and each row has a test.
+    # Each row of an errno table has a test, and the man pages have its errno.
     Part("errno", every=True, **script("errno_tables.py", inputs=(".",))),
     # The programs that read results and the console.
     Part("readers", every=True, **script("tap_test.py", inputs=("workshop",))),
@@ -76,6 +76,8 @@ STATIC = [
 
 # In user space: the same files of the kernel, against an oracle, in a counted number of rounds.
 LOCK = ("include/linux", "mm", "patches", "tools/testing/vma_lock")
+PAPERS = tuple(f"workshop/{name}.rst"
+               for name in ("procmap_attacks", "procmap_figures", "vma_lock_proof"))
 LOCK_ARGS = (f"KTREE={SRC}", f"OUTPUT={BUILD}/vma_lock")
 USER = [
     Part("maple-leaf", ("make", "-C", "tools/testing/maple_leaf", "test", "ROUNDS=30", "SEED=1",
@@ -98,7 +100,7 @@ USER = [
     # The documentation and the man pages build without warnings.
     Part("docs", every=True, needs=(TREE,), packages=("docs",),
          **script("docs_test.py", inputs=("Documentation", "samples", "include", "fs", "lib", "mm",
-                                          "patches", "tools/procmap"))),
+                                          "patches", "tools/procmap", *PAPERS))),
     # Each write to a VMA is marked, or excused by name; and the rule misses each mark that is taken
     # away.
     Part("vma-lock-marks", ("sh", "-c", f"tools/testing/vma_lock/marks.py {SRC} && "
@@ -159,7 +161,7 @@ def guest_script(name, *words, needs=(PLAIN, GUEST), packages=(), inputs=(), eve
 def client_tests(name, line):
     """Tests of the library and the client, in the machine."""
     where = f"{BUILD}/client-guest"
-    build = f"make -s -C tools/procmap O={where} NO_LIBDW=1 tests"
+    build = f"make -s -C tools/procmap O={where} tests"
     run = " ".join((*VM, "--memory", "1G", "--timeout", str(HUNG), "--results", f"{RESULTS}/{name}",
                     "--root", "host", "--", "/bin/sh", "-c", f"'cd {where}/tests && {line}'"))
     return Part(name, ("sh", "-c", f"mkdir -p {where} && {build} && {run}"), (PLAIN, GUEST),
@@ -214,15 +216,13 @@ MACHINE = [
                  inputs=(f"{TESTS}/procmap", "tools/testing/buildid")),
     # The BPF selftests find the same offsets by queries and by text.
     guest_script("bpf_test.py", "plain", packages=("bpf",), inputs=("patches", f"{TESTS}/bpf")),
-    # procmap record finds the functions of programs, by build ID and offset and by its own symbols.
-    guest_script("record_test.py", packages=("examples",)),
     # The library on the patched kernel: its cache is never stale; then all tests of the client.
     client_tests("cache", "./live-test && ./lib-test"),
     client_tests("client-guest", f"{ROOT}/tools/procmap/tests/cli-test.py .."),
     # perf of the tree asks for mappings by scans, and falls back.
     guest_script("perf_test.py", needs=(PLAIN, "kernel:base", GUEST, PERF), packages=("perf",)),
     # make shell: its status and terminal, and gdb, strace, perf and python3 of this machine.
-    guest_script("shell_test.py", packages=("debuggers",), inputs=(f"{CHECKS}/record_test.py",)),
+    guest_script("shell_test.py", packages=("debuggers",), inputs=(f"{CHECKS}/known.py",)),
     # make torture says how far it is, on a terminal and in a log, and ends as it should.
     guest_script("torture_test.py", inputs=(f"{CHECKS}/vm_test.py",)),
 
@@ -240,7 +240,8 @@ MACHINE = [
     # Each detector of the debug kernel reports its kind of bug.
     guest_script("splats.py", part="splats", needs=("kernel:debug", GUEST)),
     # bpftrace, bpftool and perf of this machine count what happened.
-    guest_script("profiler_test.py", needs=("kernel:profiler", GUEST), packages=("profiler",)),
+    guest_script("profiler_test.py", needs=("kernel:profiler", GUEST), packages=("profiler",),
+                 inputs=(f"{CHECKS}/known.py",)),
 ]
 
 # Machine parts first: each list is worked off in order, and the other one by whoever is done first.

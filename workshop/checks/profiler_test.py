@@ -16,12 +16,12 @@ import sys
 import time
 
 import cases
-import record_test
-from places import BASE, ROOT
+import known
+from places import BASE, BUILD, ROOT
 
 SHELL = os.path.join(ROOT, "workshop", "qemu", "shell.sh")
-KNOWN, PROCMAP = record_test.PROGRAM, record_test.WITHOUT_LIBDW
-COUNTED = os.path.join(record_test.OUT, "counted")
+PROCMAP = os.path.join(BUILD, "tools", "bin", "procmap")
+COUNTED = os.path.join(known.OUT, "counted")
 CFLAGS = ["-O0", "-g", "-fno-omit-frame-pointer"]
 CALLS = 1000
 # Calls a function with 0 to CALLS - 1; then reads memory without waiting, 8 bytes and from nowhere
@@ -54,7 +54,7 @@ PROCMAP_QUERY, ENOENT, EFAULT = 0xC0686611, 2, 14
 
 
 def build():
-    record_test.build()
+    known.build()
     subprocess.run(["gcc", *CFLAGS, f"-DCALLS={CALLS}", "-x", "c", "-", "-o", COUNTED],
                    input=COUNTED_SOURCE, text=True, check=True)
 
@@ -163,7 +163,7 @@ def test_bpftrace_uprobe_sees_each_call_and_its_argument():
 
 
 def known_shares(stacks):
-    """Shares of the samples of KNOWN by what they were in; each stack is innermost first."""
+    """Shares of the samples by what they were in; each stack is innermost first."""
     shares = collections.Counter()
     for names, count in stacks:
         shares["all"] += count
@@ -182,7 +182,7 @@ def assert_known(shares, least):
 
 
 def test_bpftrace_profile_names_the_functions_of_a_process():
-    with record_test.Target() as target:
+    with known.Target() as target:
         maps, _ = bpftrace(f"profile:hz:97 /pid == {target.pid}/ {{ @[ustack] = count(); }}"
                            "interval:s:5 { exit(); }", "-p", str(target.pid))
     assert_known(known_shares((re.findall(r"(\w+)\+\d+", stack), count)
@@ -198,13 +198,13 @@ def script_stacks(text):
 
 def test_perf_record_names_the_functions_of_a_process():
     data = "/tmp/perf.user"
-    with record_test.Target() as target:
+    with known.Target() as target:
         run("perf", "record", "-q", "-e", "cpu-clock:u", "-F", "97", "-g", "-o", data,
             "-p", str(target.pid), "--", "sleep", "5")
         text, _ = run("perf", "script", "-i", data, "-F", "ip,sym")
     assert_known(known_shares(script_stacks(text)), 300)
     ids, _ = run("perf", "buildid-list", "-i", data)
-    assert f"{record_test.Profile('').build_id} {KNOWN}\n" in ids, ids
+    assert f"{known.build_id()} {known.PROGRAM}\n" in ids, ids
 
 
 def test_perf_record_names_the_functions_of_the_kernel():

@@ -14,11 +14,10 @@ import termios
 import time
 
 import cases
-import record_test
+import known
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 SHELL = os.path.join(ROOT, "workshop", "qemu", "shell.sh")
-KNOWN = record_test.PROGRAM
 
 
 def shell(*words):
@@ -55,7 +54,7 @@ def test_python3():
 
 
 def test_gdb():
-    result = shell(f"{KNOWN} & sleep 1; gdb -q -batch -p $! -ex bt -ex 'print sink > 0' "
+    result = shell(f"{known.PROGRAM} & sleep 1; gdb -q -batch -p $! -ex bt -ex 'print sink > 0' "
                    "-ex detach && kill $!")
     assert result.returncode == 0, result
     for name in "often|seldom", "middle", "main":
@@ -71,7 +70,7 @@ def test_strace():
 
 
 def test_perf():
-    result = shell(f"cd /tmp && perf record -q -e cpu-clock -g -o data timeout 3 {KNOWN}; "
+    result = shell(f"cd /tmp && perf record -q -e cpu-clock -g -o data timeout 3 {known.PROGRAM}; "
                    "perf report -i data --stdio --no-children -g caller,0.5,callee "
                    "--percent-limit 5")
     assert re.search(r"^ +\d+\.\d+% +known +known +\[\.\] leaf$", result.stdout, re.M), result
@@ -173,7 +172,7 @@ def test_a_killed_shell_leaves_the_terminal_as_it_was():
 
 
 def main():
-    record_test.build()
+    known.build()
     sys.exit(cases.run(globals()))
 
 

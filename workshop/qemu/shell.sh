@@ -17,7 +17,7 @@ main() {
 	local -r build=$top/build/${BASE:-$(<"$top/patches/default")}
 	local -a vm=(python3 "$here/vm.py" --variant "$variant" --memory 2G --root host
 		--results "$build/results/shell" --timeout "${SHELL_TIMEOUT:-3600}"
-		--env "PATH=$build/tools/host:$build/tools/bin:$PATH" --env "HOME=$HOME")
+		--env "PATH=$build/tools/bin:$PATH" --env "HOME=$HOME")
 
 	if (($#)); then
 		exec "${vm[@]}" -- /bin/bash -c "$1"

@@ -111,26 +111,20 @@ class Guest:
                 f"TARGETS={' '.join(targets)}", "FORCE_TARGETS=1",
                 f"KSFT_INSTALL_PATH={installed}", "install"], env=clean_environment(self.arch))
 
-    def build_client(self, where, *flags):
-        """Build the command-line client below tools/, its program in the directory `where`."""
+    def make_client(self):
+        """Build the command-line client, linked statically for the initramfs."""
         source = os.path.join(SRC, "tools", "procmap")
-        tools = self.place("tools")
-        os.makedirs(os.path.join(tools, where), exist_ok=True)
+        program = os.path.join(self.place("tools"), "bin", "procmap")
+        os.makedirs(os.path.dirname(program), exist_ok=True)
         if not os.path.isdir(source):
             return
-        work = os.path.join(tools, f"procmap-{where}")
+        work = os.path.join(self.place("tools"), "procmap")
         os.makedirs(work, exist_ok=True)
-        say("CLIENT", rel(os.path.join(tools, where, "procmap")))
-        logged(f"procmap-{where}{self.suffix}",
-               ["make", "-C", source, f"O={work}", f"-j{os.cpu_count()}",
-                f"KHDR_INCLUDES=-isystem {self.out}/usr/include", *flags], env=clean_environment(self.arch))
-        shutil.copy2(os.path.join(work, "procmap"), os.path.join(tools, where, "procmap"))
-
-    def make_clients(self):
-        """One that is linked statically, for the initramfs; one with symbols, for the host's files."""
-        self.build_client("bin", "LDFLAGS=-static")
-        if not CROSS[self.arch]:
-            self.build_client("host")
+        say("CLIENT", rel(program))
+        logged(f"procmap{self.suffix}",
+               ["make", "-C", source, f"O={work}", f"-j{os.cpu_count()}", "LDFLAGS=-static",
+                f"KHDR_INCLUDES=-isystem {self.out}/usr/include"], env=clean_environment(self.arch))
+        shutil.copy2(os.path.join(work, "procmap"), program)
 
     def make_initrd(self):
         init, initrd = self.place("init"), self.place("initrd.cpio")
@@ -153,7 +147,7 @@ class Guest:
         initrd = self.place("initrd.cpio")
         self.step("headers", os.path.join(self.out, "usr/include"), self.make_headers)
         self.step("kselftest", self.place("kselftest"), self.make_kselftest)
-        self.step("client", self.place("tools"), self.make_clients)
+        self.step("client", self.place("tools"), self.make_client)
         if not self.step("initrd", initrd, self.make_initrd):
             say("INITRD", f"{rel(initrd)} is up to date")
 

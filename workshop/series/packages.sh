@@ -8,7 +8,7 @@ declare -A groups=(
 	[tree]="git python3"
 	[base]="xz-utils"
 	[kernel]="bc bison binutils ccache cpio flex gcc libc6-dev libelf-dev make perl"
-	[guest]="busybox-static gcc-12-multilib libc6-dev-i386 libdw-dev libiberty-dev rsync"
+	[guest]="busybox-static gcc-12-multilib libc6-dev-i386 rsync"
 	[vm]="qemu-system-x86"
 	[bench]="gnuplot-nox"
 	[perf]="binutils bison flex gcc libc6-dev libdw-dev libelf-dev make pkgconf zlib1g-dev"
@@ -20,7 +20,7 @@ declare -A groups=(
 	[user]="clang coccinelle g++ gcc-12-multilib libc6-dev-i386 libclang-rt-14-dev liburcu-dev make spin"
 	[docs]="man-db mandoc python3-sphinx"
 	[code]="b4 sparse"
-	[examples]="golang-go libdevel-nytprof-perl pkgconf rustc"
+	[examples]="golang-go pkgconf rustc"
 	[debuggers]="gdb linux-perf python3 strace"
 	[bpf]="clang libbpf-dev zlib1g-dev"
 )

@@ -16,7 +16,6 @@ import traceback
 BUILD = os.path.abspath(sys.argv[1] if len(sys.argv) > 1 else os.path.dirname(__file__) + "/..")
 PROCMAP = BUILD + "/procmap"
 FAKE = BUILD + "/tests/procmap-fake"
-NOSYMBOLS = BUILD + "/tests/procmap-nosymbols"
 TARGET = BUILD + "/tests/target"
 
 ENOENT, ESRCH, EIO, ENOTTY = 2, 3, 5, 25
@@ -117,8 +116,8 @@ def test_help(_):
     for option in "--help", "-h":
         out = succeeds([PROCMAP], option)
         equal(out.startswith("Usage: procmap "), True)
-        for word in "--exec", "--json", "--verify", "--count", "--text", "--query", "--scan", "record", \
-                "watch", "--interval", "--no-symbols", "Exit status":
+        for word in "--exec", "--json", "--verify", "--count", "--text", "--query", "--scan", \
+                "watch", "--interval", "Exit status":
             equal(word in out, True)
     for option in "--version", "-V":
         equal(bool(re.fullmatch(r"procmap \d+\.\d+\n", succeeds([PROCMAP], option))), True)
@@ -187,36 +186,6 @@ def test_bad_pids(_):
     refuses([FAKE], "--verify", "2147483647", says="there is no process 2147483647")
 
 
-def test_bad_record(target):
-    """record: bad words are one line, status 2"""
-    pid = target.pid
-    only = "record goes with --frequency, --symbols, --no-symbols, --scan, --query and --text only"
-    for words, says in (
-            (["record"], "which process? Give a PID, see --help"),
-            (["record", "x", 1], "bad PID 'x': give a decimal number"),
-            (["record", pid], "record needs a PID and a number of seconds, see --help"),
-            (["record", pid, 1, 2], "record needs a PID and a number of seconds, see --help"),
-            (["record", pid, 0], "bad number of seconds '0': give a decimal number from 1 to 86400"),
-            (["record", pid, "1.5"],
-             "bad number of seconds '1.5': give a decimal number from 1 to 86400"),
-            (["record", pid, 86401],
-             "bad number of seconds '86401': give a decimal number from 1 to 86400"),
-            (["record", "-F", 0, pid, 1],
-             "bad frequency '0': give a decimal number from 1 to 10000"),
-            (["record", pid, 1, "-F", 10001],
-             "bad frequency '10001': give a decimal number from 1 to 10000"),
-            (["record", "-x", pid, 1], only),
-            (["--json", "record", pid, 1], only),
-            (["--verify", "record", pid, 1], only),
-            (["-F", 9, pid], "--frequency goes with record only"),
-            (["--symbols", pid], "--symbols and --no-symbols go with record only"),
-            (["--no-symbols", pid, "1000"], "--symbols and --no-symbols go with record only"),
-            (["record", "--symbols", "--no-symbols", pid, 1],
-             "--symbols and --no-symbols exclude each other"),
-            (["record", 999999999, 1], "there is no process 999999999")):
-        refuses([PROCMAP], *words, says=says)
-
-
 def test_bad_watch(target):
     """watch: bad words are one line, status 2"""
     pid = target.pid
@@ -261,17 +230,6 @@ def test_watch(target):
                 signs += watch.stdout.readline().split()[1]
         _, errors = watch.communicate()
         equal((errors, watch.returncode), ("", 0))
-
-
-def test_built_without_symbols(_):
-    """record: a program without libdw says so if it is asked for symbols, and only then"""
-    refuses([NOSYMBOLS], "record", "--symbols", 999999999, 1,
-            says="this procmap was built without symbols: leave --symbols out, or build it with "
-                 "libdw and libiberty")
-    for option in [], ["--no-symbols"]:
-        refuses([NOSYMBOLS], "record", *option, 999999999, 1, says="there is no process 999999999")
-    ldd = subprocess.run(["ldd", NOSYMBOLS], capture_output=True, text=True, check=False)
-    equal("libdw" in ldd.stdout, False)
 
 
 def test_zombie(_):
@@ -558,13 +516,11 @@ class SkipTest(Exception):
     """The kernel or the machine lacks something."""
 
 
-TESTS = [test_help, test_man_pages, test_bad_options, test_bad_record, test_bad_watch,
-         test_bad_pids,
-         test_built_without_symbols, test_zombie, test_permission, test_no_queries,
-         test_kernel_errors, test_list, test_list_json, test_json_tool, test_names, test_addresses,
-         test_watch,
-         test_bad_addresses, test_build_ids, test_output,
-         test_verify, test_verify_lies, test_verify_changing, test_many]
+TESTS = [test_help, test_man_pages, test_bad_options, test_bad_watch, test_bad_pids, test_zombie,
+         test_permission, test_no_queries, test_kernel_errors, test_list, test_list_json,
+         test_json_tool, test_names, test_addresses, test_watch, test_bad_addresses,
+         test_build_ids, test_output, test_verify, test_verify_lies, test_verify_changing,
+         test_many]
 
 
 def main():

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""Is every write to a VMA marked? usage: marks.py TREE [--table FILE] [--list] [--self-test]
+"""Is every write to a VMA marked? usage: marks.py TREE [--list] [--self-test]
 
 Finds all writes to the fields of VMAs that Documentation/mm/vma_lock.rst protects, all stores to
 trees of VMAs, and all places that free a VMA, in a kernel tree. Each must be one of these:
@@ -11,8 +11,7 @@ mmap     the VMA is the parameter of an ->mmap() handler, which attaches it late
 excused  the table names it, with a reason
 
 --list       print them all
---self-test  remove each mark of the tree in turn: the check must fail then. This is for trees that
-             our series has patched: the marks of later kernels protect more than these fields
+--self-test  remove each mark of the tree in turn: the check must fail then
 Exit status: 0 all is well, 1 something is not marked or excused, 2 the check could not be made.
 """
 
@@ -26,7 +25,7 @@ import tempfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 COCCI = os.path.join(HERE, "marks.cocci")
-TABLE = os.path.join(HERE, "marks.table")
+TABLE = os.path.relpath(os.path.join(HERE, "marks.table"))
 TOP = ("arch", "block", "drivers", "fs", "include", "init", "io_uring", "ipc", "kernel", "lib",
        "mm", "net", "security", "sound", "virt")
 # The maple tree itself; trace events, which have fields of the same names; without an MMU there are
@@ -265,15 +264,15 @@ def judge(writes, handlers, excuses):
     return verdicts, used
 
 
-def check(tree, table, show):
+def check(tree, show):
     """Check a whole tree; returns the status."""
-    excuses = read_table(table)
+    excuses = read_table(TABLE)
     verdicts, used = judge(collect(tree, candidates(tree)), mmap_handlers(tree), excuses)
     for write, verdict in verdicts if show else ():
         print(f"{verdict:8}{write.path}:{write.line}: {write.function}: {write.what}")
     bad = [f"{write.path}:{write.line}: {write.function}: {write.what}: {write.advice()}"
            for write, verdict in verdicts if verdict == "FAIL"]
-    bad += [f"{os.path.relpath(table)}:{excuse.number}: {excuse.function}: {excuse.what}: "
+    bad += [f"{TABLE}:{excuse.number}: {excuse.function}: {excuse.what}: "
             "excuses nothing any more, remove it" for excuse in excuses if excuse not in used]
     for line in bad:
         print(line)
@@ -312,9 +311,9 @@ def mutants(tree):
             yield name, int(number), text.strip()
 
 
-def self_test(tree, table):
+def self_test(tree):
     """Remove each mark in turn; returns the status."""
-    excuses = read_table(table)
+    excuses = read_table(TABLE)
     handlers = mmap_handlers(tree)
     found = []
     with tempfile.TemporaryDirectory(prefix="marks-") as top:
@@ -352,7 +351,6 @@ def tell(cases, found):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("tree")
-    parser.add_argument("--table", default=os.path.normpath(TABLE))
     parser.add_argument("--list", action="store_true")
     parser.add_argument("--self-test", action="store_true")
     args = parser.parse_args()
@@ -360,8 +358,8 @@ def main():
     if not os.path.isdir(os.path.join(tree, "mm")):
         raise Failure(f"{args.tree} is no kernel tree")
     if args.self_test:
-        return self_test(tree, args.table)
-    return check(tree, args.table, args.list)
+        return self_test(tree)
+    return check(tree, args.list)
 
 
 if __name__ == "__main__":

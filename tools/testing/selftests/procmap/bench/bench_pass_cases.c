@@ -134,11 +134,7 @@ static const struct {
 	unsigned int batch;
 } programs[] = {
 	{ "busybox", "busybox", 0, 16 },
-	{ "sort", "sort", 0, 16 },
 	{ "python3", "python3", 0, 4 },
-	{ "gdb", "gdb", 0, 4 },
-	{ "cc1", "cc1", 0, 16 },
-	{ "qemu", "qemu", 0, 4 },
 	{ "30", "busybox", 30, 16 },
 	{ "1000", "python3", 1000, 2 },
 	{ "10000", "python3", 10000, 1 },

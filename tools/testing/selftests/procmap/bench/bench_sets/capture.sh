@@ -5,8 +5,7 @@
 # some seconds while it works, and keeps where its VMAs are and where it was found. As root, on a
 # kernel with CONFIG_PERF_EVENTS; the sets that are kept here come from the test machine:
 #
-#	vm.py --root host --memory 4G --timeout 900 --out DIR -- \
-#		capture.sh procmap_bench /out KERNEL
+#	vm.py --root host --memory 4G --timeout 900 --out DIR -- capture.sh procmap_bench /out
 set -euo pipefail
 
 readonly seconds=4 python_work='
@@ -28,14 +27,6 @@ BEGIN {
 			a[i] = i % 7 * i "x" substr(a[i], 1, 30)
 }
 '
-readonly gdb_work='
-python
-while True:
-    gdb.execute("info types", to_string=True)
-    gdb.execute("info functions", to_string=True)
-end
-'
-
 # NAME COMMAND...: the set NAME, of COMMAND
 capture() {
 	local -r name=$1
@@ -49,33 +40,20 @@ capture() {
 }
 
 main() {
-	(($# == 3)) || {
-		echo "usage: capture.sh PROCMAP_BENCH DIRECTORY KERNEL-IMAGE" >&2
+	(($# == 2)) || {
+		echo "usage: capture.sh PROCMAP_BENCH DIRECTORY" >&2
 		exit 2
 	}
-	local -r bench=$1 out=$2 kernel=$3
+	local -r bench=$1 out=$2
 	local work
 	work=$(mktemp -d)
 	# shellcheck disable=SC2064
 	trap "rm -rf '$work'" EXIT
-	cp -- "$bench" "$work/program"
-	cp -- "$kernel" "$work/bzImage"
 	cd -- "$work"
 
-	seq 3000000 | shuf >numbers
-	capture sort env LC_ALL=C sort --parallel=1 -o sorted numbers
-	capture "busybox" busybox awk "$awk_work"
+	capture busybox busybox awk "$awk_work"
 	echo "$python_work" >work.py
 	capture python3 /usr/bin/python3 work.py
-	echo "$gdb_work" >work.gdb
-	capture "gdb" gdb -nx -batch -x work.gdb program
-	# Small functions in great number, for the compiler
-	python3 -c 'for i in range(20000): print("int f%d(int *a) { int s = 0;"
-	" for (int i = 0; i < a[0]; i++)"
-	" s += a[i] * %d ^ s >> %d; return s; }" % (i, i, i % 31))' >work.c
-	capture cc1 "$(gcc -print-prog-name=cc1)" -quiet -O2 work.c -o work.s
-	capture qemu qemu-system-x86_64 -nodefaults -display none -accel tcg,thread=multi -smp 2 \
-		-m 128M -kernel bzImage -append panic=0
 }
 
 main "$@"
