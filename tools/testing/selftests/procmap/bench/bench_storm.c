@@ -15,8 +15,6 @@
 
 struct bench_storm *bench_storm;
 
-const char *const bench_storm_names[BENCH_STORM_CALLS] = { "mmap", "mprotect", "munmap" };
-
 /**
  * bench_storm_init() - allocate what this process and its children share
  *

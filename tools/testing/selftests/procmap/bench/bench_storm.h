@@ -34,7 +34,6 @@ struct bench_storm {
 };
 
 extern struct bench_storm *bench_storm;
-extern const char *const bench_storm_names[BENCH_STORM_CALLS];
 
 int bench_storm_init(void);
 void bench_storm_run(unsigned long at);

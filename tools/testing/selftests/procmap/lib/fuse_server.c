@@ -480,52 +480,6 @@ static int make_mount(int dev, bool others)
 	return mount;
 }
 
-union fd_control {
-	char buf[CMSG_SPACE(sizeof(int))];
-	struct cmsghdr align;
-};
-
-/* Send the first message: the descriptor of the mount, or what went wrong. */
-static int send_mount(int sock, int mount)
-{
-	union fd_control control = { .buf = { 0 } };
-	struct iovec iov = { .iov_base = &mount, .iov_len = sizeof(mount) };
-	struct msghdr msg = { .msg_iov = &iov, .msg_iovlen = 1 };
-	struct cmsghdr *cmsg;
-
-	if (mount >= 0) {
-		msg.msg_control = control.buf;
-		msg.msg_controllen = sizeof(control.buf);
-		cmsg = CMSG_FIRSTHDR(&msg);
-		cmsg->cmsg_level = SOL_SOCKET;
-		cmsg->cmsg_type = SCM_RIGHTS;
-		cmsg->cmsg_len = CMSG_LEN(sizeof(mount));
-		memcpy(CMSG_DATA(cmsg), &mount, sizeof(mount));
-	}
-	return sendmsg(sock, &msg, MSG_NOSIGNAL) == sizeof(mount) ? 0 : -errno;
-}
-
-static int recv_mount(int sock)
-{
-	union fd_control control;
-	int mount = -EPIPE;
-	struct iovec iov = { .iov_base = &mount, .iov_len = sizeof(mount) };
-	struct msghdr msg = {
-		.msg_iov = &iov,
-		.msg_iovlen = 1,
-		.msg_control = control.buf,
-		.msg_controllen = sizeof(control.buf),
-	};
-	struct cmsghdr *cmsg;
-
-	if (recvmsg(sock, &msg, MSG_CMSG_CLOEXEC) < 0)
-		return -errno;
-	cmsg = CMSG_FIRSTHDR(&msg);
-	if (cmsg && cmsg->cmsg_type == SCM_RIGHTS)
-		memcpy(&mount, CMSG_DATA(cmsg), sizeof(mount));
-	return mount;
-}
-
 static int make_files(struct server *s, const struct fuse_server_file *files, unsigned int nr)
 {
 	for (s->nr = 0; s->nr < nr; s->nr++) {
@@ -544,6 +498,7 @@ static int make_files(struct server *s, const struct fuse_server_file *files, un
 static void run(int sock, const struct fuse_server_file *files, unsigned int nr,
 		unsigned int init_flags)
 {
+	struct procmap_child starter = { .sock = sock };
 	bool root = !geteuid();
 	struct server s = { .sock = sock, .init_flags = init_flags };
 	int mount = procmap_become_root();
@@ -554,7 +509,7 @@ static void run(int sock, const struct fuse_server_file *files, unsigned int nr,
 		s.dev = open("/dev/fuse", O_RDWR | O_CLOEXEC | O_NONBLOCK);
 		mount = s.dev < 0 ? -errno : make_mount(s.dev, root);
 	}
-	if (send_mount(sock, mount) || mount < 0)
+	if (procmap_send_fd(&starter, mount) || mount < 0)
 		_exit(1);
 	close(mount);
 	serve(&s);
@@ -590,6 +545,7 @@ int fuse_server_start(struct fuse_server *server, const struct fuse_server_file 
 int fuse_server_start_flags(struct fuse_server *server, const struct fuse_server_file *files,
 			    unsigned int nr, unsigned int init_flags)
 {
+	struct procmap_child child;
 	pid_t parent = getpid();
 	int sock[2];
 
@@ -609,7 +565,8 @@ int fuse_server_start_flags(struct fuse_server *server, const struct fuse_server
 	}
 	close(sock[1]);
 	server->sock = sock[0];
-	server->mount = server->pid < 0 ? -errno : recv_mount(sock[0]);
+	child = (struct procmap_child){ .pid = server->pid, .sock = sock[0] };
+	server->mount = server->pid < 0 ? -errno : procmap_recv_fd(&child);
 	if (server->mount >= 0)
 		return 0;
 	close(sock[0]);

@@ -764,41 +764,41 @@ union fd_message {
 /**
  * procmap_send_fd() - pass a descriptor to the other side
  * @child: the child, or in the child what its function got
- * @fd: the descriptor
+ * @fd: the descriptor; or -errno, to say why there is none
  *
  * Return: 0 or -errno.
  */
 int procmap_send_fd(struct procmap_child *child, int fd)
 {
 	union fd_message control = { .buf = { 0 } };
-	char byte = 0;
-	struct iovec iov = { .iov_base = &byte, .iov_len = 1 };
-	struct msghdr msg = {
-		.msg_iov = &iov,
-		.msg_iovlen = 1,
-		.msg_control = control.buf,
-		.msg_controllen = sizeof(control.buf),
-	};
-	struct cmsghdr *cmsg = CMSG_FIRSTHDR(&msg);
+	struct iovec iov = { .iov_base = &fd, .iov_len = sizeof(fd) };
+	struct msghdr msg = { .msg_iov = &iov, .msg_iovlen = 1 };
+	struct cmsghdr *cmsg;
 
-	cmsg->cmsg_level = SOL_SOCKET;
-	cmsg->cmsg_type = SCM_RIGHTS;
-	cmsg->cmsg_len = CMSG_LEN(sizeof(fd));
-	memcpy(CMSG_DATA(cmsg), &fd, sizeof(fd));
-	return sendmsg(child->sock, &msg, MSG_NOSIGNAL) == 1 ? 0 : -errno;
+	if (fd >= 0) {
+		msg.msg_control = control.buf;
+		msg.msg_controllen = sizeof(control.buf);
+		cmsg = CMSG_FIRSTHDR(&msg);
+		cmsg->cmsg_level = SOL_SOCKET;
+		cmsg->cmsg_type = SCM_RIGHTS;
+		cmsg->cmsg_len = CMSG_LEN(sizeof(fd));
+		memcpy(CMSG_DATA(cmsg), &fd, sizeof(fd));
+	}
+	return sendmsg(child->sock, &msg, MSG_NOSIGNAL) == sizeof(fd) ? 0 : -errno;
 }
 
 /**
  * procmap_recv_fd() - wait for a descriptor from the other side
  * @child: the child, or in the child what its function got
  *
- * Return: the descriptor, or -errno; -EPROTO: the message had none.
+ * Return: the descriptor, or -errno: what the other side sent in its place;
+ * -EPIPE when it is gone.
  */
 int procmap_recv_fd(struct procmap_child *child)
 {
 	union fd_message control;
-	char byte;
-	struct iovec iov = { .iov_base = &byte, .iov_len = 1 };
+	int fd = -EPIPE;
+	struct iovec iov = { .iov_base = &fd, .iov_len = sizeof(fd) };
 	struct msghdr msg = {
 		.msg_iov = &iov,
 		.msg_iovlen = 1,
@@ -806,14 +806,14 @@ int procmap_recv_fd(struct procmap_child *child)
 		.msg_controllen = sizeof(control.buf),
 	};
 	struct cmsghdr *cmsg;
-	int fd;
 
 	if (recvmsg(child->sock, &msg, MSG_CMSG_CLOEXEC) < 0)
 		return -errno;
 	cmsg = CMSG_FIRSTHDR(&msg);
-	if (!cmsg || cmsg->cmsg_type != SCM_RIGHTS)
-		return -EPROTO;
-	memcpy(&fd, CMSG_DATA(cmsg), sizeof(fd));
+	if (cmsg && cmsg->cmsg_type == SCM_RIGHTS)
+		memcpy(&fd, CMSG_DATA(cmsg), sizeof(fd));
+	else if (fd >= 0)
+		fd = -EPROTO;
 	return fd;
 }
 
