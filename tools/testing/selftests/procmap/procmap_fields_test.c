@@ -291,41 +291,4 @@ TEST_F(fields, own_program)
 		  self->call.q.vma_flags);
 }
 
-/* The linker wrote a note with the build ID. --build-id=sha1 makes 20 bytes. */
-extern const char __ehdr_start[];
-
-static const unsigned char *own_build_id(void)
-{
-	static const char head[16] = "\x04\0\0\0\x14\0\0\0\x03\0\0\0GNU";
-	const char *end = __ehdr_start + sysconf(_SC_PAGESIZE) - sizeof(head) - 20;
-	const char *p;
-
-	for (p = __ehdr_start; p < end; p += 4) {
-		if (!memcmp(p, head, sizeof(head)))
-			return (const unsigned char *)p + sizeof(head);
-	}
-	return NULL;
-}
-
-TEST_F(fields, build_id_of_own_program)
-{
-	const unsigned char *id = own_build_id();
-
-	ASSERT_TRUE(!!id);
-	ASSERT_EQ(0, ask(self, procmap_call));
-	ASSERT_EQ(20, self->call.q.build_id_size);
-	EXPECT_EQ(0, memcmp(id, self->call.build_id, 20));
-}
-
-TEST_F(fields, build_id_of_what_has_none)
-{
-	char *map = map_memfd(self, 1, 0);
-
-	ASSERT_NE((long)MAP_FAILED, (long)map);
-	ASSERT_EQ(0, ask(self, map));
-	EXPECT_EQ(0, self->call.q.build_id_size);
-	ASSERT_EQ(0, ask(self, self));
-	EXPECT_EQ(0, self->call.q.build_id_size);
-}
-
 TEST_HARNESS_MAIN

@@ -114,22 +114,6 @@ TEST_F(sizes, shorter_is_not_read_behind_its_end)
 	}
 }
 
-TEST_F(sizes, too_short_is_einval_and_unchanged)
-{
-	size_t size;
-
-	for (size = 0; size < PROCMAP_QUERY_SIZE_MIN; size++) {
-		struct procmap_query was;
-
-		prepare(&was, FULL, &self->full);
-		was.size = size;
-		memcpy(self->room, &was, FULL);
-		EXPECT_EQ(-EINVAL, procmap_ioctl(self->fd, self->room))
-			TH_LOG("size %zu", size);
-		EXPECT_EQ(0, memcmp(self->room, &was, FULL));
-	}
-}
-
 /* The kernel must read only the size to find out that it is too small. */
 TEST_F(sizes, too_short_is_not_read_behind_the_size)
 {
