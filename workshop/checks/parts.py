@@ -109,7 +109,7 @@ USER = [
     # The model of the lock, without each rule; and the litmus tests, without each barrier.
     Part("vma-lock-model", ("make", "-C", "tools/testing/vma_lock", "model"),
          inputs=("tools/testing/vma_lock",), packages=("user",)),
-    # Break the lock in each way that "removals" names; each must be noticed within a minute.
+    # Break the lock in each way that "removals" names; each must be noticed.
     Part("vma-lock-removals", ("tools/testing/vma_lock/removals.py", "--ktree", SRC, "--output",
                                f"{BUILD}/vma_lock-removals"),
          needs=(TREE,), inputs=LOCK, packages=("user",)),
