@@ -17,7 +17,7 @@
 #include "vma_read.h"
 #include "vma_walk.h"
 
-#ifdef CONFIG_PER_VMA_LOCK
+#ifdef CONFIG_VMA_SEARCH
 
 /**
  * struct vma_generation_base - what the generations of VMAs are counted from
@@ -35,7 +35,7 @@ static __always_inline struct vma_generation_base vma_base_at(unsigned long seq)
 	const unsigned long even = (seq + 1) & ~1UL;
 
 	return (struct vma_generation_base) {
-		.word = ((even + 1) << VMA_LOCK_SEQ_SHIFT) - 1,
+		.word = ((even + 1) << VMA_HOLD_SEQ_SHIFT) - 1,
 		.next = vma_generation_at(even) + 1,
 	};
 }
@@ -47,7 +47,7 @@ static __always_inline struct vma_generation_base vma_base_at(unsigned long seq)
 static __always_inline u64 vma_generation_of(unsigned long word,
 					     const struct vma_generation_base *base)
 {
-	return base->next - ((base->word - word) >> VMA_LOCK_SEQ_SHIFT);
+	return base->next - ((base->word - word) >> VMA_HOLD_SEQ_SHIFT);
 }
 
 /*
@@ -62,7 +62,7 @@ static u64 vma_generation_held(const struct vm_area_struct *vma, const struct mm
 	 * Acquire: the mark before the sequence, which is that of its section or
 	 * a later one; pairs with vma_begin_write_section().
 	 */
-	unsigned long word = atomic_long_read_acquire(&vma->vm_lock);
+	unsigned long word = atomic_long_read_acquire(&vma->vm_hold);
 	unsigned long seq = READ_ONCE(mm->vma_seq);
 	struct vma_generation_base base;
 
@@ -72,14 +72,14 @@ static u64 vma_generation_held(const struct vm_area_struct *vma, const struct mm
 	return vma_generation_of(word, &base);
 }
 
-#else /* !CONFIG_PER_VMA_LOCK */
+#else /* !CONFIG_VMA_SEARCH */
 
 static u64 vma_generation_held(const struct vm_area_struct *vma, const struct mm_struct *mm)
 {
 	return 0;
 }
 
-#endif /* CONFIG_PER_VMA_LOCK */
+#endif /* CONFIG_VMA_SEARCH */
 
 /* Copy what the file tells. It has been open in this RCU section, or still is. */
 static __always_inline void vma_props_file(struct vma_props *props)
@@ -122,7 +122,7 @@ void vma_props_copy(const struct vma_search *search, struct vma_props *props)
 		vma_props_no_file(props);
 }
 
-#ifdef CONFIG_PER_VMA_LOCK
+#ifdef CONFIG_VMA_SEARCH
 
 /*
  * Copy the words of a VMA that is not locked. They may be those of several VMAs,
@@ -134,7 +134,7 @@ static __always_inline void vma_props_peek(struct vma_props *props,
 {
 	props->start = vma_peek(vma->vm_start);
 	props->end = vma_peek(vma->vm_end);
-	props->generation = vma_generation_of(atomic_long_read(&vma->vm_lock), base);
+	props->generation = vma_generation_of(atomic_long_read(&vma->vm_hold), base);
 	props->offset = (u64)vma_peek(vma->vm_pgoff) << PAGE_SHIFT;
 }
 
@@ -228,7 +228,7 @@ static __always_inline enum vma_read vma_read_leaf(struct vma_walk *walk, struct
 	struct mm_struct *mm = search->mm;
 	/*
 	 * Acquire: the sequence before the tree and the VMAs; pairs with
-	 * vma_end_write_all().
+	 * vma_changes_end().
 	 */
 	unsigned long seq = smp_load_acquire(&mm->vma_seq);
 	struct maple_leaf leaf;
@@ -280,7 +280,7 @@ static __always_inline enum vma_read vma_read_leaf(struct vma_walk *walk, struct
  * Return: how many VMAs were copied. 0: the caller must use vma_walk_next(), as
  * there is no such VMA, or a writer is at work, or the next VMA must be locked
  * for its properties, or is not in the row. Always 0 without
- * CONFIG_PER_VMA_LOCK.
+ * CONFIG_VMA_SEARCH.
  */
 unsigned int vma_walk_read(struct vma_walk *walk, struct vma_row *row,
 			   struct vma_props *props, unsigned int nr)
@@ -301,7 +301,7 @@ unsigned int vma_walk_read(struct vma_walk *walk, struct vma_row *row,
 	return got;
 }
 
-#else /* !CONFIG_PER_VMA_LOCK */
+#else /* !CONFIG_VMA_SEARCH */
 
 unsigned int vma_walk_read(struct vma_walk *walk, struct vma_row *row,
 			   struct vma_props *props, unsigned int nr)
@@ -309,4 +309,4 @@ unsigned int vma_walk_read(struct vma_walk *walk, struct vma_row *row,
 	return 0;
 }
 
-#endif /* CONFIG_PER_VMA_LOCK */
+#endif /* CONFIG_VMA_SEARCH */

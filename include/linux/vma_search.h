@@ -143,7 +143,7 @@ static inline void vma_walk_begin(struct vma_walk *walk, struct mm_struct *mm, u
 	walk->seq = 1;	/* odd: the walk knows no leaf yet */
 }
 
-#ifdef CONFIG_PER_VMA_LOCK
+#ifdef CONFIG_VMA_SEARCH
 /**
  * vma_search_generation() - tell whether VMAs have changed since another time
  * @search: the search

@@ -30,7 +30,7 @@
 
 #include "access.h"
 
-#define CONFIG_PER_VMA_LOCK	1
+#define CONFIG_VMA_SEARCH	1
 
 #ifndef offsetofend
 #define sizeof_field(type, ...) sizeof(((type *)0)->__VA_ARGS__)
@@ -149,13 +149,13 @@ struct vm_area_struct {
 	unsigned long vm_end;
 	struct mm_struct *vm_mm;
 	unsigned long vm_flags;
-	atomic_long_t vm_lock;
+	atomic_long_t vm_hold;
 	unsigned long vm_pgoff;
 	struct file *vm_file;
 	void *anon_name;
 #ifdef CONFIG_DEBUG_VM
-	unsigned long vm_lock_hash;
-	unsigned long vm_lock_noted;
+	unsigned long vm_hold_hash;
+	unsigned long vm_hold_noted;
 #endif
 	/* For the pool of the test. */
 	struct vm_area_struct *next_free;
