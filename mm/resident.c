@@ -6,6 +6,7 @@
  * fault. It maps, allocates, charges and starts nothing. It takes no lock whose
  * holder may sleep.
  */
+#include <linux/filemap_cached.h>
 #include <linux/mm.h>
 #include <linux/oom.h>
 #include <linux/pagemap.h>
@@ -131,7 +132,7 @@ static struct page *resident_file_page(struct vm_area_struct *vma, unsigned long
 {
 	struct address_space *mapping = vma->vm_file->f_mapping;
 	pgoff_t pgoff = linear_page_index(vma, address);
-	struct folio *folio = __filemap_get_folio(mapping, pgoff, FGP_ENTRY, 0);
+	struct folio *folio = filemap_cached_entry(mapping, pgoff);
 
 	/* In shmem the page is swapped out; elsewhere it was evicted. */
 	if (xa_is_value(folio))
