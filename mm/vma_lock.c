@@ -9,6 +9,7 @@
 #include <linux/mm.h>
 #include <linux/random.h>
 #include <linux/sched.h>
+#include <linux/vma_base.h>
 #include <linux/vma_generation.h>
 #include <linux/vma_lock.h>
 #include <linux/vma_lock_init.h>
@@ -38,7 +39,7 @@ static unsigned long vma_lock_hash(const struct vm_area_struct *vma)
 		vma->vm_start, vma->vm_end, vma->vm_pgoff,
 		vma->vm_flags & ~VMA_LOCK_UNSTABLE_FLAGS,
 		(unsigned long)vma->vm_file,
-		vma->vm_file ? 0 : (unsigned long)vma->anon_name,
+		(unsigned long)vma_given_name(vma),
 	};
 
 	return jhash2((u32 *)state, sizeof(state) / (sizeof(u32)), 0);

@@ -11,6 +11,7 @@
 #include <linux/mm.h>
 #include <linux/mm_visit.h>
 #include <linux/sched.h>
+#include <linux/vma_base.h>
 #include <linux/vma_generation.h>
 #include <linux/vma_search.h>
 
@@ -81,11 +82,9 @@ static u64 vma_generation_held(const struct vm_area_struct *vma, const struct mm
 
 #endif /* CONFIG_VMA_SEARCH */
 
-/* Copy what the file tells. It has been open in this RCU section, or still is. */
-static __always_inline void vma_props_file(struct vma_props *props)
+/* Copy what the inode tells. Its file has been open in this RCU section, or still is. */
+static __always_inline void vma_props_inode(struct vma_props *props, const struct inode *inode)
 {
-	const struct inode *inode = file_inode(props->file);
-
 	props->ino = READ_ONCE(inode->i_ino);
 	props->dev = READ_ONCE(inode->i_sb->s_dev);
 	props->inode_generation = READ_ONCE(inode->i_generation);
@@ -117,7 +116,7 @@ void vma_props_copy(const struct vma_search *search, struct vma_props *props)
 	props->file = vma->vm_file;
 	props->offset = (u64)vma->vm_pgoff << PAGE_SHIFT;
 	if (props->file)
-		vma_props_file(props);
+		vma_props_inode(props, vma_file_inode(props->file));
 	else
 		vma_props_no_file(props);
 }
@@ -139,20 +138,39 @@ static __always_inline void vma_props_peek(struct vma_props *props,
 }
 
 /*
+ * Find the inodes. The VMAs were the right ones, all at one instant in this RCU
+ * section, so their files were open then. The memory of a file may be used for
+ * another one since: the caller confirms the inodes, and only then uses them. A
+ * file that has two of them must be locked; its inode stays NULL.
+ */
+static __always_inline void vma_props_find_inodes(struct vma_props *props, unsigned int nr)
+{
+	const struct vma_props *end = props + nr;
+
+	for (; props < end; props++) {
+		if (!props->file)
+			continue;
+		/* The file may be another one by now. */
+		props->inode = data_race(READ_ONCE(props->file->f_inode));
+		if (vma_file_is_backing(props->file))
+			props->inode = NULL;
+	}
+}
+
+/*
  * Must the VMA be locked for its properties? The size of pages may be known only
  * to hugetlbfs, or to the driver of a device.
  */
 static __always_inline bool vma_props_need_lock(const struct vma_props *props)
 {
 	return props->flags & VM_HUGETLB ||
-	       (props->file && !S_ISREG(file_inode(props->file)->i_mode));
+	       (props->file && (!props->inode || !S_ISREG(props->inode->i_mode)));
 }
 
 /*
- * Complete the properties. The VMAs were the right ones, all at one instant in
- * this RCU section, so their files were open then. The end of a file frees the
- * file, its inode and its super block only after a grace period. Returns how
- * many could be completed; the next one must be locked.
+ * Complete the properties. The end of a file frees its inode and its super block
+ * only after a grace period. Returns how many could be completed; the next one
+ * must be locked.
  */
 static __always_inline unsigned int vma_props_complete(struct vma_props *props, unsigned int nr)
 {
@@ -162,7 +180,7 @@ static __always_inline unsigned int vma_props_complete(struct vma_props *props, 
 		if (unlikely(vma_props_need_lock(props)))
 			break;
 		if (props->file)
-			vma_props_file(props);
+			vma_props_inode(props, props->inode);
 		else
 			vma_props_no_file(props);
 	}
@@ -201,7 +219,7 @@ static __always_inline unsigned int vma_leaf_peek(const struct vma_walk *walk,
 		file = vma_peek(vma->vm_file);
 		if (!vma_search_wants(search, flags, file))
 			continue;
-		if (row && file != row->file) {
+		if (row && (file != row->file || vma_file_seems_named(vma))) {
 			row->file = NULL;
 			break;
 		}
@@ -247,6 +265,9 @@ static __always_inline enum vma_read vma_read_leaf(struct vma_walk *walk, struct
 		search->addr = leaf.max + 1;
 		return VMA_READ_MORE;
 	}
+	vma_props_find_inodes(props, nr);
+	if (vma_seq_changed(mm, seq))
+		return VMA_READ_SOME;
 	*got = vma_props_complete(props, nr);
 	if (unlikely(*got < nr)) {
 		if (*got)

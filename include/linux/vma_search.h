@@ -71,6 +71,7 @@ struct vma_walk {
  * @file: the file, only to be compared; NULL: none. All below is 0 then
  * @offset: offset of @start in the file, in bytes
  * @ino: inode number of the file
+ * @inode: private: the inode, until all of them are confirmed
  * @dev: device of the file's super block
  * @inode_generation: generation of the inode
  */
@@ -81,7 +82,10 @@ struct vma_props {
 	u64 generation;
 	const struct file *file;
 	u64 offset;
-	unsigned long ino;
+	union {
+		unsigned long ino;
+		const struct inode *inode;
+	};
 	dev_t dev;
 	u32 inode_generation;
 };

@@ -163,6 +163,27 @@ struct vm_area_struct {
 
 #define dump_vma(vma)	do {} while (0)
 
+/* As vma_base.h of 6.1. */
+static inline const void *vma_given_name(const struct vm_area_struct *vma)
+{
+	return vma->vm_file ? NULL : vma->anon_name;
+}
+
+static inline bool vma_file_seems_named(const struct vm_area_struct *vma)
+{
+	return false;
+}
+
+static inline const struct inode *vma_file_inode(const struct file *file)
+{
+	return file_inode(file);
+}
+
+static inline bool vma_file_is_backing(const struct file *file)
+{
+	return false;
+}
+
 /* Only searches without per-VMA locks use these. */
 static inline void mmap_read_unlock(struct mm_struct *mm)
 {
