@@ -64,7 +64,7 @@ static inline void vma_lock_clear(struct vm_area_struct *vma)
 static inline void vma_lock_copy(struct vm_area_struct *new, const struct vm_area_struct *orig)
 {
 	/* Others may change orig->shared.rb. The owner of @new sets its own. */
-	*new = data_race(*orig);
+	data_race(memcpy(new, orig, sizeof(*new)));
 }
 
 #endif /* CONFIG_VMA_SEARCH */
