@@ -47,6 +47,7 @@
 #include <linux/buildid.h>
 #include <linux/buildid_file.h>
 #include <linux/dax.h>
+#include <linux/filemap_cached.h>
 #include <linux/fs.h>
 #include <linux/highmem.h>
 #include <linux/magic.h>
@@ -104,7 +105,7 @@ static bool build_id_mapping_memory(struct address_space *mapping)
  */
 static struct page *build_id_page_cached(struct address_space *mapping, pgoff_t index)
 {
-	struct folio *folio = __filemap_get_folio(mapping, index, FGP_ENTRY, 0);
+	struct folio *folio = filemap_cached_entry(mapping, index);
 
 	if (!folio && build_id_mapping_memory(mapping)) {
 		get_page(ZERO_PAGE(0));
@@ -183,7 +184,7 @@ static struct page *build_id_page_read(struct file *file, pgoff_t index)
 	err = build_id_page_start(file, index);
 	if (err)
 		return ERR_PTR(err);
-	folio = filemap_get_folio(mapping, index);
+	folio = filemap_cached_folio(mapping, index);
 	if (!folio)
 		return page;
 	err = folio_wait_locked_killable(folio);

@@ -29,6 +29,7 @@
 
 #include "process_vm.h"
 #include "resident.h"
+#include "resident_base.h"
 
 /*
  * How often to look for a page that moves between the page table and another
@@ -88,21 +89,17 @@ static long nowait_pin(struct nowait_pages *np, unsigned long addr)
 	unsigned int flags = FOLL_NOFAULT | (np->write ? FOLL_WRITE : 0);
 
 	np->pinned = true;
-	return pin_user_pages_remote(np->mm, addr, np->count, flags, np->pages, NULL, NULL);
+	return resident_pin(np->mm, addr, np->count, flags, np->pages);
 }
 
-/*
- * Find a page in the page table, else where a fault would find it. FOLL_FORCE:
- * NUMA balancing may have removed access to the page for a moment; find it
- * nevertheless.
- */
+/* Find a page in the page table, else where a fault would find it. */
 static struct page *nowait_find(struct vm_area_struct *vma, unsigned long addr)
 {
 	struct page *page = ERR_PTR(-EAGAIN);
 	int looks = NOWAIT_LOOKS;
 
 	while (page == ERR_PTR(-EAGAIN) && looks--) {
-		page = follow_page(vma, addr, FOLL_GET | FOLL_FORCE);
+		page = resident_mapped_page(vma, addr);
 		if (!page)
 			page = resident_page(vma, addr);
 	}
@@ -124,7 +121,7 @@ static long nowait_get(struct nowait_pages *np, unsigned long addr)
 	unsigned long found;
 
 	np->pinned = false;
-	addr = untagged_addr(addr);
+	addr = resident_untagged(np->mm, addr);
 	for (found = 0; found < np->count; found++, addr += PAGE_SIZE) {
 		if (!vma || addr >= vma->vm_end) {
 			vma = vma_lookup(np->mm, addr);
@@ -180,7 +177,7 @@ static bool nowait_trylock_page(struct page *page)
 	if (!trylock_page(page))
 		return false;
 
-	mapping = page_mapping(page);
+	mapping = folio_mapping(page_folio(page));
 	if (!mapping || !mapping_can_writeback(mapping) || PageDirty(page))
 		return true;
 	unlock_page(page);

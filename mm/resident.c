@@ -6,6 +6,7 @@
  * fault. It maps, allocates, charges and starts nothing. It takes no lock whose
  * holder may sleep.
  */
+#include <linux/filemap_cached.h>
 #include <linux/mm.h>
 #include <linux/oom.h>
 #include <linux/pagemap.h>
@@ -16,7 +17,7 @@
 
 #include "internal.h"
 #include "resident.h"
-#include "swap.h"
+#include "resident_base.h"
 
 /*
  * May a page of the page cache be used here without asking the file system?
@@ -131,7 +132,7 @@ static struct page *resident_file_page(struct vm_area_struct *vma, unsigned long
 {
 	struct address_space *mapping = vma->vm_file->f_mapping;
 	pgoff_t pgoff = linear_page_index(vma, address);
-	struct folio *folio = __filemap_get_folio(mapping, pgoff, FGP_ENTRY, 0);
+	struct folio *folio = filemap_cached_entry(mapping, pgoff);
 
 	/* In shmem the page is swapped out; elsewhere it was evicted. */
 	if (xa_is_value(folio))
@@ -168,7 +169,7 @@ static struct page *resident_unmapped_page(struct vm_area_struct *vma, unsigned 
  */
 static struct page *resident_swap_page(swp_entry_t entry)
 {
-	struct folio *folio = filemap_get_folio(swap_address_space(entry), swp_offset(entry));
+	struct folio *folio = resident_swap_folio(entry);
 	struct page *page;
 
 	if (!folio)
@@ -214,11 +215,13 @@ static struct page *resident_pte_page(struct vm_area_struct *vma, unsigned long 
 static struct page *resident_table_page(struct vm_area_struct *vma, unsigned long address,
 					pmd_t *pmd)
 {
-	spinlock_t *ptl = pte_lockptr(vma->vm_mm, pmd);
-	pte_t *pte = pte_offset_map(pmd, address);
 	struct page *page;
+	spinlock_t *ptl;
+	pte_t *pte;
 
-	spin_lock(ptl);
+	pte = resident_lock_table(vma, address, pmd, &ptl);
+	if (!pte)
+		return ERR_PTR(-EAGAIN);
 	page = resident_pte_page(vma, address, *pte);
 	pte_unmap_unlock(pte, ptl);
 	return page;
@@ -237,7 +240,7 @@ static struct page *resident_table_page(struct vm_area_struct *vma, unsigned lon
  * except with PREEMPT_RT.
  * Return: The page, with a reference, to be read from. NULL: a read fault would
  * have to wait, or would fail. -EAGAIN: the page table has the page, or may
- * have it by now: follow_page() finds it.
+ * have it by now: resident_mapped_page() finds it.
  */
 struct page *resident_page(struct vm_area_struct *vma, unsigned long address)
 {
@@ -247,7 +250,7 @@ struct page *resident_page(struct vm_area_struct *vma, unsigned long address)
 		return NULL;
 
 	pmd = mm_find_pmd(vma->vm_mm, address);
-	if (!pmd || pmd_none(pmd_read_atomic(pmd))) {
+	if (!pmd || resident_pmd_none(pmd)) {
 		/*
 		 * No lock orders this: read the pmd before the flag of the OOM
 		 * reaper and before the page cache. Pairs with the full barrier
@@ -256,7 +259,5 @@ struct page *resident_page(struct vm_area_struct *vma, unsigned long address)
 		smp_rmb();
 		return resident_absent_page(vma, address);
 	}
-	if (pmd_trans_unstable(pmd))
-		return ERR_PTR(-EAGAIN);
 	return resident_table_page(vma, address, pmd);
 }

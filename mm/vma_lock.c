@@ -9,6 +9,7 @@
 #include <linux/mm.h>
 #include <linux/random.h>
 #include <linux/sched.h>
+#include <linux/vma_base.h>
 #include <linux/vma_generation.h>
 #include <linux/vma_lock.h>
 #include <linux/vma_lock_init.h>
@@ -38,7 +39,7 @@ static unsigned long vma_lock_hash(const struct vm_area_struct *vma)
 		vma->vm_start, vma->vm_end, vma->vm_pgoff,
 		vma->vm_flags & ~VMA_LOCK_UNSTABLE_FLAGS,
 		(unsigned long)vma->vm_file,
-		vma->vm_file ? 0 : (unsigned long)vma->anon_name,
+		(unsigned long)vma_given_name(vma),
 	};
 
 	return jhash2((u32 *)state, sizeof(state) / (sizeof(u32)), 0);
@@ -56,20 +57,20 @@ static unsigned long vma_lock_hash(const struct vm_area_struct *vma)
  */
 void vma_lock_check(struct vm_area_struct *vma, long word)
 {
-	unsigned long mark = (unsigned long)word >> VMA_LOCK_SEQ_SHIFT;
+	unsigned long mark = (unsigned long)word >> VMA_HOLD_SEQ_SHIFT;
 	unsigned long hash;
 
-	if (word & VMA_LOCK_DETACHED)
+	if (word & VMA_HOLD_DETACHED)
 		return;
 	hash = vma_lock_hash(vma);
 	/* Acquire: the mark before the hash; pairs with the release below. */
-	if (smp_load_acquire(&vma->vm_lock_noted) != mark + 1) {
-		WRITE_ONCE(vma->vm_lock_hash, hash);
+	if (smp_load_acquire(&vma->vm_hold_noted) != mark + 1) {
+		WRITE_ONCE(vma->vm_hold_hash, hash);
 		/* Release: a caller that sees the mark sees this hash. */
-		smp_store_release(&vma->vm_lock_noted, mark + 1);
-	} else if (READ_ONCE(vma->vm_lock_hash) != hash) {
+		smp_store_release(&vma->vm_hold_noted, mark + 1);
+	} else if (READ_ONCE(vma->vm_hold_hash) != hash) {
 		dump_vma(vma);
-		WARN_ONCE(1, "VMA changed without vma_start_write()");
+		WARN_ONCE(1, "VMA changed without vma_change_begin()");
 	}
 }
 #endif /* CONFIG_DEBUG_VM */
@@ -85,7 +86,7 @@ void vma_lock_check(struct vm_area_struct *vma, long word)
  */
 void vma_lock_ctor(void *vma)
 {
-	atomic_long_set(&((struct vm_area_struct *)vma)->vm_lock, VMA_LOCK_DETACHED);
+	atomic_long_set(&((struct vm_area_struct *)vma)->vm_hold, VMA_HOLD_DETACHED);
 }
 
 #ifdef CONFIG_LOCKDEP
@@ -140,41 +141,41 @@ void vma_note_code(struct vm_area_struct *vma, unsigned long flags)
 /* The lock word keeps new readers out. Wait for the readers that are there. */
 static void vma_lock_wait_for_readers(struct vm_area_struct *vma)
 {
-	atomic_long_t *lock = &vma->vm_lock;
+	atomic_long_t *lock = &vma->vm_hold;
 	unsigned int spins;
 
 	for (spins = 0; spins < VMA_LOCK_SPINS; spins++) {
-		if (!(atomic_long_read_acquire(lock) & VMA_LOCK_READERS))
+		if (!(atomic_long_read_acquire(lock) & VMA_HOLD_READERS))
 			return;
 		cpu_relax();
 	}
 	/*
 	 * Full barrier: set the flag before reading the number of readers;
-	 * pairs with the decrement in vma_drop_read(), which looks for the
+	 * pairs with the decrement in vma_hold_drop(), which looks for the
 	 * flag.
 	 */
-	atomic_long_fetch_or(VMA_LOCK_WAITING, lock);
-	wait_var_event(lock, !(atomic_long_read_acquire(lock) & VMA_LOCK_READERS));
-	atomic_long_andnot(VMA_LOCK_WAITING, lock);
+	atomic_long_fetch_or(VMA_HOLD_WAITING, lock);
+	wait_var_event(lock, !(atomic_long_read_acquire(lock) & VMA_HOLD_READERS));
+	atomic_long_andnot(VMA_HOLD_WAITING, lock);
 }
 
 /* Mark an attached VMA, and add @flags. Returns false if it is in no tree. */
 static bool vma_lock_mark(struct vm_area_struct *vma, long flags)
 {
-	long old = atomic_long_read(&vma->vm_lock);
+	long old = atomic_long_read(&vma->vm_hold);
 	long new;
 
 	might_sleep();
-	if (old & VMA_LOCK_DETACHED)
+	if (old & VMA_HOLD_DETACHED)
 		return false;
 	lock_map_acquire(&vma_lock_map);
 	lock_map_release(&vma_lock_map);
 	vma_begin_write_section(vma->vm_mm);
 	vma_note_code(vma, vma->vm_flags);
 	do {
-		new = vma_lock_marked(vma->vm_mm) | flags | (old & VMA_LOCK_READERS);
-	} while (!atomic_long_try_cmpxchg(&vma->vm_lock, &old, new));
-	if (unlikely(new & VMA_LOCK_READERS))
+		new = vma_lock_marked(vma->vm_mm) | flags | (old & VMA_HOLD_READERS);
+	} while (!atomic_long_try_cmpxchg(&vma->vm_hold, &old, new));
+	if (unlikely(new & VMA_HOLD_READERS))
 		vma_lock_wait_for_readers(vma);
 	if (!vma_lock_word_marked(old, vma->vm_mm->vma_seq))
 		vma_lock_check(vma, old);
@@ -183,18 +184,18 @@ static bool vma_lock_mark(struct vm_area_struct *vma, long flags)
 }
 
 /**
- * __vma_start_write() - mark a VMA before it is changed, slow path
+ * __vma_change_begin() - mark a VMA before it is changed, slow path
  * @vma: the VMA, not marked yet
  *
- * Only vma_start_write() calls this.
+ * Only vma_change_begin() calls this.
  *
  * Context: mmap_lock of the address space held for writing. May sleep.
  */
-void __vma_start_write(struct vm_area_struct *vma)
+void __vma_change_begin(struct vm_area_struct *vma)
 {
 	vma_lock_mark(vma, 0);
 }
-EXPORT_SYMBOL_GPL(__vma_start_write);
+EXPORT_SYMBOL_GPL(__vma_change_begin);
 
 /**
  * vma_start_rename() - mark all VMAs that may get or lose the name of heap or stack
@@ -212,7 +213,7 @@ void vma_start_rename(struct mm_struct *mm)
 
 	mas_for_each(&mas, vma, ULONG_MAX)
 		if (!vma->vm_file)
-			vma_start_write(vma);
+			vma_change_begin(vma);
 }
 
 /**
@@ -261,7 +262,7 @@ static void vma_note_removal(const struct vm_area_struct *vma)
  * vma_start_remove() - mark a VMA that will be removed from its tree
  * @vma: the VMA
  *
- * Like vma_start_write(), but the mark does not end when mmap_lock is released:
+ * Like vma_change_begin(), but the mark does not end when mmap_lock is released:
  * a reader with an old pointer never gets the lock. Until the end of the write
  * section, no reader takes its place for a hole.
  *
@@ -278,7 +279,7 @@ void vma_start_remove(struct vm_area_struct *vma)
 	 * Full barrier: the range before the hole in the tree; pairs with
 	 * vma_hole_counts().
 	 */
-	attached = vma_lock_mark(vma, VMA_LOCK_DETACHED);
+	attached = vma_lock_mark(vma, VMA_HOLD_DETACHED);
 	VM_WARN_ON_ONCE(!attached);
 }
 
@@ -286,14 +287,14 @@ void vma_start_remove(struct vm_area_struct *vma)
  * vma_cancel_remove() - keep a VMA in its tree after all
  * @vma: a VMA for which vma_start_remove() was called
  *
- * It stays marked as after vma_start_write().
+ * It stays marked as after vma_change_begin().
  *
  * Context: mmap_lock held for writing since vma_start_remove().
  */
 void vma_cancel_remove(struct vm_area_struct *vma)
 {
 	mmap_assert_write_locked(vma->vm_mm);
-	atomic_long_andnot(VMA_LOCK_DETACHED, &vma->vm_lock);
+	atomic_long_andnot(VMA_HOLD_DETACHED, &vma->vm_hold);
 }
 
 /**
@@ -309,27 +310,27 @@ void vma_cancel_remove(struct vm_area_struct *vma)
  */
 void vma_lock_release(struct vm_area_struct *vma)
 {
-	long old = atomic_long_read(&vma->vm_lock);
+	long old = atomic_long_read(&vma->vm_hold);
 
-	if (!(old & VMA_LOCK_DETACHED)) {
+	if (!(old & VMA_HOLD_DETACHED)) {
 		/* It was attached until now: a reader may have found it. */
 		VM_WARN_ONCE(atomic_read(&vma->vm_mm->mm_users) &&
 			     !vma_lock_word_marked(old, vma->vm_mm->vma_seq),
-			     "VMA freed without vma_start_write()");
-		old = atomic_long_fetch_or(VMA_LOCK_DETACHED, &vma->vm_lock);
+			     "VMA freed without vma_change_begin()");
+		old = atomic_long_fetch_or(VMA_HOLD_DETACHED, &vma->vm_hold);
 	}
-	if (unlikely(old & VMA_LOCK_READERS))
+	if (unlikely(old & VMA_HOLD_READERS))
 		vma_lock_wait_for_readers(vma);
 }
 
 /**
- * vma_end_read() - unlock a VMA
+ * vma_hold_end() - unlock a VMA
  * @vma: the VMA; the caller must not touch it afterwards
  *
  * Context: any in which wake_up() may be called.
  */
-void vma_end_read(struct vm_area_struct *vma)
+void vma_hold_end(struct vm_area_struct *vma)
 {
 	rwsem_release(&vma_lock_map, _RET_IP_);
-	vma_drop_read(vma);
+	vma_hold_drop(vma);
 }

@@ -103,7 +103,7 @@ static void expect_vma(struct kunit *test, unsigned long addr, unsigned int nr)
 	if (nr == NR_VMAS) {
 		KUNIT_EXPECT_PTR_EQ(test, vma, NULL);
 		if (!IS_ERR_OR_NULL(vma))
-			vma_end_read(vma);
+			vma_hold_end(vma);
 		return;
 	}
 	KUNIT_EXPECT_NOT_ERR_OR_NULL(test, vma);
@@ -112,7 +112,7 @@ static void expect_vma(struct kunit *test, unsigned long addr, unsigned int nr)
 	KUNIT_EXPECT_EQ(test, start_of(nr), vma->vm_start);
 	KUNIT_EXPECT_EQ(test, end_of(nr), vma->vm_end);
 	KUNIT_EXPECT_PTR_EQ(test, vma->vm_mm, (struct mm_struct *)test->priv);
-	vma_end_read(vma);
+	vma_hold_end(vma);
 }
 
 /* Expect -EAGAIN: the caller would have to take mmap_lock. */
@@ -122,7 +122,7 @@ static void expect_again(struct kunit *test, unsigned long addr)
 
 	KUNIT_EXPECT_EQ(test, PTR_ERR(vma), (long)-EAGAIN);
 	if (!IS_ERR_OR_NULL(vma))
-		vma_end_read(vma);
+		vma_hold_end(vma);
 }
 
 /* Return the start of the next VMA, or 0 if there is none, or -EAGAIN. */
@@ -134,7 +134,7 @@ static long search(struct vma_search *search)
 	if (IS_ERR_OR_NULL(vma))
 		return PTR_ERR(vma);
 	start = vma->vm_start;
-	vma_end_read(vma);
+	vma_hold_end(vma);
 	return start;
 }
 
@@ -220,7 +220,7 @@ static void marked_vma_is_not_locked(struct kunit *test)
 
 	mmap_write_lock(mm);
 	vma = find_vma(mm, start_of(10));
-	vma_start_write(vma);
+	vma_change_begin(vma);
 	expect_again(test, start_of(10));
 	expect_again(test, end_of(10) - 1);
 	KUNIT_EXPECT_EQ(test, (long)-EAGAIN, search_covering(test, start_of(10)));
@@ -238,7 +238,7 @@ static void marks_end_with_a_downgrade(struct kunit *test)
 	struct mm_struct *mm = test->priv;
 
 	mmap_write_lock(mm);
-	vma_start_write(find_vma(mm, start_of(10)));
+	vma_change_begin(find_vma(mm, start_of(10)));
 	mmap_write_downgrade(mm);
 	expect_vma(test, start_of(10), 10);
 	mmap_read_unlock(mm);
@@ -250,7 +250,7 @@ static void holes_are_believed_beside_a_writer(struct kunit *test)
 	struct mm_struct *mm = test->priv;
 
 	mmap_write_lock(mm);
-	vma_start_write(find_vma(mm, start_of(10)));
+	vma_change_begin(find_vma(mm, start_of(10)));
 	KUNIT_EXPECT_EQ(test, 0L, search_covering(test, end_of(20)));
 	KUNIT_EXPECT_EQ(test, 0L, search_covering(test, 0));
 	KUNIT_EXPECT_EQ(test, 0L, search_covering(test, end_of(9)));
@@ -342,15 +342,15 @@ static void readers_are_limited(struct kunit *test)
 
 	mmap_read_lock(mm);
 	vma = find_vma(mm, start_of(10));
-	word = atomic_long_read(&vma->vm_lock);
-	KUNIT_EXPECT_EQ(test, 0L, word & VMA_LOCK_READERS);
-	atomic_long_add(VMA_LOCK_READERS - VMA_LOCK_READER, &vma->vm_lock);
+	word = atomic_long_read(&vma->vm_hold);
+	KUNIT_EXPECT_EQ(test, 0L, word & VMA_HOLD_READERS);
+	atomic_long_add(VMA_HOLD_READERS - VMA_HOLD_READER, &vma->vm_hold);
 	expect_vma(test, start_of(10), 10);
-	atomic_long_add(VMA_LOCK_READER, &vma->vm_lock);
+	atomic_long_add(VMA_HOLD_READER, &vma->vm_hold);
 	expect_again(test, start_of(10));
 	expect_vma(test, start_of(9), 9);
-	atomic_long_sub(VMA_LOCK_READERS, &vma->vm_lock);
-	KUNIT_EXPECT_EQ(test, word, atomic_long_read(&vma->vm_lock));
+	atomic_long_sub(VMA_HOLD_READERS, &vma->vm_hold);
+	KUNIT_EXPECT_EQ(test, word, atomic_long_read(&vma->vm_hold));
 	mmap_read_unlock(mm);
 	expect_vma(test, start_of(10), 10);
 }
@@ -502,7 +502,7 @@ static void no_patience_is_no_wait_for_a_writer(struct kunit *test)
 	struct mm_struct *mm = test->priv;
 
 	mmap_write_lock(mm);
-	vma_start_write(find_vma(mm, start_of(10)));
+	vma_change_begin(find_vma(mm, start_of(10)));
 	expect_at_once(test, 9, 0);
 	expect_at_once(test, 10, -EAGAIN);
 	expect_at_once(test, 11, 0);
@@ -524,7 +524,7 @@ static void generation_tells_of_changes(struct kunit *test)
 	/* A lock under which no VMA is marked changes nothing. */
 	mmap_write_lock(mm);
 	KUNIT_EXPECT_EQ(test, first, vma_search_generation(&search));
-	vma_start_write(find_vma(mm, start_of(10)));
+	vma_change_begin(find_vma(mm, start_of(10)));
 	KUNIT_EXPECT_EQ(test, 0UL, vma_search_generation(&search));
 	mmap_write_unlock(mm);
 	KUNIT_EXPECT_NE(test, 0UL, vma_search_generation(&search));
@@ -622,7 +622,7 @@ static void properties_are_not_copied_beside_a_writer(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 1U, vma_walk_read(&walk, NULL, &props, 1));
 	mmap_write_lock(mm);
 	KUNIT_EXPECT_EQ(test, 1U, vma_walk_read(&walk, NULL, &props, 1));
-	vma_start_write(find_vma(mm, start_of(10)));
+	vma_change_begin(find_vma(mm, start_of(10)));
 	KUNIT_EXPECT_EQ(test, 0U, vma_walk_read(&walk, NULL, &props, 1));
 	mmap_write_unlock(mm);
 	KUNIT_EXPECT_EQ(test, 1U, vma_walk_read(&walk, NULL, &props, 1));
@@ -747,7 +747,7 @@ static void writer_waits_for_reader(struct kunit *test)
 	init_completion(&unmapper.done);
 	thread = kthread_run(unmap_thread, &unmapper, "vma_lock_kunit");
 	if (IS_ERR(thread)) {
-		vma_end_read(vma);
+		vma_hold_end(vma);
 		KUNIT_FAIL(test, "no thread: %ld", PTR_ERR(thread));
 		return;
 	}
@@ -755,7 +755,7 @@ static void writer_waits_for_reader(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, start_of(10), vma->vm_start);
 	KUNIT_EXPECT_EQ(test, end_of(10), vma->vm_end);
 	expect_again(test, start_of(10));
-	vma_end_read(vma);
+	vma_hold_end(vma);
 	/* The thread uses our stack, so do not return before it is done. */
 	if (!wait_for_completion_timeout(&unmapper.done, SOON)) {
 		KUNIT_FAIL(test, "the writer is not woken");
@@ -794,7 +794,7 @@ static void generation_is_not_known_while_a_writer_waits(struct kunit *test)
 	}
 	KUNIT_EXPECT_EQ(test, (u64)0, props.generation);
 	KUNIT_EXPECT_EQ(test, start_of(10), props.start);
-	vma_end_read(search.vma);
+	vma_hold_end(search.vma);
 	if (IS_ERR(thread))
 		KUNIT_FAIL(test, "no thread: %ld", PTR_ERR(thread));
 	else

@@ -12,13 +12,14 @@
 #include <linux/mm.h>
 #include <linux/mm_visit.h>
 #include <linux/sched.h>
+#include <linux/vma_base.h>
 #include <linux/vma_generation.h>
 #include <linux/vma_search.h>
 
 #include "vma_read.h"
 #include "vma_walk.h"
 
-#ifdef CONFIG_PER_VMA_LOCK
+#ifdef CONFIG_VMA_SEARCH
 
 /**
  * struct vma_generation_base - what the generations of VMAs are counted from
@@ -36,7 +37,7 @@ static __always_inline struct vma_generation_base vma_base_at(unsigned long seq)
 	const unsigned long even = (seq + 1) & ~1UL;
 
 	return (struct vma_generation_base) {
-		.word = ((even + 1) << VMA_LOCK_SEQ_SHIFT) - 1,
+		.word = ((even + 1) << VMA_HOLD_SEQ_SHIFT) - 1,
 		.next = vma_generation_at(even) + 1,
 	};
 }
@@ -48,7 +49,7 @@ static __always_inline struct vma_generation_base vma_base_at(unsigned long seq)
 static __always_inline u64 vma_generation_of(unsigned long word,
 					     const struct vma_generation_base *base)
 {
-	return base->next - ((base->word - word) >> VMA_LOCK_SEQ_SHIFT);
+	return base->next - ((base->word - word) >> VMA_HOLD_SEQ_SHIFT);
 }
 
 /*
@@ -63,7 +64,7 @@ static u64 vma_generation_held(const struct vm_area_struct *vma, const struct mm
 	 * Acquire: the mark before the sequence, which is that of its section or
 	 * a later one; pairs with vma_begin_write_section().
 	 */
-	unsigned long word = atomic_long_read_acquire(&vma->vm_lock);
+	unsigned long word = atomic_long_read_acquire(&vma->vm_hold);
 	unsigned long seq = READ_ONCE(mm->vma_seq);
 	struct vma_generation_base base;
 
@@ -73,20 +74,18 @@ static u64 vma_generation_held(const struct vm_area_struct *vma, const struct mm
 	return vma_generation_of(word, &base);
 }
 
-#else /* !CONFIG_PER_VMA_LOCK */
+#else /* !CONFIG_VMA_SEARCH */
 
 static u64 vma_generation_held(const struct vm_area_struct *vma, const struct mm_struct *mm)
 {
 	return 0;
 }
 
-#endif /* CONFIG_PER_VMA_LOCK */
+#endif /* CONFIG_VMA_SEARCH */
 
-/* Copy what the file tells. It has been open in this RCU section, or still is. */
-static __always_inline void vma_props_file(struct vma_props *props)
+/* Copy what the inode tells. Its file has been open in this RCU section, or still is. */
+static __always_inline void vma_props_inode(struct vma_props *props, const struct inode *inode)
 {
-	const struct inode *inode = file_inode(props->file);
-
 	props->ino = READ_ONCE(inode->i_ino);
 	props->dev = READ_ONCE(inode->i_sb->s_dev);
 	props->inode_generation = READ_ONCE(inode->i_generation);
@@ -120,12 +119,12 @@ void vma_props_copy(const struct vma_search *search, struct vma_props *props)
 	props->file = vma->vm_file;
 	props->offset = (u64)vma->vm_pgoff << PAGE_SHIFT;
 	if (props->file)
-		vma_props_file(props);
+		vma_props_inode(props, vma_file_inode(props->file));
 	else
 		vma_props_no_file(props);
 }
 
-#ifdef CONFIG_PER_VMA_LOCK
+#ifdef CONFIG_VMA_SEARCH
 
 /*
  * Copy the words of a VMA that is not locked. They may be those of several VMAs,
@@ -137,8 +136,28 @@ static __always_inline void vma_props_peek(struct vma_props *props,
 {
 	props->start = vma_peek(vma->vm_start);
 	props->end = vma_peek(vma->vm_end);
-	props->generation = vma_generation_of(atomic_long_read(&vma->vm_lock), base);
+	props->generation = vma_generation_of(atomic_long_read(&vma->vm_hold), base);
 	props->offset = (u64)vma_peek(vma->vm_pgoff) << PAGE_SHIFT;
+}
+
+/*
+ * Find the inodes. The VMAs were the right ones, all at one instant in this RCU
+ * section, so their files were open then. The memory of a file may be used for
+ * another one since: the caller confirms the inodes, and only then uses them. A
+ * file that has two of them must be locked; its inode stays NULL.
+ */
+static __always_inline void vma_props_find_inodes(struct vma_props *props, unsigned int nr)
+{
+	const struct vma_props *end = props + nr;
+
+	for (; props < end; props++) {
+		if (!props->file)
+			continue;
+		/* The file may be another one by now. */
+		props->inode = data_race(READ_ONCE(props->file->f_inode));
+		if (vma_file_is_backing(props->file))
+			props->inode = NULL;
+	}
 }
 
 /*
@@ -148,14 +167,13 @@ static __always_inline void vma_props_peek(struct vma_props *props,
 static __always_inline bool vma_props_need_lock(const struct vma_props *props)
 {
 	return props->flags & VM_HUGETLB ||
-	       (props->file && !S_ISREG(file_inode(props->file)->i_mode));
+	       (props->file && (!props->inode || !S_ISREG(props->inode->i_mode)));
 }
 
 /*
- * Complete the properties. The VMAs were the right ones, all at one instant in
- * this RCU section, so their files were open then. The end of a file frees the
- * file, its inode and its super block only after a grace period. Returns how
- * many could be completed; the next one must be locked.
+ * Complete the properties. The end of a file frees its inode and its super block
+ * only after a grace period. Returns how many could be completed; the next one
+ * must be locked.
  */
 static __always_inline unsigned int vma_props_complete(struct vma_props *props, unsigned int nr)
 {
@@ -165,7 +183,7 @@ static __always_inline unsigned int vma_props_complete(struct vma_props *props, 
 		if (unlikely(vma_props_need_lock(props)))
 			break;
 		if (props->file)
-			vma_props_file(props);
+			vma_props_inode(props, props->inode);
 		else
 			vma_props_no_file(props);
 	}
@@ -178,21 +196,9 @@ enum vma_read {
 	VMA_READ_MORE,	/* nothing in this leaf */
 };
 
-#ifdef CONFIG_ANON_VMA_NAME
-static __always_inline bool vma_peek_anon_name(const struct vm_area_struct *vma)
-{
-	return vma_peek(vma->anon_name);
-}
-#else
-static __always_inline bool vma_peek_anon_name(const struct vm_area_struct *vma)
-{
-	return false;
-}
-#endif
-
 /*
- * Has a VMA without a file no name either? All names that the kernel gives, but
- * for those of heap and stack, belong to special mappings, which have vm_ops.
+ * Has the kernel no name for a VMA without a file? Its names, but for those of heap
+ * and stack, belong to special mappings, which have vm_ops.
  */
 static __always_inline bool vma_peek_nameless(const struct mm_struct *mm,
 					      const struct vm_area_struct *vma,
@@ -200,7 +206,7 @@ static __always_inline bool vma_peek_nameless(const struct mm_struct *mm,
 {
 	const unsigned long stack = vma_peek(mm->start_stack);
 
-	if (vma_peek(vma->vm_ops) || vma_peek_anon_name(vma))
+	if (vma_peek(vma->vm_ops))
 		return false;
 	if (props->start <= vma_peek(mm->brk) && props->end >= vma_peek(mm->start_brk))
 		return false;
@@ -212,7 +218,7 @@ static __always_inline bool vma_peek_in_row(const struct vma_row *row, const str
 					    const struct vm_area_struct *vma,
 					    const struct vma_props *props)
 {
-	return props->file == row->file &&
+	return props->file == row->file && !vma_seems_named(vma, props->file) &&
 	       (props->file || vma_peek_nameless(mm, vma, props));
 }
 
@@ -269,7 +275,7 @@ static __always_inline enum vma_read vma_read_leaf(struct vma_walk *walk, struct
 	struct mm_struct *mm = search->mm;
 	/*
 	 * Acquire: the sequence before the tree and the VMAs; pairs with
-	 * vma_end_write_all().
+	 * vma_changes_end().
 	 */
 	unsigned long seq = smp_load_acquire(&mm->vma_seq);
 	struct maple_leaf leaf;
@@ -288,6 +294,9 @@ static __always_inline enum vma_read vma_read_leaf(struct vma_walk *walk, struct
 		search->addr = leaf.max + 1;
 		return VMA_READ_MORE;
 	}
+	vma_props_find_inodes(props, nr);
+	if (vma_seq_changed(mm, seq))
+		return VMA_READ_SOME;
 	*got = vma_props_complete(props, nr);
 	if (unlikely(*got < nr)) {
 		if (*got)
@@ -321,7 +330,7 @@ static __always_inline enum vma_read vma_read_leaf(struct vma_walk *walk, struct
  * Return: how many VMAs were copied. 0: the caller must use vma_walk_next(), as
  * there is no such VMA, or a writer is at work, or the next VMA must be locked
  * for its properties, or is not in the row. Always 0 without
- * CONFIG_PER_VMA_LOCK.
+ * CONFIG_VMA_SEARCH.
  */
 unsigned int vma_walk_read(struct vma_walk *walk, struct vma_row *row,
 			   struct vma_props *props, unsigned int nr)
@@ -342,7 +351,7 @@ unsigned int vma_walk_read(struct vma_walk *walk, struct vma_row *row,
 	return got;
 }
 
-#else /* !CONFIG_PER_VMA_LOCK */
+#else /* !CONFIG_VMA_SEARCH */
 
 unsigned int vma_walk_read(struct vma_walk *walk, struct vma_row *row,
 			   struct vma_props *props, unsigned int nr)
@@ -350,4 +359,4 @@ unsigned int vma_walk_read(struct vma_walk *walk, struct vma_row *row,
 	return 0;
 }
 
-#endif /* CONFIG_PER_VMA_LOCK */
+#endif /* CONFIG_VMA_SEARCH */

@@ -13,7 +13,7 @@
 #include <linux/vma_lock.h>
 #include <linux/wait_bit.h>
 
-#ifdef CONFIG_PER_VMA_LOCK
+#ifdef CONFIG_VMA_SEARCH
 
 #ifdef CONFIG_LOCKDEP
 extern struct lockdep_map vma_lock_map;
@@ -28,43 +28,43 @@ static inline void vma_lock_check(struct vm_area_struct *vma, long word) {}
 /* Is @word the lock word of a VMA that is marked for the section @seq? */
 static inline bool vma_lock_word_marked(long word, unsigned long seq)
 {
-	return !((word ^ (long)(seq << VMA_LOCK_SEQ_SHIFT)) >> VMA_LOCK_SEQ_SHIFT);
+	return !((word ^ (long)(seq << VMA_HOLD_SEQ_SHIFT)) >> VMA_HOLD_SEQ_SHIFT);
 }
 
-static inline void vma_drop_read(struct vm_area_struct *vma)
+static inline void vma_hold_drop(struct vm_area_struct *vma)
 {
-	atomic_long_t *lock = &vma->vm_lock;
+	atomic_long_t *lock = &vma->vm_hold;
 	long word = atomic_long_dec_return(lock);
 
 	/* @vma may be freed from here on. Use only the address of its lock. */
-	if (unlikely((word & (VMA_LOCK_READERS | VMA_LOCK_WAITING)) == VMA_LOCK_WAITING))
+	if (unlikely((word & (VMA_HOLD_READERS | VMA_HOLD_WAITING)) == VMA_HOLD_WAITING))
 		wake_up_var(lock);
 }
 
 /**
- * vma_start_read() - try to lock a VMA
+ * vma_hold_try() - try to lock a VMA
  * @vma: a VMA that the caller found in the tree of @mm; it may have left that
  *	tree
  * @mm: the address space
  *
  * Context: RCU read-lock held since @vma was found. Does not sleep.
- * Return: true with the lock held, for vma_end_read(). The caller must then
+ * Return: true with the lock held, for vma_hold_end(). The caller must then
  * look at vm_mm before anything else. False if a writer has marked or removed
  * the VMA, or if it has as many readers as its word can count.
  */
-static inline bool vma_start_read(struct vm_area_struct *vma, const struct mm_struct *mm)
+static inline bool vma_hold_try(struct vm_area_struct *vma, const struct mm_struct *mm)
 {
-	long old = atomic_long_read(&vma->vm_lock);
+	long old = atomic_long_read(&vma->vm_hold);
 	long new;
 
 	do {
-		new = old + VMA_LOCK_READER;
-		if ((old & VMA_LOCK_DETACHED) || !(new & VMA_LOCK_READERS))
+		new = old + VMA_HOLD_READER;
+		if ((old & VMA_HOLD_DETACHED) || !(new & VMA_HOLD_READERS))
 			return false;
 		/* Only keeps a reader that comes in vain off the word. */
 		if (vma_lock_word_marked(old, READ_ONCE(mm->vma_seq)))
 			return false;
-	} while (!atomic_long_try_cmpxchg(&vma->vm_lock, &old, new));
+	} while (!atomic_long_try_cmpxchg(&vma->vm_hold, &old, new));
 
 	/*
 	 * The exchange before the sequence: a writer sets the sequence before
@@ -72,10 +72,10 @@ static inline bool vma_start_read(struct vm_area_struct *vma, const struct mm_st
 	 * before the exchange is not enough: the word may be that of another
 	 * address space, and this one may give the VMA the same word meanwhile.
 	 * Acquire: a reader that sees the marks end also sees the changes;
-	 * pairs with vma_end_write_all().
+	 * pairs with vma_changes_end().
 	 */
 	if (unlikely(vma_lock_word_marked(new, smp_load_acquire(&mm->vma_seq)))) {
-		vma_drop_read(vma);
+		vma_hold_drop(vma);
 		return false;
 	}
 	rwsem_acquire_read(&vma_lock_map, 0, 1, _RET_IP_);
@@ -98,5 +98,5 @@ static inline bool vma_seq_changed(const struct mm_struct *mm, unsigned long seq
 	return (seq & 1) || READ_ONCE(mm->vma_seq) != seq || !atomic_read(&mm->mm_users);
 }
 
-#endif /* CONFIG_PER_VMA_LOCK */
+#endif /* CONFIG_VMA_SEARCH */
 #endif /* _MM_VMA_READ_H */

@@ -43,7 +43,7 @@ enum vma_look {
 /* Naps between two rounds for so many jiffies, then asks to be let in. */
 #define VMA_SEARCH_STARVES	(HZ / 50)
 
-#ifdef CONFIG_PER_VMA_LOCK
+#ifdef CONFIG_VMA_SEARCH
 
 /*
  * Looks at one place in one round, with preemption disabled. Most write
@@ -55,17 +55,17 @@ enum vma_look {
 static __always_inline bool vma_search_lock(const struct vma_search *search,
 					    struct vm_area_struct *vma)
 {
-	if (!vma_start_read(vma, search->mm))
+	if (!vma_hold_try(vma, search->mm))
 		return false;
 	if (unlikely(vma->vm_mm != search->mm))
 		goto unlock;
-	vma_lock_check(vma, atomic_long_read(&vma->vm_lock));
+	vma_lock_check(vma, atomic_long_read(&vma->vm_hold));
 	if (likely(search->addr < vma->vm_end &&
 		   (!search->covering || vma->vm_start <= search->addr) &&
 		   vma_search_wants(search, vma->vm_flags, vma->vm_file)))
 		return true;
 unlock:
-	vma_end_read(vma);
+	vma_hold_end(vma);
 	return false;
 }
 
@@ -128,7 +128,7 @@ static __always_inline enum vma_look vma_look_quiet(struct vma_search *search,
 		return VMA_LOOK_BUSY;
 	/* Nothing was passed over when the VMA covers the address. */
 	if (vma->vm_start > search->addr && vma_seq_changed(mm, seq)) {
-		vma_end_read(vma);
+		vma_hold_end(vma);
 		return VMA_LOOK_BUSY;
 	}
 	if (walk) {
@@ -213,7 +213,7 @@ static enum vma_look vma_look_covering(struct vma_search *search, struct vm_area
 	if (!vma_search_lock(search, vma))
 		return VMA_LOOK_BUSY;
 	if (unlikely(vma->vm_start > search->addr)) {
-		vma_end_read(vma);
+		vma_hold_end(vma);
 		return VMA_LOOK_BUSY;
 	}
 	search->vma = vma;
@@ -268,7 +268,7 @@ static noinline enum vma_look vma_look_beside(struct vma_search *search)
 	for (tries = 0; tries < VMA_SEARCH_TRIES; tries++) {
 		/*
 		 * Acquire: the sequence before the tree and the VMAs; pairs
-		 * with vma_begin_write_section() and vma_end_write_all().
+		 * with vma_begin_write_section() and vma_changes_end().
 		 */
 		unsigned long seq = smp_load_acquire(&search->mm->vma_seq);
 		enum vma_look look = vma_look_careful(search, seq);
@@ -289,7 +289,7 @@ static __always_inline enum vma_look vma_look(struct vma_search *search, struct 
 {
 	/*
 	 * Acquire: the sequence before the tree and the VMAs; pairs with
-	 * vma_end_write_all().
+	 * vma_changes_end().
 	 */
 	unsigned long seq = smp_load_acquire(&search->mm->vma_seq);
 
@@ -346,7 +346,7 @@ static __always_inline enum vma_look vma_look_held(struct vma_search *search,
 
 static void vma_search_unlock(struct vma_search *search)
 {
-	vma_end_read(search->vma);
+	vma_hold_end(search->vma);
 	mm_visit_let_go();
 }
 
@@ -355,7 +355,7 @@ static void vma_search_count_nap(void)
 	count_vm_event(VMA_SEARCH_NAP);
 }
 
-#else /* !CONFIG_PER_VMA_LOCK */
+#else /* !CONFIG_VMA_SEARCH */
 
 /*
  * Look at no more VMAs than this in one section of mmap_lock, so that no writer
@@ -422,7 +422,7 @@ static void vma_search_unlock(struct vma_search *search)
 
 static void vma_search_count_nap(void) {}
 
-#endif /* CONFIG_PER_VMA_LOCK */
+#endif /* CONFIG_VMA_SEARCH */
 
 /*
  * A writer has the place that the search looks at. Look again at once for
@@ -516,7 +516,7 @@ static __always_inline struct vm_area_struct *vma_next_held(struct vma_search *s
  * vma_search_release(), vma_search_end() or vma_search_next() soon.
  *
  * Context: process context, no lock held. Sleeps, killably, while a writer has
- * the place that the search looks at. With CONFIG_PER_VMA_LOCK it does not take
+ * the place that the search looks at. With CONFIG_VMA_SEARCH it does not take
  * mmap_lock. Without, it waits for mmap_lock, killably, or only tries it if
  * @search->patience is 0, and keeps it with the VMA.
  * Return: the VMA, held, which may begin behind @search->last; NULL if there is
@@ -550,7 +550,7 @@ struct vm_area_struct *vma_walk_next(struct vma_walk *walk)
  * A search that has starved goes on asking writers to let it in.
  *
  * Context: the task that called vma_search_next(). Sleeps only without
- * CONFIG_PER_VMA_LOCK.
+ * CONFIG_VMA_SEARCH.
  */
 void vma_search_release(struct vma_search *search)
 {
@@ -587,10 +587,10 @@ void vma_search_end(struct vma_search *search)
  *
  * Context: any except NMI. Takes and releases the RCU read-lock; does not need
  * mmap_lock.
- * Return: the VMA, read-locked, to be released with vma_end_read(); NULL if
+ * Return: the VMA, read-locked, to be released with vma_hold_end(); NULL if
  * there is none; -EAGAIN if a writer is at work at @search->addr, if the VMA
  * there has as many readers as it can have, and always without
- * CONFIG_PER_VMA_LOCK. NULL or -EAGAIN may also mean that no user of the
+ * CONFIG_VMA_SEARCH. NULL or -EAGAIN may also mean that no user of the
  * address space is left.
  */
 struct vm_area_struct *vma_search_rcu(struct vma_search *search)
@@ -618,7 +618,7 @@ struct vm_area_struct *vma_search_rcu(struct vma_search *search)
  *
  * Context: any except NMI, with mm_count of @mm held. Does not need mmap_lock.
  * Return: the first VMA with @address < vm_end, read-locked, to be released
- * with vma_end_read(); NULL if there is none; -EAGAIN in the cases of
+ * with vma_hold_end(); NULL if there is none; -EAGAIN in the cases of
  * vma_search_rcu(): the caller must take mmap_lock and use find_vma() instead.
  * NULL or -EAGAIN may also mean that no user of @mm is left.
  */

@@ -89,7 +89,7 @@ static void vma_wait_for_starved(struct vma_changes *changes)
  * vma_let_readers_in() - give starving readers a time without write sections
  * @mm: the address space
  *
- * vma_end_write_all() calls this after it has ended the marks, if there are
+ * vma_changes_end() calls this after it has ended the marks, if there are
  * such readers. Does nothing if that was done less than 20 ms ago.
  *
  * Exported as modules call mmap_write_unlock().

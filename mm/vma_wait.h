@@ -5,7 +5,7 @@
 
 struct mm_struct;
 
-#ifdef CONFIG_PER_VMA_LOCK
+#ifdef CONFIG_VMA_SEARCH
 void vma_reader_starves(struct mm_struct *mm);
 void vma_reader_leaves(struct mm_struct *mm);
 void vma_reader_sleep(struct mm_struct *mm);

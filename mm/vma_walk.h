@@ -15,7 +15,7 @@ static inline bool vma_search_wants(const struct vma_search *search, unsigned lo
 	return !(search->flags & ~flags) && (file || !search->file_only);
 }
 
-#ifdef CONFIG_PER_VMA_LOCK
+#ifdef CONFIG_VMA_SEARCH
 
 /* Steps in one RCU section. Each step goes to the end of a leaf at most. */
 #define VMA_SEARCH_STEPS	64
@@ -61,5 +61,5 @@ static __always_inline void vma_walk_keep(struct vma_walk *walk, unsigned long s
 	walk->seq = leaf->slot <= leaf->end ? seq : 1;
 }
 
-#endif /* CONFIG_PER_VMA_LOCK */
+#endif /* CONFIG_VMA_SEARCH */
 #endif /* _MM_VMA_WALK_H */

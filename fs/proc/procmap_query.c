@@ -28,6 +28,7 @@
 #include <linux/seq_file.h>
 #include <linux/slab.h>
 #include <linux/uaccess.h>
+#include <linux/vma_base.h>
 #include <linux/vma_search.h>
 #include "internal.h"
 
@@ -210,8 +211,8 @@ static u64 procmap_query_from_vm_flags(unsigned long vm_flags)
 static int procmap_query_path(const struct procmap_query *q, struct procmap_extras *extras,
 			      struct file *file)
 {
-	char *path = file_path(file, extras->name_buf,
-			       min_t(size_t, extras->name_room, q->vma_name_size));
+	char *path = d_path(vma_file_path(file), extras->name_buf,
+			    min_t(size_t, extras->name_room, q->vma_name_size));
 
 	if (IS_ERR(path))
 		return PTR_ERR(path);
@@ -220,8 +221,8 @@ static int procmap_query_path(const struct procmap_query *q, struct procmap_extr
 }
 
 /**
- * procmap_copy_name() - copy the name of a VMA without a file
- * @vma: the VMA
+ * procmap_copy_name() - copy the name of a VMA that does not show a path
+ * @vma: the VMA, without a file or with a name that the process has given
  * @buf: where to copy it
  * @room: size of @buf in bytes. Such a name has no more than 256 of them
  *
@@ -232,12 +233,13 @@ static int procmap_query_path(const struct procmap_query *q, struct procmap_extr
  */
 const char *procmap_copy_name(struct vm_area_struct *vma, char *buf, size_t room)
 {
-	const char *name = proc_vma_fixed_name(vma);
+	const struct anon_vma_name *given = vma_given_name(vma);
+	const char *name = vma->vm_file ? NULL : proc_vma_fixed_name(vma);
 
 	if (name)
 		strscpy(buf, name, room);
-	else if (IS_ENABLED(CONFIG_ANON_VMA_NAME) && vma->anon_name)
-		snprintf(buf, room, "[anon:%s]", vma->anon_name->name);
+	else if (given)
+		snprintf(buf, room, vma->vm_file ? "[anon_shmem:%s]" : "[anon:%s]", given->name);
 	else
 		return NULL;
 	return buf;
@@ -262,14 +264,16 @@ static int procmap_query_snapshot_file(struct procmap_query *q, struct procmap_e
 				       struct vm_area_struct *vma)
 {
 	struct file *file = vma->vm_file;
-	const struct inode *inode = file_inode(file);
+	const struct inode *inode = vma_file_inode(file);
 	int err;
 
 	q->vma_offset = (u64)vma->vm_pgoff << PAGE_SHIFT;
 	q->inode = inode->i_ino;
 	q->dev_major = MAJOR(inode->i_sb->s_dev);
 	q->dev_minor = MINOR(inode->i_sb->s_dev);
-	if (q->vma_name_size) {
+	if (q->vma_name_size && vma_given_name(vma)) {
+		extras->name = procmap_copy_name(vma, extras->name_buf, extras->name_room);
+	} else if (q->vma_name_size) {
 		err = procmap_query_path(q, extras, file);
 		if (err)
 			return err;

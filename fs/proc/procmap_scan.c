@@ -27,6 +27,7 @@
 #include <linux/seq_file.h>
 #include <linux/slab.h>
 #include <linux/uaccess.h>
+#include <linux/vma_base.h>
 #include <linux/vma_generation.h>
 #include <linux/vma_search.h>
 #include "internal.h"
@@ -371,12 +372,14 @@ static int procmap_scan_copy_name(struct procmap_scanner *sc, struct vm_area_str
 	size_t room = min_t(size_t, sc->name_room, sc->args.names_size - sc->names);
 	char *path;
 
-	if (!vma->vm_file) {
+	if (!vma->vm_file || vma_given_name(vma)) {
 		sc->name = procmap_copy_name(vma, sc->name_buf, sc->name_room);
 		sc->name_len = sc->name ? strlen(sc->name) + 1 : 0;
 		return 0;
 	}
-	path = room ? file_path(vma->vm_file, sc->name_buf, room) : ERR_PTR(-ENAMETOOLONG);
+	if (!room)
+		return -ENAMETOOLONG;
+	path = d_path(vma_file_path(vma->vm_file), sc->name_buf, room);
 	if (path == ERR_PTR(-ENAMETOOLONG) && room == PATH_MAX) {
 		sc->row_flags = PROCMAP_RECORD_NAME_TOO_LONG;
 		return 0;
@@ -419,9 +422,12 @@ static int procmap_scan_begin_row(struct procmap_scanner *sc, struct vm_area_str
 	}
 	if (vma->vm_file && sc->args.flags & PROCMAP_SCAN_BUILD_IDS)
 		procmap_scan_cached_build_id(sc, vma->vm_file);
-	/* Without a generation nobody can tell who follows. */
+	/*
+	 * Without a generation nobody can tell who follows. A given name, or that
+	 * of memory, is that of one VMA only.
+	 */
 	sc->row.file = vma->vm_file;
-	sc->row.generation = vma->vm_file || !sc->name ? generation : 0;
+	sc->row.generation = vma_given_name(vma) || (!vma->vm_file && sc->name) ? 0 : generation;
 	return 0;
 }
 
@@ -497,7 +503,7 @@ static int procmap_scan_copy(struct procmap_scanner *sc, struct vm_area_struct *
 	    !procmap_scan_wants(&sc->args, procmap_record_flags(props)))
 		return 0;
 	generation = vma_search_generation(&sc->walk.search);
-	if (procmap_scan_in_row(sc, props, generation))
+	if (!vma_given_name(vma) && procmap_scan_in_row(sc, props, generation))
 		return 0;
 	return procmap_scan_begin_row(sc, vma, generation);
 }

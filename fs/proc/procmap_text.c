@@ -24,8 +24,8 @@
 #include <linux/sched/task.h>
 #include <linux/seq_file.h>
 #include <linux/string.h>
+#include <linux/vma_base.h>
 #include <linux/vma_search.h>
-#include <asm/unaligned.h>
 #include "internal.h"
 
 /* The position after the gate VMA, which is the last line. */
@@ -190,16 +190,24 @@ static u64 procmap_hex(u32 value)
 	return digits + 0x3030303030303030 + letters * ('a' - '9' - 1);
 }
 
+/* Write all eight digits, or those that are left after a shift. */
+static void procmap_put_digits(char *to, u64 digits)
+{
+	const __be64 text = cpu_to_be64(digits);
+
+	memcpy(to, &text, sizeof(text));
+}
+
 /* Format a value as "%08llx". Writes up to 16 bytes. */
 static char *procmap_put_hex8(char *to, u64 value)
 {
 	const unsigned int high = DIV_ROUND_UP(fls(value >> 32), 4);
 
 	if (high) {
-		put_unaligned_be64(procmap_hex(value >> 32) << (64 - 8 * high), to);
+		procmap_put_digits(to, procmap_hex(value >> 32) << (64 - 8 * high));
 		to += high;
 	}
-	put_unaligned_be64(procmap_hex(value), to);
+	procmap_put_digits(to, procmap_hex(value));
 	return to + 8;
 }
 
@@ -208,7 +216,7 @@ static char *procmap_put_hex2(char *to, u32 value)
 {
 	unsigned int len = max(2, DIV_ROUND_UP(fls(value), 4));
 
-	put_unaligned_be64(procmap_hex(value) << (64 - 8 * len), to);
+	procmap_put_digits(to, procmap_hex(value) << (64 - 8 * len));
 	return to + len;
 }
 
@@ -277,7 +285,7 @@ static void procmap_show_path(struct seq_file *m, struct file *file)
 	char *buf, *path, *end;
 	size_t size = seq_get_buf(m, &buf);
 
-	path = size ? file_path(file, buf, size) : ERR_PTR(-ENAMETOOLONG);
+	path = size ? d_path(vma_file_path(file), buf, size) : ERR_PTR(-ENAMETOOLONG);
 	if (IS_ERR(path)) {
 		seq_commit(m, -1);
 		return;
@@ -310,49 +318,60 @@ static bool procmap_repeat_what(struct seq_file *m, const struct procmap_what *l
 	return true;
 }
 
-/* Print the second part of the line of a file: device, inode, path. */
-static void procmap_show_file(struct seq_file *m, struct file *file, size_t column, char *spare)
-{
-	struct procmap_text *text = m->private;
-	struct procmap_what now = {
-		.file = file,
-		.generation = vma_search_generation(&text->walk.search),
-		.column = column,
-		.start = m->count,
-	};
-	char *what;
-
-	if (!procmap_repeat_what(m, &text->last, &now)) {
-		what = procmap_text_room(m, spare);
-		procmap_text_put(m, what, procmap_put_inode(what, file_inode(file)));
-		seq_pad(m, ' ');
-		procmap_show_path(m, file);
-		seq_putc(m, '\n');
-	}
-	now.len = m->count - now.start;
-	text->last = now;
-}
-
-/* Print the name of a VMA without a file. */
+/* Print the name of a VMA that does not show a path. */
 static void procmap_show_name(struct seq_file *m, struct vm_area_struct *vma)
 {
-	const char *name = proc_vma_fixed_name(vma);
+	const struct anon_vma_name *given = vma_given_name(vma);
+	const char *name = vma->vm_file ? NULL : proc_vma_fixed_name(vma);
 
 	if (name) {
 		seq_pad(m, ' ');
 		seq_puts(m, name);
-	} else if (IS_ENABLED(CONFIG_ANON_VMA_NAME) && vma->anon_name) {
+	} else if (given) {
 		seq_pad(m, ' ');
-		seq_printf(m, "[anon:%s]", vma->anon_name->name);
+		seq_printf(m, vma->vm_file ? "[anon_shmem:%s]" : "[anon:%s]", given->name);
 	}
 	seq_putc(m, '\n');
+}
+
+/* Print device, inode and path, or the name that the process has given. */
+static void procmap_show_what(struct seq_file *m, struct vm_area_struct *vma, char *spare)
+{
+	struct file *file = vma->vm_file;
+	char *what = procmap_text_room(m, spare);
+
+	procmap_text_put(m, what, procmap_put_inode(what, vma_file_inode(file)));
+	if (vma_given_name(vma)) {
+		procmap_show_name(m, vma);
+		return;
+	}
+	seq_pad(m, ' ');
+	procmap_show_path(m, file);
+	seq_putc(m, '\n');
+}
+
+/* Print the second part of the line of a file. */
+static void procmap_show_file(struct seq_file *m, struct vm_area_struct *vma, size_t column,
+			      char *spare)
+{
+	struct procmap_text *text = m->private;
+	struct procmap_what now = {
+		.file = vma_given_name(vma) ? NULL : vma->vm_file,
+		.generation = vma_search_generation(&text->walk.search),
+		.column = column,
+		.start = m->count,
+	};
+
+	if (!procmap_repeat_what(m, &text->last, &now))
+		procmap_show_what(m, vma, spare);
+	now.len = m->count - now.start;
+	text->last = now;
 }
 
 /* Print the line of the held VMA, from @start on. */
 static void procmap_show_line(struct seq_file *m, struct vm_area_struct *vma, unsigned long start)
 {
 	struct procmap_text *text = m->private;
-	struct file *file = vma->vm_file;
 	char spare[PROCMAP_TEXT_PART];
 	char *line, *to;
 
@@ -362,12 +381,12 @@ static void procmap_show_line(struct seq_file *m, struct vm_area_struct *vma, un
 	*to++ = ' ';
 	to = procmap_put_flags(to, vma->vm_flags);
 	*to++ = ' ';
-	if (file) {
+	if (vma->vm_file) {
 		to = procmap_put_hex8(to, ((u64)vma->vm_pgoff << PAGE_SHIFT) +
 					  (start - vma->vm_start));
 		*to++ = ' ';
 		procmap_text_put(m, line, to);
-		procmap_show_file(m, file, to - line, spare);
+		procmap_show_file(m, vma, to - line, spare);
 	} else {
 		memcpy(to, PROCMAP_NO_FILE, sizeof(PROCMAP_NO_FILE) - 1);
 		procmap_text_put(m, line, to + sizeof(PROCMAP_NO_FILE) - 1);

@@ -28,7 +28,7 @@ struct vma_generations {
 	u64 code;
 };
 
-#ifdef CONFIG_PER_VMA_LOCK
+#ifdef CONFIG_VMA_SEARCH
 
 /* The generation that begins when mm->vma_seq becomes @seq, an even value. */
 static inline u64 vma_generation_at(unsigned long seq)
@@ -47,7 +47,7 @@ static inline struct vma_generations vma_generations_now(const struct mm_struct 
 {
 	/*
 	 * Acquire: the sequence before the VMAs, and before the note of code;
-	 * pairs with vma_end_write_all().
+	 * pairs with vma_changes_end().
 	 */
 	unsigned long seq = smp_load_acquire(&mm->vma_seq);
 	struct vma_generations now = {
@@ -61,14 +61,14 @@ static inline struct vma_generations vma_generations_now(const struct mm_struct 
 	return now;
 }
 
-#else /* !CONFIG_PER_VMA_LOCK */
+#else /* !CONFIG_VMA_SEARCH */
 
 static inline struct vma_generations vma_generations_now(const struct mm_struct *mm)
 {
 	return (struct vma_generations){};
 }
 
-#endif /* CONFIG_PER_VMA_LOCK */
+#endif /* CONFIG_VMA_SEARCH */
 
 /**
  * vma_generations_kept() - which generations have held since an earlier time?

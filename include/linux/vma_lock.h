@@ -18,20 +18,20 @@
 #include <linux/mm_types.h>
 #include <linux/mmdebug.h>
 
-#ifdef CONFIG_PER_VMA_LOCK
+#ifdef CONFIG_VMA_SEARCH
 
 /*
- * vm_area_struct.vm_lock: the number of readers, two flags, and the value of
+ * vm_area_struct.vm_hold: the number of readers, two flags, and the value of
  * mm->vma_seq for which the VMA was marked last.
  */
-#define VMA_LOCK_READER		0x001L
-#define VMA_LOCK_READERS	0x3ffL
-#define VMA_LOCK_WAITING	0x400L	/* a writer sleeps for READERS == 0 */
-#define VMA_LOCK_DETACHED	0x800L	/* in no tree: no reader may lock it */
-#define VMA_LOCK_SEQ_SHIFT	12
+#define VMA_HOLD_READER		0x001L
+#define VMA_HOLD_READERS	0x3ffL
+#define VMA_HOLD_WAITING	0x400L	/* a writer sleeps for READERS == 0 */
+#define VMA_HOLD_DETACHED	0x800L	/* in no tree: no reader may lock it */
+#define VMA_HOLD_SEQ_SHIFT	12
 
 void vma_lock_init_mm(struct mm_struct *mm);
-void __vma_start_write(struct vm_area_struct *vma);
+void __vma_change_begin(struct vm_area_struct *vma);
 void vma_start_rename(struct mm_struct *mm);
 void vma_begin_removal(struct mm_struct *mm);
 void vma_start_remove(struct vm_area_struct *vma);
@@ -39,12 +39,12 @@ void vma_cancel_remove(struct vm_area_struct *vma);
 void vma_note_code(struct vm_area_struct *vma, unsigned long flags);
 void vma_lock_release(struct vm_area_struct *vma);
 void vma_let_readers_in(struct mm_struct *mm);
-void vma_end_read(struct vm_area_struct *vma);
+void vma_hold_end(struct vm_area_struct *vma);
 
 /* The lock word of a VMA that is marked for this write section, no readers. */
 static inline long vma_lock_marked(const struct mm_struct *mm)
 {
-	return mm->vma_seq << VMA_LOCK_SEQ_SHIFT;
+	return mm->vma_seq << VMA_HOLD_SEQ_SHIFT;
 }
 
 /* Make mm->vma_seq odd, unless an earlier mark in this section has done so. */
@@ -57,12 +57,12 @@ static inline void vma_begin_write_section(struct mm_struct *mm)
 		return;
 	/*
 	 * Release: a reader that sees this section also sees all that the last
-	 * one did; pairs with the acquire in vma_start_read() and
+	 * one did; pairs with the acquire in vma_hold_try() and
 	 * vma_look_beside().
 	 */
 	smp_store_release(&mm->vma_seq, seq + 1);
 	/*
-	 * The sequence before all changes; pairs with vma_start_read(),
+	 * The sequence before all changes; pairs with vma_hold_try(),
 	 * vma_seq_changed(), vma_hole_counts() and vma_generations_kept().
 	 */
 	smp_wmb();
@@ -74,13 +74,13 @@ static inline void vma_begin_write_section(struct mm_struct *mm)
 }
 
 /**
- * vma_end_write_all() - end all marks
+ * vma_changes_end() - end all marks
  * @mm: address space whose mmap_lock is about to be released or downgraded
  *
  * Context: mmap_lock of @mm held for writing. May sleep, see
  * vma_let_readers_in().
  */
-static inline void vma_end_write_all(struct mm_struct *mm)
+static inline void vma_changes_end(struct mm_struct *mm)
 {
 	const unsigned long seq = mm->vma_seq;
 
@@ -88,7 +88,7 @@ static inline void vma_end_write_all(struct mm_struct *mm)
 		return;
 	/*
 	 * Release: all changes before the end of the marks; pairs with
-	 * vma_start_read(), vma_look(), vma_look_beside(), vma_read_leaf() and
+	 * vma_hold_try(), vma_look(), vma_look_beside(), vma_read_leaf() and
 	 * vma_generations_now().
 	 */
 	smp_store_release(&mm->vma_seq, seq + 1);
@@ -105,25 +105,25 @@ static inline void vma_end_write_all(struct mm_struct *mm)
  */
 static inline void vma_assert_marked(struct vm_area_struct *vma)
 {
-	const long flags = VMA_LOCK_READERS | VMA_LOCK_WAITING;
+	const long flags = VMA_HOLD_READERS | VMA_HOLD_WAITING;
 
-	VM_WARN_ONCE(atomic_long_read(&vma->vm_lock) &&
-		     (atomic_long_read(&vma->vm_lock) & ~flags) != vma_lock_marked(vma->vm_mm),
-		     "VMA stored without vma_start_write()");
+	VM_WARN_ONCE(atomic_long_read(&vma->vm_hold) &&
+		     (atomic_long_read(&vma->vm_hold) & ~flags) != vma_lock_marked(vma->vm_mm),
+		     "VMA stored without vma_change_begin()");
 }
 
 #ifdef CONFIG_DEBUG_VM
 /* Forget what the VMA looked like: it may change now. */
 static inline void vma_lock_forget(struct vm_area_struct *vma)
 {
-	vma->vm_lock_noted = 0;
+	vma->vm_hold_noted = 0;
 }
 #else
 static inline void vma_lock_forget(struct vm_area_struct *vma) {}
 #endif
 
 /**
- * vma_start_write() - mark a VMA before it is changed
+ * vma_change_begin() - mark a VMA before it is changed
  * @vma: the VMA; nothing happens if it is in no tree
  *
  * Waits until no reader holds the lock of @vma. No reader gets it until the
@@ -131,11 +131,11 @@ static inline void vma_lock_forget(struct vm_area_struct *vma) {}
  *
  * Context: mmap_lock of the address space held for writing. May sleep.
  */
-static inline void vma_start_write(struct vm_area_struct *vma)
+static inline void vma_change_begin(struct vm_area_struct *vma)
 {
 	lockdep_assert_held_write(&vma->vm_mm->mmap_lock);
-	if (atomic_long_read(&vma->vm_lock) != vma_lock_marked(vma->vm_mm))
-		__vma_start_write(vma);
+	if (atomic_long_read(&vma->vm_hold) != vma_lock_marked(vma->vm_mm))
+		__vma_change_begin(vma);
 	else
 		vma_lock_forget(vma);
 }
@@ -161,14 +161,14 @@ static inline void vma_tree_store(struct ma_state *mas, struct vm_area_struct *v
 }
 
 /**
- * vma_mark_attached() - attach a VMA that is about to be stored in its tree
+ * vma_hold_attach() - attach a VMA that is about to be stored in its tree
  * @vma: a new VMA with all its fields set, or a marked one
  *
  * Context: mmap_lock of the address space held for writing.
  */
-static inline void vma_mark_attached(struct vm_area_struct *vma)
+static inline void vma_hold_attach(struct vm_area_struct *vma)
 {
-	if (!(atomic_long_read(&vma->vm_lock) & VMA_LOCK_DETACHED)) {
+	if (!(atomic_long_read(&vma->vm_hold) & VMA_HOLD_DETACHED)) {
 		vma_assert_marked(vma);
 		return;
 	}
@@ -178,30 +178,30 @@ static inline void vma_mark_attached(struct vm_area_struct *vma)
 		vma_note_code(vma, vma->vm_flags);
 	/*
 	 * Nobody else writes the word of a detached VMA. Release: a reader that
-	 * sees it attached also sees its fields; pairs with vma_start_read().
+	 * sees it attached also sees its fields; pairs with vma_hold_try().
 	 */
-	atomic_long_set_release(&vma->vm_lock, vma_lock_marked(vma->vm_mm));
+	atomic_long_set_release(&vma->vm_hold, vma_lock_marked(vma->vm_mm));
 }
 
-#else /* !CONFIG_PER_VMA_LOCK */
+#else /* !CONFIG_VMA_SEARCH */
 
 static inline void vma_lock_init_mm(struct mm_struct *mm) {}
-static inline void vma_end_write_all(struct mm_struct *mm) {}
-static inline void vma_start_write(struct vm_area_struct *vma) {}
+static inline void vma_changes_end(struct mm_struct *mm) {}
+static inline void vma_change_begin(struct vm_area_struct *vma) {}
 static inline void vma_start_rename(struct mm_struct *mm) {}
 static inline void vma_begin_removal(struct mm_struct *mm) {}
 static inline void vma_start_remove(struct vm_area_struct *vma) {}
 static inline void vma_cancel_remove(struct vm_area_struct *vma) {}
 static inline void vma_note_code(struct vm_area_struct *vma, unsigned long flags) {}
-static inline void vma_mark_attached(struct vm_area_struct *vma) {}
+static inline void vma_hold_attach(struct vm_area_struct *vma) {}
 static inline void vma_assert_marked(struct vm_area_struct *vma) {}
 static inline void vma_lock_release(struct vm_area_struct *vma) {}
-static inline void vma_end_read(struct vm_area_struct *vma) {}
+static inline void vma_hold_end(struct vm_area_struct *vma) {}
 
 static inline void vma_tree_store(struct ma_state *mas, struct vm_area_struct *vma)
 {
 	mas_store_prealloc(mas, vma);
 }
 
-#endif /* CONFIG_PER_VMA_LOCK */
+#endif /* CONFIG_VMA_SEARCH */
 #endif /* _LINUX_VMA_LOCK_H */

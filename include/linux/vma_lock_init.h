@@ -10,7 +10,7 @@
 #include <linux/string.h>
 #include <linux/vma_lock.h>
 
-#ifdef CONFIG_PER_VMA_LOCK
+#ifdef CONFIG_VMA_SEARCH
 
 /* A reader may test a VMA that is free: its memory must remain a VMA's. */
 #define VMA_LOCK_SLAB_FLAGS	SLAB_TYPESAFE_BY_RCU
@@ -28,9 +28,9 @@ void vma_lock_ctor(void *vma);
  */
 static inline void vma_lock_clear(struct vm_area_struct *vma)
 {
-	memset(vma, 0, offsetof(struct vm_area_struct, vm_lock));
-	memset_after(vma, 0, vm_lock);
-	atomic_long_set(&vma->vm_lock, VMA_LOCK_DETACHED);
+	memset(vma, 0, offsetof(struct vm_area_struct, vm_hold));
+	memset_after(vma, 0, vm_hold);
+	atomic_long_set(&vma->vm_hold, VMA_HOLD_DETACHED);
 }
 
 /**
@@ -42,16 +42,16 @@ static inline void vma_lock_clear(struct vm_area_struct *vma)
  */
 static inline void vma_lock_copy(struct vm_area_struct *new, const struct vm_area_struct *orig)
 {
-	const size_t behind = offsetofend(struct vm_area_struct, vm_lock);
+	const size_t behind = offsetofend(struct vm_area_struct, vm_hold);
 
 	/* Others may change orig->shared.rb. The owner of @new sets its own. */
-	data_race(memcpy(new, orig, offsetof(struct vm_area_struct, vm_lock)));
+	data_race(memcpy(new, orig, offsetof(struct vm_area_struct, vm_hold)));
 	/* The same. */
 	data_race(memcpy((void *)new + behind, (const void *)orig + behind,
 			 sizeof(*new) - behind));
 }
 
-#else /* !CONFIG_PER_VMA_LOCK */
+#else /* !CONFIG_VMA_SEARCH */
 
 #define VMA_LOCK_SLAB_FLAGS	0
 #define vma_lock_ctor		NULL
@@ -64,8 +64,8 @@ static inline void vma_lock_clear(struct vm_area_struct *vma)
 static inline void vma_lock_copy(struct vm_area_struct *new, const struct vm_area_struct *orig)
 {
 	/* Others may change orig->shared.rb. The owner of @new sets its own. */
-	*new = data_race(*orig);
+	data_race(memcpy(new, orig, sizeof(*new)));
 }
 
-#endif /* CONFIG_PER_VMA_LOCK */
+#endif /* CONFIG_VMA_SEARCH */
 #endif /* _LINUX_VMA_LOCK_INIT_H */

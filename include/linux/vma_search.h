@@ -71,6 +71,7 @@ struct vma_walk {
  * @file: the file, only to be compared; NULL: none. All below is 0 then
  * @offset: offset of @start in the file, in bytes
  * @ino: inode number of the file
+ * @inode: private: the inode, until all of them are confirmed
  * @dev: device of the file's super block
  * @inode_generation: generation of the inode
  * @unlinked: no directory has the file
@@ -82,7 +83,10 @@ struct vma_props {
 	u64 generation;
 	const struct file *file;
 	u64 offset;
-	unsigned long ino;
+	union {
+		unsigned long ino;
+		const struct inode *inode;
+	};
 	dev_t dev;
 	u32 inode_generation;
 	bool unlinked;
@@ -146,7 +150,7 @@ static inline void vma_walk_begin(struct vma_walk *walk, struct mm_struct *mm, u
 	walk->seq = 1;	/* odd: the walk knows no leaf yet */
 }
 
-#ifdef CONFIG_PER_VMA_LOCK
+#ifdef CONFIG_VMA_SEARCH
 /**
  * vma_search_generation() - tell whether VMAs have changed since another time
  * @search: the search

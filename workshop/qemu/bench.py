@@ -39,7 +39,7 @@ CASES = ("mm/*", "ioctl/*", "query/*", "walk/*", "text/*", "scan/*", "parsed/*",
          "symbolize/*", "synthesize/*", "dump/*", "share/*", "loop/*")
 ROUNDS, PLAY = 25, 100
 NOTHING = 2     # status of procmap_bench when no case fits
-OURS = {"CONFIG_PROCMAP_QUERY", "CONFIG_PER_VMA_LOCK", "CONFIG_BUILDID_FILE"}
+OURS = {"CONFIG_PROCMAP_QUERY", "CONFIG_VMA_SEARCH", "CONFIG_BUILDID_FILE"}
 
 
 class Failure(Exception):

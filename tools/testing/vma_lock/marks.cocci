@@ -161,11 +161,11 @@ identifier id;
 @@
 
 (
-	vma_start_write(v)
+	vma_change_begin(v)
 |
 	vma_start_remove(v)
 |
-	vma_mark_attached(v)
+	vma_hold_attach(v)
 |
 	vma_lock_release(v)
 |
@@ -198,9 +198,9 @@ identifier f, id;
 
 f(...)
 {
-	... when != vma_start_write(v)
+	... when != vma_change_begin(v)
 	    when != vma_start_remove(v)
-	    when != vma_mark_attached(v)
+	    when != vma_hold_attach(v)
 	    when != vma_lock_release(v)
 	    when != vma_mas_store(v, ...)
 	    when != vm_flags_set(v, ...)
@@ -233,9 +233,9 @@ identifier id;
 |
 	mmap_write_downgrade@q(...)
 )
-	... when != vma_start_write(v)
+	... when != vma_change_begin(v)
 	    when != vma_start_remove(v)
-	    when != vma_mark_attached(v)
+	    when != vma_hold_attach(v)
 	    when != vma_lock_release(v)
 	    when != vma_mas_store(v, ...)
 	    when != vm_flags_set(v, ...)
@@ -262,9 +262,9 @@ iterator each;
 
 each(..., v, ...)
 {
-	... when != vma_start_write(v)
+	... when != vma_change_begin(v)
 	    when != vma_start_remove(v)
-	    when != vma_mark_attached(v)
+	    when != vma_hold_attach(v)
 	    when != vma_lock_release(v)
 (
 	v->id@p
@@ -305,7 +305,7 @@ identifier w;
 @@
 
 	v = w
-	... when != vma_start_write(v)
+	... when != vma_change_begin(v)
 	vm_area_free@p(v)
 
 @kept exists@
@@ -314,7 +314,7 @@ expression write.v;
 identifier given.w, id;
 @@
 
-	vma_start_write(w)
+	vma_change_begin(w)
 	...
 	v = w
 	...

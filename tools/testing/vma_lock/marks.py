@@ -29,7 +29,7 @@ TABLE = os.path.relpath(os.path.join(HERE, "marks.table"))
 TOP = ("arch", "block", "drivers", "fs", "include", "init", "io_uring", "ipc", "kernel", "lib",
        "mm", "net", "security", "sound", "virt")
 # The maple tree itself; trace events, which have fields of the same names; without an MMU there are
-# no such locks (CONFIG_PER_VMA_LOCK); KUnit's test of the lock makes VMAs as it likes.
+# no such locks (CONFIG_VMA_SEARCH); KUnit's test of the lock makes VMAs as it likes.
 LEAVE_OUT = re.compile(r"include/trace/|lib/(test_)?maple_|include/linux/maple_|mm/nommu\.c|"
                        r"mm/vma_lock_kunit\.c")
 
@@ -53,7 +53,7 @@ GREP = (rf"(->|\.){FIELDS}[[:space:]]*([-+|&^<>]*=[^=]|\+\+|--)|&[^;]*(->|\.){FI
         rf"(\+\+|--)[a-z_>.-]*(->|\.){FIELDS}|WRITE_ONCE\(.*{FIELDS}|swap\(.*{FIELDS}|"
         rf"ACCESS_PRIVATE|\b{STORES}[a-z_]*\(|\b{HELPERS}|{WHOLE}").replace("(?:", "(")
 
-MARK = re.compile(r"^\s*(vma_start_write|vma_mark_attached|vma_start_remove|vma_begin_removal|"
+MARK = re.compile(r"^\s*(vma_change_begin|vma_hold_attach|vma_start_remove|vma_begin_removal|"
                   r"vma_cancel_remove|vma_tree_store|vma_note_code|vma_lock_release)\(.*\);$")
 # Removing these leaves no write without a mark.
 NO_MARK = {
@@ -117,11 +117,11 @@ class Write:
         if self.vma == "NULL":
             return "call vma_begin_removal() before, or excuse it in the table"
         if self.name == "vma_tree_store":
-            return f"call vma_mark_attached({self.vma}) before, or excuse it in the table"
+            return f"call vma_hold_attach({self.vma}) before, or excuse it in the table"
         if self.name == "whole":
             return "set the fields one by one, or excuse it in the table"
         some = " on every path" if "mark" in self.facts else ""
-        return f"call vma_start_write({self.vma}) before{some}, or excuse it in the table"
+        return f"call vma_change_begin({self.vma}) before{some}, or excuse it in the table"
 
 
 def read(path):

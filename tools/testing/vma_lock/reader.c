@@ -137,7 +137,7 @@ static void search_once(struct reader *reader)
 	}
 	if (vma) {
 		look_at_held(reader, vma, &region);
-		vma_end_read(vma);
+		vma_hold_end(vma);
 	}
 	if (!vma && mm_visit_over(mm)) {
 		reader->stats.over++;

@@ -167,7 +167,7 @@ static void space_end_write(struct space *space)
 	/* Once for each call: readers may look at a version that is complete. */
 	if (space->watched && !world_recorded())
 		space_record(space);
-	vma_end_write_all(&space->mm);
+	vma_changes_end(&space->mm);
 }
 
 static void vma_mas_store(struct vm_area_struct *vma)
@@ -176,7 +176,7 @@ static void vma_mas_store(struct vm_area_struct *vma)
 
 	if (mas_preallocate(&mas, vma, GFP_KERNEL))
 		abort();
-	vma_mark_attached(vma);
+	vma_hold_attach(vma);
 	vma_tree_store(&mas, vma);
 }
 
@@ -209,15 +209,15 @@ static void mark(struct space *space, struct vm_area_struct *vma)
 	long word;
 
 	space_touch(space, page_of(vma->vm_start), page_of(vma->vm_end));
-	vma_start_write(vma);
+	vma_change_begin(vma);
 	/*
 	 * The next mark in this section shall cost one compare. A reader of
 	 * another address space, with an old pointer, may be in the word until
 	 * it backs out.
 	 */
-	word = atomic_long_read(&vma->vm_lock) & ~VMA_LOCK_READERS;
+	word = atomic_long_read(&vma->vm_hold) & ~VMA_HOLD_READERS;
 	if (word != vma_lock_marked(&space->mm))
-		wrong("vma_start_write() has not marked a VMA", vma->vm_start);
+		wrong("vma_change_begin() has not marked a VMA", vma->vm_start);
 }
 
 static void vma_split(struct space *space, struct vm_area_struct *vma, unsigned long addr,
@@ -395,7 +395,7 @@ static void do_mmap(struct space *space, unsigned int first, unsigned int end, u
 	vma->vm_pgoff = below(rng, 1000);
 	/* A driver may insert pages before all is set. */
 	if (below(rng, 2))
-		vma_start_write(vma);
+		vma_change_begin(vma);
 	if (below(rng, 3)) {
 		vma->vm_file = file_open();
 	} else if (before && before->vm_file) {

@@ -31,7 +31,7 @@
 static void __attribute__((constructor)) generation_require(void)
 {
 	if (stall_count("vma_search_nap") < 0)
-		ksft_exit_skip("kernel without per-VMA locks (CONFIG_PER_VMA_LOCK)\n");
+		ksft_exit_skip("kernel without per-VMA locks (CONFIG_VMA_SEARCH)\n");
 }
 
 /*

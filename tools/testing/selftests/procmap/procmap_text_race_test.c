@@ -808,7 +808,7 @@ TEST_F(race, seeking_starts_over)
 static void __attribute__((constructor)) require_text_without_mmap_lock(void)
 {
 	if (stall_count("vma_search") < 0)
-		ksft_exit_skip("text under mmap_lock (kernel without CONFIG_PER_VMA_LOCK)\n");
+		ksft_exit_skip("text under mmap_lock (kernel without CONFIG_VMA_SEARCH)\n");
 }
 
 TEST_HARNESS_MAIN

@@ -22,7 +22,7 @@ inline vma_note_code(flags)
 	fi
 }
 
-/* vma_lock_mark(), vma_mark_attached(): code is noted before the change. */
+/* vma_lock_mark(), vma_hold_attach(): code is noted before the change. */
 inline begin_change(v)
 {
 	vma_begin_write_section(A);
@@ -76,12 +76,12 @@ proctype writer()
 		fi;
 		/* The same section may go on. */
 		if
-		:: true -> vma_end_write_all(A)
+		:: true -> vma_changes_end(A)
 		:: true
 		fi;
 		n++
 	od;
-	vma_end_write_all(A)
+	vma_changes_end(A)
 }
 
 /* What the reader has read in one go */

@@ -21,11 +21,11 @@ proctype writer()
 	:: n == SECTIONS -> break
 	:: else ->
 		if
-		:: vma_start_write(0);
+		:: vma_change_begin(0);
 		   d_step { vma[0].a++; born = seq[A] + 2; printf("writer: changes VMA 0\n") }
 		:: true -> vma_begin_write_section(A)
 		fi;
-		vma_end_write_all(A);
+		vma_changes_end(A);
 		n++
 	od
 }
@@ -63,13 +63,13 @@ proctype reader()
 	do
 	:: n == 2 -> break
 	:: else ->
-		vma_start_read(0, A);
+		vma_hold_try(0, A);
 		if
 		:: got ->
 			vma_generation_held();
 			assert(!generation[n] || generation[n] == born);
 			version[n] = vma[0].a;
-			vma_drop_read(0)
+			vma_hold_drop(0)
 		:: else
 		fi;
 		got = false;

@@ -22,10 +22,10 @@ proctype writer()
 	:: n == SECTIONS -> break
 	:: else ->
 		if
-		:: vma_start_write(0); change(0)
+		:: vma_change_begin(0); change(0)
 		:: true -> vma_begin_write_section(A)
 		fi;
-		vma_end_write_all(A);
+		vma_changes_end(A);
 		n++
 	od
 }
@@ -38,9 +38,9 @@ proctype reader()
 	do
 	:: n == READS -> break
 	:: else ->
-		vma_start_read(0, A);
+		vma_hold_try(0, A);
 		if
-		:: got -> look_at(0); vma_drop_read(0)
+		:: got -> look_at(0); vma_hold_drop(0)
 		:: else
 		fi;
 		got = false;

@@ -54,12 +54,12 @@ inline vma_seq_unchanged()
 /* Lock v and test it again. It may be any other VMA by now. */
 inline vma_search_lock(v)
 {
-	vma_start_read(v, A);
+	vma_hold_try(v, A);
 	if
-	:: got && vma[v].space != A -> vma_drop_read(v); got = false
+	:: got && vma[v].space != A -> vma_hold_drop(v); got = false
 #ifndef NO_TEST_AGAIN
 	:: got && vma[v].space == A && !(addr < vma[v].end && vma[v].want) ->
-		vma_drop_read(v);
+		vma_hold_drop(v);
 		got = false
 #endif
 	:: else
@@ -79,7 +79,7 @@ inline found(v)
 	assert(!missed);
 	assert(!freed[vma[v].file]);
 	d_step { vma[v].held--; addr = vma[v].end };
-	vma_drop_read(v)
+	vma_hold_drop(v)
 }
 
 inline vma_look_quiet()
@@ -111,7 +111,7 @@ inline vma_look_quiet()
 			:: vma[cur].start > addr ->
 				vma_seq_unchanged();
 				if
-				:: !got -> vma_drop_read(cur)
+				:: !got -> vma_hold_drop(cur)
 				:: else
 				fi
 			:: else
@@ -194,7 +194,7 @@ inline vma_look_careful()
 		vma_search_lock(cur);
 		if
 #ifndef NO_START_TESTED
-		:: got && vma[cur].start > addr -> vma_drop_read(cur)
+		:: got && vma[cur].start > addr -> vma_hold_drop(cur)
 		:: got && vma[cur].start <= addr -> found(cur)
 #else
 		:: got -> found(cur)

@@ -29,7 +29,7 @@ inline unmap()
 {
 	vma_start_remove(0);
 	tree[space] = NONE;
-	vma_end_write_all(space);
+	vma_changes_end(space);
 	tear_down();
 	vma_lock_release(0)
 }
@@ -37,11 +37,11 @@ inline unmap()
 /* A merge: the VMA is freed in the section in which it was removed. */
 inline merge()
 {
-	vma_start_write(0);
+	vma_change_begin(0);
 	tree[space] = NONE;
 	vma_lock_release(0);
 	tear_down();
-	vma_end_write_all(space)
+	vma_changes_end(space)
 }
 
 inline free_memory()
@@ -76,9 +76,9 @@ inline attach()
 #else
 	alloc();
 #endif
-	vma_mark_attached(0);
+	vma_hold_attach(0);
 	tree[space] = 0;
-	vma_end_write_all(space)
+	vma_changes_end(space)
 }
 
 proctype writer()
@@ -100,8 +100,8 @@ proctype writer()
 		fi;
 		attach();
 		if
-		:: vma_start_write(0); change(0); vma_end_write_all(space)
-		:: space == B -> vma_begin_write_section(A); vma_end_write_all(A)
+		:: vma_change_begin(0); change(0); vma_changes_end(space)
+		:: space == B -> vma_begin_write_section(A); vma_changes_end(A)
 		:: true
 		fi;
 		n++
@@ -120,20 +120,20 @@ proctype reader(byte space)
 		if
 		:: v == NONE
 		:: else ->
-			vma_start_read(0, space);
+			vma_hold_try(0, space);
 #ifdef NO_SPACE_TESTED
 			if
-			:: got -> look_at(0); vma_drop_read(0)
+			:: got -> look_at(0); vma_hold_drop(0)
 			:: else
 			fi
 #else
 			if
 			:: got && vma[0].space == space ->
 				look_at(0);
-				vma_drop_read(0)
+				vma_hold_drop(0)
 			:: got && vma[0].space != space ->
 				printf("reader %d: is a stranger\n", ME);
-				vma_drop_read(0)
+				vma_hold_drop(0)
 			:: else
 			fi
 #endif

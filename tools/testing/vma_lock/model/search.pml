@@ -150,9 +150,9 @@ inline attach_and_store(i)
 {
 #ifdef NO_ATTACH_FIRST
 	vma_tree_store(i, cur);
-	vma_mark_attached(cur)
+	vma_hold_attach(cur)
 #else
-	vma_mark_attached(cur);
+	vma_hold_attach(cur);
 	vma_tree_store(i, cur)
 #endif
 }
@@ -199,7 +199,7 @@ inline op_protect(i)
 {
 	cur = slot[i];
 	call_begins(i, !vma[cur].want);
-	vma_start_write(cur);
+	vma_change_begin(cur);
 	assert(!vma[cur].held);
 	vma[cur].want = !vma[cur].want;
 	call_ends(i, vma[cur].want)
@@ -210,8 +210,8 @@ inline op_grow(i)
 {
 	cur = slot[i];
 	spare = slot[1 - i];
-	vma_start_write(cur);
-	vma_start_write(spare);
+	vma_change_begin(cur);
+	vma_change_begin(spare);
 	assert(!vma[cur].held && !vma[spare].held);
 	vma[cur].start = 0;
 	vma[cur].end = 2;
@@ -223,10 +223,10 @@ inline op_grow(i)
 inline op_split(i)
 {
 	spare = slot[i];
-	vma_start_write(spare);
+	vma_change_begin(spare);
 	assert(!vma[spare].held);
 	new_vma(i, vma[spare].want);
-	vma_mark_attached(cur);
+	vma_hold_attach(cur);
 	if
 	:: i == 0 -> vma[spare].start = 1
 	:: else -> vma[spare].end = 1
@@ -260,12 +260,12 @@ proctype writer()
 		fi;
 		/* The same section may go on. */
 		if
-		:: true -> vma_end_write_all(A)
+		:: true -> vma_changes_end(A)
 		:: true
 		fi;
 		d_step { spare = NONE; cur = 0; where = 0; n++ }
 	od;
-	vma_end_write_all(A)
+	vma_changes_end(A)
 }
 
 /* The last user has left. The tree leads to the VMAs while they are closed. */

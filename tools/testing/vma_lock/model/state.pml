@@ -74,7 +74,7 @@ inline vma_begin_write_section(mm)
 	fi
 }
 
-inline vma_end_write_all(mm)
+inline vma_changes_end(mm)
 {
 	if
 	:: !ODD(seq[mm])
@@ -119,7 +119,7 @@ inline vma_lock_wait_for_readers(v)
 	fi
 }
 
-/* vma_start_write() if flags is 0, vma_start_remove() if it is DETACHED. */
+/* vma_change_begin() if flags is 0, vma_start_remove() if it is DETACHED. */
 inline vma_lock_mark(v, flags)
 {
 	d_step { old = vma[v].word; m = vma[v].space };
@@ -164,7 +164,7 @@ inline vma_lock_mark(v, flags)
 	atomic { old = 0; new = 0; m = 0 }
 }
 
-inline vma_start_write(v)
+inline vma_change_begin(v)
 {
 	m = vma[v].space;
 	if
@@ -185,7 +185,7 @@ inline vma_start_remove(v)
 }
 
 /* All fields are set. Nobody else writes the word of a detached VMA. */
-inline vma_mark_attached(v)
+inline vma_hold_attach(v)
 {
 	m = vma[v].space;
 #ifndef NO_ATTACH_SECTION
@@ -242,7 +242,7 @@ inline vma_lock_release(v)
 #define ROOM(w)		(((w) + 1) & READERS)
 #endif
 
-inline vma_drop_read(v)
+inline vma_hold_drop(v)
 {
 	d_step {
 		vma[v].word--;
@@ -263,7 +263,7 @@ inline vma_drop_read(v)
  * got: the lock is held. The code also looks at the sequence before the exchange,
  * to keep readers off the word that come in vain.
  */
-inline vma_start_read(v, mm)
+inline vma_hold_try(v, mm)
 {
 	got = false;
 	do
@@ -295,7 +295,7 @@ inline vma_start_read(v, mm)
 	od;
 #ifndef NO_EXCHANGE_FIRST
 	if
-	:: got && !UNMARKED(word, seq[mm]) -> got = false; vma_drop_read(v)
+	:: got && !UNMARKED(word, seq[mm]) -> got = false; vma_hold_drop(v)
 	:: else
 	fi;
 #endif

@@ -30,7 +30,7 @@
 
 #include "access.h"
 
-#define CONFIG_PER_VMA_LOCK	1
+#define CONFIG_VMA_SEARCH	1
 
 #ifndef offsetofend
 #define sizeof_field(type, ...) sizeof(((type *)0)->__VA_ARGS__)
@@ -151,20 +151,41 @@ struct vm_area_struct {
 	unsigned long vm_end;
 	struct mm_struct *vm_mm;
 	unsigned long vm_flags;
-	atomic_long_t vm_lock;
+	atomic_long_t vm_hold;
 	unsigned long vm_pgoff;
 	struct file *vm_file;
 	void *anon_name;
 	const void *vm_ops;
 #ifdef CONFIG_DEBUG_VM
-	unsigned long vm_lock_hash;
-	unsigned long vm_lock_noted;
+	unsigned long vm_hold_hash;
+	unsigned long vm_hold_noted;
 #endif
 	/* For the pool of the test. */
 	struct vm_area_struct *next_free;
 };
 
 #define dump_vma(vma)	do {} while (0)
+
+/* As vma_base.h of 6.1. */
+static inline const void *vma_given_name(const struct vm_area_struct *vma)
+{
+	return vma->vm_file ? NULL : vma->anon_name;
+}
+
+static inline bool vma_seems_named(const struct vm_area_struct *vma, const struct file *file)
+{
+	return false;
+}
+
+static inline const struct inode *vma_file_inode(const struct file *file)
+{
+	return file_inode(file);
+}
+
+static inline bool vma_file_is_backing(const struct file *file)
+{
+	return false;
+}
 
 /* Only searches without per-VMA locks use these. */
 static inline void mmap_read_unlock(struct mm_struct *mm)

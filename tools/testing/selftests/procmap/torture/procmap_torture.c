@@ -111,7 +111,7 @@ static void read_counters(long *counters)
 		fclose(file);
 }
 
-/* Without CONFIG_PER_VMA_LOCK the text may repeat what has grown meanwhile. */
+/* Without CONFIG_VMA_SEARCH the text may repeat what has grown meanwhile. */
 static bool text_is_ours(void)
 {
 	long counters[NR_COUNTERS];
@@ -358,7 +358,7 @@ static void self_test(const struct options *options)
 		struct torture *t;
 
 		if (lie >= LIE_LINE_GONE && !text_is_ours()) {
-			ksft_test_result_skip("%s: kernel without CONFIG_PER_VMA_LOCK\n",
+			ksft_test_result_skip("%s: kernel without CONFIG_VMA_SEARCH\n",
 					      lie_names[lie]);
 			continue;
 		}
@@ -413,7 +413,7 @@ static void result_of_ops(const struct torture *t)
 static void result_of_counter(const char *name, long before, long after)
 {
 	if (before < 0)
-		ksft_test_result_skip("%s: kernel without CONFIG_PER_VMA_LOCK\n", name);
+		ksft_test_result_skip("%s: kernel without CONFIG_VMA_SEARCH\n", name);
 	else
 		ksft_test_result(after > before, "%s grew by %ld\n", name, after - before);
 }

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * How to look at page tables and at the swap cache, which differs between
+ * kernels.
+ */
+#ifndef _MM_RESIDENT_BASE_H
+#define _MM_RESIDENT_BASE_H
+
+#include <linux/filemap_cached.h>
+#include <linux/mm.h>
+#include <linux/pgtable.h>
+#include <linux/swapops.h>
+#include <linux/uaccess.h>
+
+#include "swap.h"
+
+/*
+ * The page that is mapped at @address, with a reference; NULL: none. FOLL_FORCE:
+ * NUMA balancing may have removed access to the page for a moment; find it
+ * nevertheless. The caller holds mmap_lock.
+ */
+static inline struct page *resident_mapped_page(struct vm_area_struct *vma, unsigned long address)
+{
+	return follow_page(vma, address, FOLL_GET | FOLL_FORCE);
+}
+
+/* Pin pages that are mapped. The caller holds mmap_lock, and keeps it. */
+static inline long resident_pin(struct mm_struct *mm, unsigned long start, unsigned long nr,
+				unsigned int flags, struct page **pages)
+{
+	return pin_user_pages_remote(mm, start, nr, flags, pages, NULL, NULL);
+}
+
+/* The address as a VMA has it. The caller holds mmap_lock. */
+static inline unsigned long resident_untagged(struct mm_struct *mm, unsigned long address)
+{
+	return untagged_addr(address);
+}
+
+/* Is there no page table? */
+static inline bool resident_pmd_none(pmd_t *pmd)
+{
+	return pmd_none(pmd_read_atomic(pmd));
+}
+
+/* Map the page table and lock it. NULL: there is none, or it is going away. */
+static inline pte_t *resident_lock_table(struct vm_area_struct *vma, unsigned long address,
+					 pmd_t *pmd, spinlock_t **ptl)
+{
+	return pmd_trans_unstable(pmd) ? NULL : pte_offset_map_lock(vma->vm_mm, pmd, address, ptl);
+}
+
+/* The folio of the swap cache, with a reference; NULL: none. */
+static inline struct folio *resident_swap_folio(swp_entry_t entry)
+{
+	return filemap_cached_folio(swap_address_space(entry), swp_offset(entry));
+}
+
+#endif /* _MM_RESIDENT_BASE_H */

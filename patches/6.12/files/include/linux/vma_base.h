@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * What a VMA shows of its file and its name, which differs between kernels.
+ */
+#ifndef _LINUX_VMA_BASE_H
+#define _LINUX_VMA_BASE_H
+
+#include <linux/compiler.h>
+#include <linux/fs.h>
+#include <linux/mm_types.h>
+
+#ifdef CONFIG_ANON_VMA_NAME
+
+/* The name that the process gave to a locked VMA. One of shmem has a file, too. */
+static inline const struct anon_vma_name *vma_given_name(const struct vm_area_struct *vma)
+{
+	return vma->anon_name;
+}
+
+/* May a VMA of @file have such a name? It is not locked, so confirm the result. */
+static inline bool vma_seems_named(const struct vm_area_struct *vma, const struct file *file)
+{
+	/* A writer may be changing it. */
+	return data_race(READ_ONCE(vma->anon_name));
+}
+
+#else /* !CONFIG_ANON_VMA_NAME */
+
+static inline const struct anon_vma_name *vma_given_name(const struct vm_area_struct *vma)
+{
+	return NULL;
+}
+
+static inline bool vma_seems_named(const struct vm_area_struct *vma, const struct file *file)
+{
+	return false;
+}
+
+#endif /* CONFIG_ANON_VMA_NAME */
+
+/* The path and the inode that the maps output shows for a mapped file. */
+static inline const struct path *vma_file_path(const struct file *file)
+{
+	return file_user_path((struct file *)file);
+}
+
+static inline const struct inode *vma_file_inode(const struct file *file)
+{
+	return file_user_inode(file);
+}
+
+/* Is that another inode than file->f_inode? */
+static inline bool vma_file_is_backing(const struct file *file)
+{
+	/* The file may be another one by now. */
+	return data_race(READ_ONCE(file->f_mode)) & FMODE_BACKING;
+}
+
+#endif /* _LINUX_VMA_BASE_H */
