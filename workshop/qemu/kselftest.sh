@@ -13,7 +13,8 @@
 # FOLDER:NAME	this program
 # Without a choice of the last two kinds, the programs of exact are left out.
 runner=/kselftest/run_kselftest.sh
-exact='procmap/buildid:procmap_buildid_idle_test|procmap/wait:procmap_(beside|progress)_test'
+exact='procmap/buildid:procmap_buildid_idle_test'
+exact="$exact|procmap/wait:procmap_(beside|progress|reader_end)_test"
 racing='procmap/fuzz:procmap_fuzz|procmap/(torture|wait):.*|procmap:.*_scan_generation_test'
 racing="$racing|procmap:.*_(oracle|writers|writers_flags)_test"
 racing="$racing|procmap/buildid:.*_(disk|fuse)_test|process_vm:.*_(adversary|exit_test|last_test|stall_test)"
