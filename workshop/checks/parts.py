@@ -197,8 +197,6 @@ MACHINE = [
     guest_script("examples_test.py", packages=("examples",), every=True,
                  inputs=("Documentation", "README.md", "samples")),
 
-    # Programs that still judge times.
-    kselftest("plain", "root", "timed"),
     kselftest("plain", "user", "64"),
     kselftest("plain", "user", "32"),
     # The test machine distinguishes all ways to fail.
@@ -229,9 +227,7 @@ MACHINE = [
     # The other kernels.
     kselftest("debug", "root", "64", "maps", inputs=(f"{TESTS}/procmap",)),
     kselftest("debug", "root", "64", "other", inputs=OTHER_TESTS),
-    kselftest("debug", "root", "timed"),
     kselftest("kcsan", "root", "racing"),
-    kselftest("kcsan", "root", "timed"),
     *(kselftest(variant, "root") for variant in ("preempt", "up", "nolock")),
     kselftest("arm64", "root", "64"),
     torture("debug"),

@@ -10,12 +10,11 @@
 #		which is what a detector of data races can see
 # exact		those that compare costs or count turns: for a machine with one processor, whose clock
 #		counts instructions (vm.py --accel icount)
-# timed		those whose verdict still depends on the load of the host
 # FOLDER:NAME	this program
-# Without a choice of the last three kinds, the programs of exact and timed are left out.
+# Without a choice of the last two kinds, the programs of exact are left out.
 runner=/kselftest/run_kselftest.sh
-exact='procmap/buildid:procmap_buildid_idle_test|procmap/wait:procmap_(beside|progress)_test'
-timed='process_vm:process_vm_cgroup_test'
+exact='procmap/buildid:procmap_buildid_idle_test'
+exact="$exact|procmap/wait:procmap_(beside|progress|reader_end)_test"
 racing='procmap/fuzz:procmap_fuzz|procmap/(torture|wait):.*|procmap:.*_scan_generation_test'
 racing="$racing|procmap:.*_(oracle|writers|writers_flags)_test"
 racing="$racing|procmap/buildid:.*_(disk|fuse)_test|process_vm:.*_(adversary|exit_test|last_test|stall_test)"
@@ -23,7 +22,7 @@ perm='procmap:procmap_(fd|names|perm|scan_errors)_test(_32)?|procmap/buildid:pro
 perm="$perm|process_vm:process_vm_(flags|pidfd)_test(_32)?"
 
 all=$(sh $runner --list)
-chosen=$(echo "$all" | grep -vxE "$exact|$timed")
+chosen=$(echo "$all" | grep -vxE "$exact")
 for choice in "$@"; do
 	case $choice in
 	64) chosen=$(echo "$chosen" | grep -v '_32$') ;;
@@ -33,7 +32,6 @@ for choice in "$@"; do
 	perm) chosen=$(echo "$chosen" | grep -xE "$perm") ;;
 	racing) chosen=$(echo "$chosen" | grep -xE "$racing") ;;
 	exact) chosen=$(echo "$all" | grep -xE "$exact") ;;
-	timed) chosen=$(echo "$all" | grep -xE "$timed") ;;
 	*:*)
 		if echo "$choice" | grep -qxE "$exact" && [ "$(nproc)" != 1 ]; then
 			echo "kselftest: $choice counts instructions on one processor: set ACCEL=icount" >&2
@@ -42,7 +40,7 @@ for choice in "$@"; do
 		chosen=
 		;;
 	*)
-		echo "usage: kselftest [64|32|maps|other|perm|racing|exact|timed]... or FOLDER:NAME..." >&2
+		echo "usage: kselftest [64|32|maps|other|perm|racing|exact]... or FOLDER:NAME..." >&2
 		exit 2
 		;;
 	esac

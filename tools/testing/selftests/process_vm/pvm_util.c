@@ -13,7 +13,6 @@
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "pvm_util.h"
@@ -83,19 +82,6 @@ bool pvm_supported(void)
 	call.flags = PROCESS_VM_NOWAIT;
 	nowait = pvm_call(&call) != -EINVAL;
 	return pidfd || nowait;
-}
-
-/**
- * pvm_now() - a clock that only goes forward
- *
- * Return: nanoseconds.
- */
-__u64 pvm_now(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return now.tv_sec * 1000000000ULL + now.tv_nsec;
 }
 
 struct attempt {

@@ -98,7 +98,6 @@ ssize_t pvm_peek(pid_t pid, const void *addr, void *data, size_t size);
 bool pvm_all(const void *data, unsigned char byte, size_t size);
 __u64 pvm_pagemap_of(pid_t pid, const void *addr);
 __u64 pvm_pagemap(const void *addr);
-__u64 pvm_now(void);
 int pvm_write_file(const char *path, const char *text);
 long pvm_read_number(const char *path);
 
