@@ -20,6 +20,10 @@ def rows():
 
 
 def row_of(name):
-    """The tests of a file, of the first row that it fits; empty if it fits none."""
+    """The tests of a file, of the first row that it fits; empty if it fits none.
+
+    What a base overrides has the row of its path in a kernel tree.
+    """
+    name = re.sub(r"^patches/[^/]+/files/", "", name)
     return next((tests for patterns, tests in rows()
                  if any(fnmatch.fnmatch(name, pattern) for pattern in patterns)), [])

@@ -261,11 +261,35 @@ static bool renamed(struct _test_data_generation *self, const void *addr, const 
 	return false;
 }
 
-/* A VMA that begins where the heap ends is named [heap] if it begins at brk. */
+/* Does smaps show the VMA as [heap]? Nothing here may move brk. */
+static bool shown_as_heap(const void *addr)
+{
+	static char text[1 << 18];
+	char head[32], *line, *end;
+	size_t len = 0;
+	ssize_t got;
+	int fd;
+
+	fd = open("/proc/self/smaps", O_RDONLY | O_CLOEXEC);
+	while ((got = read(fd, text + len, sizeof(text) - 1 - len)) > 0)
+		len += got;
+	close(fd);
+	text[len] = 0;
+	snprintf(head, sizeof(head), "\n%08lx-", (unsigned long)addr);
+	line = strstr(text, head);
+	end = line ? strchr(line + 1, '\n') : NULL;
+	return end && end - line > 6 && !memcmp(end - 6, "[heap]", 6);
+}
+
+/*
+ * A VMA that begins where the heap ends is named [heap] if it begins at brk, or
+ * not: kernels differ. What is not renamed does not change.
+ */
 TEST_F(generation, of_all_by_a_heap_that_ends_at_another_vma)
 {
 	const int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED;
 	unsigned long page = self->page, brk = syscall(SYS_brk, 0), end;
+	bool heap;
 	char *next;
 
 	end = (brk + 2 * page - 1) & -page;
@@ -277,16 +301,17 @@ TEST_F(generation, of_all_by_a_heap_that_ends_at_another_vma)
 	EXPECT_TRUE(set_brk(end - 16));
 	EXPECT_TRUE(changed(self, false, false));
 	EXPECT_TRUE(set_brk(end));
-	EXPECT_TRUE(renamed(self, next, "[heap]"));
+	heap = shown_as_heap(next);
+	EXPECT_TRUE(heap ? renamed(self, next, "[heap]") : changed(self, false, false));
 	EXPECT_TRUE(set_brk(end));
 	EXPECT_TRUE(changed(self, false, false));
 	EXPECT_TRUE(set_brk(end - 8));
-	EXPECT_TRUE(renamed(self, next, ""));
+	EXPECT_TRUE(heap ? renamed(self, next, "") : changed(self, false, false));
 	/* And when the heap loses this page */
 	EXPECT_TRUE(set_brk(end));
-	EXPECT_TRUE(renamed(self, next, "[heap]"));
+	EXPECT_TRUE(heap ? renamed(self, next, "[heap]") : changed(self, false, false));
 	EXPECT_TRUE(set_brk(end - page));
-	EXPECT_TRUE(renamed(self, next, ""));
+	EXPECT_TRUE(heap ? renamed(self, next, "") : changed(self, true, false));
 	EXPECT_EQ(0, munmap(next, page));
 }
 
@@ -318,6 +343,7 @@ TEST_F(generation, of_all_by_a_heap_or_stack_that_is_said_to_be_elsewhere)
 	const int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED;
 	char *two = self->anon + 2 * self->page, *five = self->anon + 5 * self->page;
 	unsigned long low = (unsigned long)self->anon + 4 * self->page;
+	unsigned long in_two = (unsigned long)two + 8;
 	unsigned long brk = syscall(SYS_brk, 0), stack = (unsigned long)&flags;
 
 	/* A page at two, and one at five, with holes around. */
@@ -330,7 +356,7 @@ TEST_F(generation, of_all_by_a_heap_or_stack_that_is_said_to_be_elsewhere)
 		SKIP(return, "no PR_SET_MM_MAP (CONFIG_CHECKPOINT_RESTORE)");
 	}
 	ASSERT_EQ(0, look(self));
-	ASSERT_EQ(0, set_map((unsigned long)two, stack));
+	ASSERT_EQ(0, set_map(in_two, stack));
 	EXPECT_TRUE(renamed(self, two, "[heap]"));
 	ASSERT_EQ(0, set_map(brk, (unsigned long)five));
 	EXPECT_TRUE(renamed(self, five, "[stack]"));
@@ -342,7 +368,7 @@ TEST_F(generation, of_all_by_a_heap_or_stack_that_is_said_to_be_elsewhere)
 		return;
 	}
 	EXPECT_TRUE(renamed(self, two, "[stack]"));
-	ASSERT_EQ(0, prctl(PR_SET_MM, PR_SET_MM_BRK, two, 0, 0));
+	ASSERT_EQ(0, prctl(PR_SET_MM, PR_SET_MM_BRK, in_two, 0, 0));
 	EXPECT_TRUE(renamed(self, two, "[heap]"));
 	ASSERT_EQ(0, prctl(PR_SET_MM, PR_SET_MM_START_BRK, two, 0, 0));
 	EXPECT_TRUE(renamed(self, two, "[heap]"));

@@ -20,7 +20,7 @@ TEST_GEN_PROGS_EXTENDED := $(TOOLS) $(TOOLS_ONCE)
 # Static, because the programs also run in an initramfs that has no C library.
 # With a build ID, because tests ask for the build ID of their own code.
 CFLAGS += -O2 -g -std=gnu11 -Wall -Wextra -Wno-sign-compare -Wno-unused-parameter -Wno-clobbered \
-	-pthread -D_GNU_SOURCE -D_FILE_OFFSET_BITS=64 -I$(SHARED) $(KHDR_INCLUDES)
+	-pthread -D_GNU_SOURCE= -D_FILE_OFFSET_BITS=64 -I$(SHARED) $(KHDR_INCLUDES)
 LDFLAGS += -static -Wl,--build-id=sha1
 LOCAL_HDRS += $(wildcard *.h $(SHARED)*.h)
 
