@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <linux/types.h>
 
 #define ELF_IMAGE_SIZE	256
 #define ELF_IMAGE_ID	64
