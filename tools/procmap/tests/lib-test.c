@@ -580,7 +580,7 @@ static void test_abi(void)
 	CHECK(PROCMAP_QUERY == 0xc0686611);
 	CHECK(sizeof(struct procmap_query) == 104);
 	CHECK(offsetof(struct procmap_query, vma_name_addr) == 88);
-	CHECK(PROCMAP_SCAN == 0xc070661e);
+	CHECK(PROCMAP_SCAN == 0xc080661e);
 	CHECK(sizeof(struct procmap_scan) == 128 && sizeof(struct procmap_record) == 96);
 	tap_end();
 }

@@ -349,7 +349,7 @@ TEST_F(errors, enotty_other_directions_and_numbers)
 	EXPECT_EQ(ENOTTY, errno);
 	EXPECT_EQ(-1, ioctl(self->fd, _IOWR('g', 30, struct procmap_scan), &self->scan.s));
 	EXPECT_EQ(ENOTTY, errno);
-	EXPECT_EQ(0xc070661e, PROCMAP_SCAN);
+	EXPECT_EQ(0xc080661e, PROCMAP_SCAN);
 }
 
 /* The number of a program that knows a longer struct has another size in it. */
