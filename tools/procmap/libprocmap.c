@@ -60,6 +60,7 @@ static struct procmap *procmap_new(int fd, bool own_fd, enum procmap_backend bac
 	if (!pm)
 		return NULL;
 	pm->fd = fd;
+	procmap_cache_init(pm);
 	if (procmap_probe(pm, backend)) {
 		procmap_close(pm);
 		return NULL;
@@ -115,6 +116,7 @@ void procmap_close(struct procmap *pm)
 	if (pm->own_fd)
 		close(pm->fd);
 	procmap_cache_free(pm);
+	free(pm->walk.records);
 	free(pm->text.buf);
 	free(pm);
 	errno = err;
@@ -130,69 +132,153 @@ int procmap_get_fd(const struct procmap *pm)
 	return pm->fd;
 }
 
-/* With @fresh, the answer is the current state. */
-static int procmap_find_any(struct procmap *pm, uint64_t addr, unsigned int flags, bool fresh,
+/*
+ * Copy a name that is in memory of the handle to that of the VMA. So it stays
+ * valid.
+ */
+static int procmap_vma_own_name(struct procmap_vma *vma)
+{
+	const char *name = vma->name;
+	size_t size;
+
+	if (!name || name == vma->name_buf)
+		return 0;
+	size = strlen(name) + 1;
+	if (procmap_vma_reserve_name(vma, size))
+		return -1;
+	vma->name = memcpy(vma->name_buf, name, size);
+	return 0;
+}
+
+/* Without @going_on, the answer is the current state. */
+static int procmap_find_any(struct procmap *pm, uint64_t addr, unsigned int flags, bool *going_on,
 			    struct procmap_vma *vma)
 {
 	if (pm->backend == PROCMAP_BACKEND_SCAN)
-		return procmap_cache_find(pm, addr, flags, fresh, vma);
+		return procmap_cache_find(pm, addr, flags, going_on, vma);
 	if (pm->backend == PROCMAP_BACKEND_QUERY)
 		return procmap_query_find(pm, addr, flags, vma);
-	if (fresh)
+	if (!*going_on)
 		procmap_text_rewind(&pm->text);
+	*going_on = true;
 	return procmap_text_find(pm, addr, flags, vma);
 }
 
 int procmap_find(struct procmap *pm, uint64_t addr, unsigned int flags, struct procmap_vma *vma)
 {
+	bool going_on = false;
+
 	if (!procmap_flags_valid(flags)) {
 		errno = EINVAL;
 		return -1;
 	}
-	return procmap_find_any(pm, addr, flags, true, vma);
+	if (procmap_find_any(pm, addr, flags, &going_on, vma))
+		return -1;
+	return procmap_vma_own_name(vma);
 }
 
 int procmap_next(struct procmap *pm, unsigned int flags, struct procmap_vma *vma)
 {
-	uint64_t addr = vma->end;
+	const uint64_t addr = vma->end;
+	bool going_on = addr;
+	int ret;
 
 	if (!procmap_flags_valid(flags)) {
 		errno = EINVAL;
 		return -1;
 	}
-	if (!procmap_find_any(pm, addr, flags | PROCMAP_OR_NEXT, !addr, vma))
-		return 1;
-	return errno == ENOENT ? 0 : -1;
+	flags |= PROCMAP_OR_NEXT;
+	if (pm->backend == PROCMAP_BACKEND_SCAN)
+		ret = procmap_scan_next(pm, addr, flags, vma);
+	else
+		ret = procmap_find_any(pm, addr, flags, &going_on, vma);
+	if (ret)
+		return errno == ENOENT ? 0 : -1;
+	return procmap_vma_own_name(vma) ? -1 : 1;
 }
 
-/* Append a copy of a VMA, with a name buffer of just the necessary size. */
-static int procmap_batch_add(struct procmap_batch *batch, size_t *alloc,
-			     const struct procmap_vma *vma)
-{
-	struct procmap_vma *vmas, *copy;
-	size_t want;
+/**
+ * struct procmap_filling - a batch that is being filled
+ * @batch: the batch. The name of a VMA is not in its place yet: @name_alloc says
+ *	where in @names it begins
+ * @alloc: for how many VMAs there is room
+ * @names: bytes of names
+ * @names_alloc: for how many there is room
+ * @name_buf: name buffer for the next VMA
+ * @name_buf_alloc: its size
+ */
+struct procmap_filling {
+	struct procmap_batch *batch;
+	size_t alloc;
+	size_t names;
+	size_t names_alloc;
+	char *name_buf;
+	size_t name_buf_alloc;
+};
 
-	if (batch->nr_vmas == *alloc) {
-		want = *alloc ? *alloc * 2 : 64;
-		vmas = reallocarray(batch->vmas, want, sizeof(*vmas));
-		if (!vmas)
-			return -1;
-		batch->vmas = vmas;
+/* Make @array large enough for @want elements, or twice as large as it is. */
+static void *procmap_grow(void *array, size_t want, size_t size, size_t *alloc)
+{
+	const size_t least = *alloc ? *alloc * 2 : 128;
+
+	if (want <= *alloc)
+		return array;
+	if (want < least)
+		want = least;
+	array = reallocarray(array, want, size);
+	if (array)
 		*alloc = want;
-	}
-	copy = &batch->vmas[batch->nr_vmas];
-	*copy = *vma;
-	copy->name_buf = NULL;
-	copy->name_alloc = 0;
-	if (vma->name) {
-		copy->name_buf = strdup(vma->name);
-		if (!copy->name_buf)
+	return array;
+}
+
+/* Have room for one more VMA. */
+static struct procmap_vma *procmap_batch_slot(struct procmap_filling *fill)
+{
+	struct procmap_batch *batch = fill->batch;
+	struct procmap_vma *vmas;
+
+	vmas = procmap_grow(batch->vmas, batch->nr_vmas + 1, sizeof(*vmas), &fill->alloc);
+	if (!vmas)
+		return NULL;
+	batch->vmas = vmas;
+	vmas += batch->nr_vmas;
+	vmas->name_buf = fill->name_buf;
+	vmas->name_alloc = fill->name_buf_alloc;
+	return vmas;
+}
+
+/* Move the name of the VMA that was filled to the others. */
+static int procmap_batch_add(struct procmap_filling *fill, struct procmap_vma *vma)
+{
+	const size_t size = vma->name ? strlen(vma->name) + 1 : 0;
+	char *names = fill->batch->names;
+
+	if (size) {
+		names = procmap_grow(names, fill->names + size, 1, &fill->names_alloc);
+		if (!names)
 			return -1;
-		copy->name_alloc = strlen(vma->name) + 1;
-		copy->name = copy->name_buf;
+		memcpy(names + fill->names, vma->name, size);
+		fill->batch->names = names;
 	}
-	batch->nr_vmas++;
+	vma->name_buf = NULL;
+	vma->name_alloc = fill->names;
+	fill->names += size;
+	fill->batch->nr_vmas++;
 	return 0;
+}
+
+static int procmap_batch_find(struct procmap *pm, uint64_t addr, unsigned int flags, bool *going_on,
+			      struct procmap_filling *fill)
+{
+	struct procmap_vma *vma = procmap_batch_slot(fill);
+	int ret;
+
+	if (!vma)
+		return -1;
+	ret = procmap_find_any(pm, addr, flags, going_on, vma);
+	fill->name_buf = vma->name_buf;
+	fill->name_buf_alloc = vma->name_alloc;
+	return ret ? -1 : procmap_batch_add(fill, vma);
 }
 
 /*
@@ -209,12 +295,12 @@ static bool procmap_batch_hit(const struct procmap_batch *batch, uint64_t addr, 
 	return addr < last->end && (addr >= last->start || (flags & PROCMAP_OR_NEXT));
 }
 
-/* @vma is scratch space of the caller. */
 static int procmap_batch_fill(struct procmap *pm, const uint64_t *addrs, size_t nr,
-			      unsigned int flags, struct procmap_batch *batch,
-			      struct procmap_vma *vma)
+			      unsigned int flags, struct procmap_filling *fill)
 {
-	size_t i, alloc = 0;
+	struct procmap_batch *batch = fill->batch;
+	bool going_on = false;
+	size_t i;
 
 	for (i = 0; i < nr; i++) {
 		if (i && addrs[i] < addrs[i - 1]) {
@@ -222,16 +308,18 @@ static int procmap_batch_fill(struct procmap *pm, const uint64_t *addrs, size_t 
 			return -1;
 		}
 		batch->index[i] = PROCMAP_UNMAPPED;
-		if (!procmap_batch_hit(batch, addrs[i], flags)) {
-			if (procmap_find_any(pm, addrs[i], flags, !i, vma)) {
-				if (errno != ENOENT)
-					return -1;
-				continue;
-			}
-			if (procmap_batch_add(batch, &alloc, vma))
+		if (!procmap_batch_hit(batch, addrs[i], flags) &&
+		    procmap_batch_find(pm, addrs[i], flags, &going_on, fill)) {
+			if (errno != ENOENT)
 				return -1;
+			continue;
 		}
 		batch->index[i] = batch->nr_vmas - 1;
+	}
+	for (i = 0; i < batch->nr_vmas; i++) {
+		if (batch->vmas[i].name)
+			batch->vmas[i].name = batch->names + batch->vmas[i].name_alloc;
+		batch->vmas[i].name_alloc = 0;
 	}
 	return 0;
 }
@@ -239,7 +327,7 @@ static int procmap_batch_fill(struct procmap *pm, const uint64_t *addrs, size_t 
 int procmap_resolve_many(struct procmap *pm, const uint64_t *addrs, size_t nr, unsigned int flags,
 			 struct procmap_batch *batch)
 {
-	struct procmap_vma vma = { 0 };
+	struct procmap_filling fill = { .batch = batch };
 	int ret, err;
 
 	memset(batch, 0, sizeof(*batch));
@@ -247,12 +335,12 @@ int procmap_resolve_many(struct procmap *pm, const uint64_t *addrs, size_t nr, u
 		errno = EINVAL;
 		return -1;
 	}
-	batch->index = calloc(nr ? nr : 1, sizeof(*batch->index));
+	batch->index = reallocarray(NULL, nr ? nr : 1, sizeof(*batch->index));
 	if (!batch->index)
 		return -1;
-	ret = procmap_batch_fill(pm, addrs, nr, flags, batch, &vma);
+	ret = procmap_batch_fill(pm, addrs, nr, flags, &fill);
 	err = errno;
-	procmap_vma_free(&vma);
+	free(fill.name_buf);
 	if (ret)
 		procmap_batch_free(batch);
 	errno = err;
@@ -261,24 +349,25 @@ int procmap_resolve_many(struct procmap *pm, const uint64_t *addrs, size_t nr, u
 
 int procmap_changed(struct procmap *pm, unsigned int flags, uint64_t *generation)
 {
+	int ret;
+
 	if (flags & ~(PROCMAP_EXEC | PROCMAP_FILE)) {
 		errno = EINVAL;
 		return -1;
 	}
-	if (pm->backend == PROCMAP_BACKEND_SCAN)
-		return procmap_scan_changed(pm, flags, generation);
+	if (pm->backend == PROCMAP_BACKEND_SCAN) {
+		ret = procmap_scan_holds(pm, (flags & PROCMAP_CODE) == PROCMAP_CODE, generation);
+		return ret < 0 ? -1 : !ret;
+	}
 	*generation = 0;
 	return 1;
 }
 
 void procmap_batch_free(struct procmap_batch *batch)
 {
-	size_t i;
-
-	for (i = 0; i < batch->nr_vmas; i++)
-		procmap_vma_free(&batch->vmas[i]);
 	free(batch->vmas);
 	free(batch->index);
+	free(batch->names);
 	memset(batch, 0, sizeof(*batch));
 }
 

@@ -43,8 +43,9 @@ extern "C" {
  *	text
  * @PROCMAP_BACKEND_QUERY: the PROCMAP_QUERY ioctl
  * @PROCMAP_BACKEND_TEXT: the text of /proc/PID/maps
- * @PROCMAP_BACKEND_SCAN: the PROCMAP_SCAN ioctl. The handle keeps what it has
- *	got, and asks the kernel at each look-up whether it still holds.
+ * @PROCMAP_BACKEND_SCAN: the PROCMAP_SCAN ioctl. The handle keeps answers, and
+ *	asks the kernel at each look-up whether they still hold. What it does not
+ *	have it gets by queries.
  */
 enum procmap_backend {
 	PROCMAP_BACKEND_AUTO,
@@ -137,11 +138,13 @@ struct procmap_vma {
  * @vmas: the VMAs that were hit, ascending, each once
  * @nr_vmas: number of them
  * @index: for each address the index of its VMA in @vmas, or PROCMAP_UNMAPPED
+ * @names: private; the names of all VMAs
  */
 struct procmap_batch {
 	struct procmap_vma *vmas;
 	size_t nr_vmas;
 	size_t *index;
+	char *names;
 };
 
 /* A handle on the mappings of one process. */
@@ -209,8 +212,9 @@ int procmap_get_fd(const struct procmap *pm);
  * @vma: filled; zeroed before its first use, freed with procmap_vma_free()
  *
  * The answer is the current state. It costs one query; or one scan that fills
- * nothing, if the handle has the answer and it still holds. With the text it
- * costs reading it up to @addr.
+ * nothing, if the handle has the answer and it still holds. Whatever the process
+ * does, 1,000 look-ups cost at most 1.2 times what as many queries do. With the
+ * text, a look-up costs reading it up to @addr.
  *
  * Who looks for PROCMAP_EXEC | PROCMAP_FILE is asked to give both: then only
  * changes of code make the handle ask again, not those of other memory.
@@ -231,7 +235,7 @@ int procmap_find(struct procmap *pm, uint64_t addr, unsigned int flags, struct p
  *
  * A walk never misses a VMA that exists and matches all the time. For a VMA
  * that changes meanwhile, each answer was true at some time of the walk. Scans
- * fetch many VMAs at once. The text backend reads the text once for the whole
+ * fetch many VMAs at once, the more the longer the walk. The text backend reads the text once for the whole
  * walk, unless the handle is used for something else in between.
  *
  * Return: 1, 0 at the end, or -1 with errno as for procmap_find(), except for

@@ -122,6 +122,8 @@ static int fake_query(int fd, struct procmap_query *query)
 	int ret = -1;
 
 	fake.queries++;
+	fake.build_ids += !!query->build_id_size;
+	fake.cost += query->vma_name_size ? FAKE_COST_QUERY_NAME : FAKE_COST_QUERY;
 	if (fake.query_errno && fake.queries >= fake.query_errno_from)
 		return fake_fail(fake.query_errno);
 	if (fake_check(query))

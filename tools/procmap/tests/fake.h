@@ -31,8 +31,10 @@
  * @code_generation: likewise, of code
  * @queries: number of queries so far
  * @scans: number of scans so far
+ * @asks: number of scans without room for records
  * @records: number of records that they filled
- * @build_ids: number of scans that asked for build IDs
+ * @build_ids: number of queries and scans that asked for build IDs
+ * @cost: instructions of a real kernel for all of them, about
  * @read_errno: pread() fails with this error
  * @read_max: pread() returns at most as many bytes; 0: there is no limit
  * @read_eof_from: pread() finds the end of the file from this call on; 0: never
@@ -55,14 +57,26 @@ struct fake {
 	uint64_t code_generation;
 	unsigned long queries;
 	unsigned long scans;
+	unsigned long asks;
 	unsigned long records;
 	unsigned long build_ids;
+	unsigned long cost;
 	int read_errno;
 	size_t read_max;
 	unsigned long read_eof_from;
 	unsigned long reads;
 	unsigned long alloc_fail;
 	unsigned long allocs;
+};
+
+/* What fake.cost consists of. */
+enum {
+	FAKE_COST_QUERY		= 1000,
+	FAKE_COST_QUERY_NAME	= 1700,
+	FAKE_COST_ASK		= 420,
+	FAKE_COST_SCAN		= 800,
+	FAKE_COST_RECORD	= 124,
+	FAKE_COST_NAME		= 350,
 };
 
 extern struct fake fake;

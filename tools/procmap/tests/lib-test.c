@@ -580,7 +580,7 @@ static void test_abi(void)
 	CHECK(PROCMAP_QUERY == 0xc0686611);
 	CHECK(sizeof(struct procmap_query) == 104);
 	CHECK(offsetof(struct procmap_query, vma_name_addr) == 88);
-	CHECK(PROCMAP_SCAN == 0xc070661e);
+	CHECK(PROCMAP_SCAN == 0xc080661e);
 	CHECK(sizeof(struct procmap_scan) == 128 && sizeof(struct procmap_record) == 96);
 	tap_end();
 }
@@ -813,6 +813,7 @@ static void test_no_memory(void)
 	const enum procmap_backend *b;
 	struct table odd, named;
 	unsigned long n;
+	bool ok;
 	int i;
 
 	tap_begin("no memory: each allocation in turn fails with ENOMEM");
@@ -828,9 +829,10 @@ static void test_no_memory(void)
 				fake.generation = i;
 				fake.name_limit = 4096;
 				fake.alloc_fail = ++n;
-			} while (!use_all(table, *b));
-			/* The last round needed fewer allocations than that. */
-			CHECK(n > 3 && fake.allocs < n);
+				ok = use_all(table, *b);
+				/* Without memory for its cache, the library still works. */
+			} while (fake.allocs >= n);
+			CHECK(n > 3 && ok);
 		}
 	}
 	fake = (struct fake){ 0 };
