@@ -146,7 +146,7 @@ static int cli_resolve_print(const struct cli *cli, const struct procmap *pm,
 static int cli_resolve_sorted(const struct cli *cli, struct procmap *pm,
 			      const struct cli_addrs *list, uint64_t *sorted, size_t *order)
 {
-	struct procmap_batch batch;
+	struct procmap_batch batch = PROCMAP_BATCH_INIT;
 	int status;
 	size_t i;
 

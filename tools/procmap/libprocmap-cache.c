@@ -260,6 +260,9 @@ static int procmap_cache_answer(const struct procmap_entry *entry, unsigned int 
 	vma->offset = entry->offset;
 	vma->inode = entry->inode;
 	vma->page_size = entry->page_size;
+	vma->generation = 0;
+	vma->record_flags = 0;
+	vma->inode_generation = 0;
 	vma->dev_major = entry->dev_major;
 	vma->dev_minor = entry->dev_minor;
 	vma->flags = entry->flags;
@@ -326,6 +329,10 @@ int procmap_cache_find(struct procmap *pm, uint64_t addr, unsigned int flags, bo
 	bool has;
 	int ret;
 
+	if (flags & PROCMAP_DETAILS)
+		return procmap_scan_find(pm, addr, flags, vma);
+	if (flags & PROCMAP_NAME_NOW)
+		return procmap_query_find(pm, addr, flags, vma);
 	procmap_credit(pm, cost / PROCMAP_CREDIT_PART);
 	if (pm->credit < PROCMAP_COST_MOST)
 		return procmap_query_find(pm, addr, flags, vma);

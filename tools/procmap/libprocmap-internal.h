@@ -127,7 +127,8 @@ struct procmap {
 static inline unsigned int procmap_wanted(unsigned int flags)
 {
 	return PROCMAP_KNOWN_PAGE_SIZE | (flags & PROCMAP_NAME ? PROCMAP_KNOWN_NAME : 0) |
-	       (flags & PROCMAP_BUILD_ID ? PROCMAP_KNOWN_BUILD_ID : 0);
+	       (flags & PROCMAP_BUILD_ID ? PROCMAP_KNOWN_BUILD_ID : 0) |
+	       (flags & PROCMAP_DETAILS ? PROCMAP_KNOWN_DETAILS : 0);
 }
 
 /**
@@ -159,6 +160,49 @@ int procmap_scan_holds(struct procmap *pm, bool code, uint64_t *generation);
  */
 int procmap_scan_next(struct procmap *pm, uint64_t addr, unsigned int flags,
 		      struct procmap_vma *vma);
+
+/**
+ * procmap_scan_find() - find a VMA by a scan
+ * @pm: the handle
+ * @addr: the address
+ * @flags: PROCMAP_* flags of a look-up
+ * @vma: filled
+ *
+ * Return: 0, or -1 with errno as for procmap_find().
+ */
+int procmap_scan_find(struct procmap *pm, uint64_t addr, unsigned int flags,
+		      struct procmap_vma *vma);
+
+/**
+ * procmap_fd_check() - is this a descriptor of /proc/PID/maps?
+ * @fd: the descriptor
+ *
+ * Return: 0, or -1 with errno EBADF or EINVAL.
+ */
+int procmap_fd_check(int fd);
+
+/**
+ * procmap_pidfd_pid() - get the PID of a pidfd
+ * @pidfd: the pidfd
+ *
+ * Return: the PID, as the caller's /proc has it; or -1 with errno EBADF (this is
+ * no pidfd) or ESRCH.
+ */
+pid_t procmap_pidfd_pid(int pidfd);
+
+/**
+ * procmap_find_any() - find a VMA, whatever the backend
+ * @pm: the handle
+ * @addr: the address
+ * @flags: PROCMAP_* flags of a look-up
+ * @going_on: false: the answer is the current state; else it may be the state
+ *	of an earlier call with the same @going_on
+ * @vma: filled; its name may be in memory of the handle, until the next call
+ *
+ * Return: 0, or -1 with errno as for procmap_find().
+ */
+int procmap_find_any(struct procmap *pm, uint64_t addr, unsigned int flags, bool *going_on,
+		     struct procmap_vma *vma);
 
 /**
  * procmap_cache_find() - find a VMA in the cache, or by a query
@@ -226,6 +270,14 @@ void procmap_text_rewind(struct procmap_text *text);
  * @vma: the VMA
  */
 void procmap_vma_clear(struct procmap_vma *vma);
+
+/**
+ * procmap_vma_own_name() - copy a name from memory of the handle to the VMA's own
+ * @vma: the VMA
+ *
+ * Return: 0, or -1 with errno ENOMEM.
+ */
+int procmap_vma_own_name(struct procmap_vma *vma);
 
 /**
  * procmap_vma_reserve_name() - make room for a name

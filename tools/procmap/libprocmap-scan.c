@@ -132,6 +132,54 @@ static void procmap_record_copy(const struct procmap_record *record, const char 
 	}
 	if (record->name != PROCMAP_RECORD_NO_NAME)
 		vma->name = names + record->name;
+	if (flags & PROCMAP_DETAILS) {
+		vma->generation = record->generation;
+		vma->record_flags = record->flags;
+		vma->inode_generation = record->inode_generation;
+	}
+}
+
+/* Take a name that is too long for a scan from the text, if the VMA is still there. */
+static int procmap_record_long_name(struct procmap *pm, const struct procmap_record *record,
+				    unsigned int flags, struct procmap_vma *vma)
+{
+	int ret = procmap_query_find(pm, record->start, flags & ~PROCMAP_OR_NEXT, vma);
+
+	if (!ret && (vma->start != record->start || vma->end != record->end)) {
+		errno = ENOENT;
+		ret = -1;
+	}
+	if (!ret && flags & PROCMAP_DETAILS) {
+		vma->generation = record->generation;
+		vma->record_flags = record->flags;
+		vma->inode_generation = record->inode_generation;
+		vma->known |= PROCMAP_KNOWN_DETAILS;
+	}
+	return ret;
+}
+
+int procmap_scan_find(struct procmap *pm, uint64_t addr, unsigned int flags,
+		      struct procmap_vma *vma)
+{
+	/* No VMA has the last address, and a range cannot begin there. */
+	struct procmap_scan scan = { .start = addr < UINT64_MAX ? addr : UINT64_MAX - 1 };
+	struct {
+		struct procmap_record record;
+		char names[PROCMAP_NAMES_EACH + PROCMAP_NAMES_MIN];
+	} area;
+
+	if (!(flags & PROCMAP_OR_NEXT))
+		scan.end = scan.start + 1;
+	if (procmap_scan_call(pm, &scan, flags, &area.record, 1))
+		return -1;
+	if (!scan.records_filled) {
+		errno = ENOENT;
+		return -1;
+	}
+	if (flags & PROCMAP_NAME && area.record.flags & PROCMAP_RECORD_NAME_TOO_LONG)
+		return procmap_record_long_name(pm, &area.record, flags, vma);
+	procmap_record_copy(&area.record, area.names, flags, vma);
+	return procmap_vma_own_name(vma);
 }
 
 /* A walk that goes on fetches more each time. Its end is undone by errors. */
@@ -163,29 +211,45 @@ static int procmap_walk_fill(struct procmap *pm, uint64_t addr, unsigned int fla
 	return 0;
 }
 
+/* The next record of a walk, or NULL with errno; ENOENT at the end. */
+static const struct procmap_record *procmap_walk_record(struct procmap *pm, unsigned int flags)
+{
+	struct procmap_walk *walk = &pm->walk;
+
+	if (walk->at == walk->nr && walk->next < UINT64_MAX &&
+	    procmap_walk_fill(pm, walk->next, flags))
+		return NULL;
+	if (walk->at == walk->nr) {
+		errno = ENOENT;
+		return NULL;
+	}
+	walk->last = walk->records[walk->at].end;
+	return &walk->records[walk->at++];
+}
+
 int procmap_scan_next(struct procmap *pm, uint64_t addr, unsigned int flags,
 		      struct procmap_vma *vma)
 {
 	struct procmap_walk *walk = &pm->walk;
 	const struct procmap_record *record;
+	int ret;
 
 	if (!addr || addr != walk->last || flags != walk->flags) {
 		walk->last = 0;
 		walk->at = walk->nr;
 		walk->next = addr;
 	}
-	if (walk->at == walk->nr && walk->next < UINT64_MAX &&
-	    procmap_walk_fill(pm, walk->next, flags))
-		return -1;
-	if (walk->at == walk->nr) {
-		errno = ENOENT;
-		return -1;
-	}
-	record = &walk->records[walk->at++];
-	walk->last = record->end;
-	/* A scan has no room for this name, but the text has. */
-	if (flags & PROCMAP_NAME && record->flags & PROCMAP_RECORD_NAME_TOO_LONG)
-		return procmap_query_find(pm, addr, flags | PROCMAP_OR_NEXT, vma);
+	do {
+		record = procmap_walk_record(pm, flags);
+		if (!record)
+			return -1;
+		if (!(flags & PROCMAP_NAME && record->flags & PROCMAP_RECORD_NAME_TOO_LONG))
+			break;
+		/* A scan has no room for this name, but the text has. */
+		ret = procmap_record_long_name(pm, record, flags, vma);
+		if (!ret || errno != ENOENT)
+			return ret;
+	} while (true);
 	procmap_record_copy(record, (const char *)(walk->records + walk->room), flags, vma);
 	return 0;
 }

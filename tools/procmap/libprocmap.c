@@ -13,7 +13,8 @@
 
 static bool procmap_flags_valid(unsigned int flags)
 {
-	return !(flags & ~(PROCMAP_FILTERS | PROCMAP_OR_NEXT | PROCMAP_NAME | PROCMAP_BUILD_ID));
+	return !(flags & ~(PROCMAP_FILTERS | PROCMAP_OR_NEXT | PROCMAP_NAME | PROCMAP_BUILD_ID |
+			   PROCMAP_NAME_NOW | PROCMAP_DETAILS));
 }
 
 /*
@@ -23,7 +24,7 @@ static bool procmap_flags_valid(unsigned int flags)
  */
 static bool procmap_has(struct procmap *pm, enum procmap_backend backend)
 {
-	struct procmap_vma vma = { 0 };
+	struct procmap_vma vma = PROCMAP_VMA_INIT;
 
 	if (backend == PROCMAP_BACKEND_SCAN)
 		return !procmap_scan_probe(pm) || errno != ENOTTY;
@@ -41,8 +42,6 @@ static int procmap_probe(struct procmap *pm, enum procmap_backend backend)
 	};
 	const enum procmap_backend *one;
 
-	if (fcntl(pm->fd, F_GETFD) < 0)
-		return -1;
 	for (one = all; *one != PROCMAP_BACKEND_AUTO; one++) {
 		if (backend != PROCMAP_BACKEND_AUTO && backend != *one)
 			continue;
@@ -75,18 +74,12 @@ static bool procmap_backend_valid(enum procmap_backend backend)
 	       backend == PROCMAP_BACKEND_TEXT || backend == PROCMAP_BACKEND_SCAN;
 }
 
-struct procmap *procmap_open(pid_t pid, enum procmap_backend backend)
+/* The handle, or NULL with errno, owns the descriptor. */
+static struct procmap *procmap_own(int fd, enum procmap_backend backend)
 {
-	char path[sizeof("/proc//maps") + 3 * sizeof(pid)];
 	struct procmap *pm;
-	int fd, err;
+	int err;
 
-	if (pid <= 0 || !procmap_backend_valid(backend)) {
-		errno = EINVAL;
-		return NULL;
-	}
-	snprintf(path, sizeof(path), "/proc/%jd/maps", (intmax_t)pid);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
 		return NULL;
 	pm = procmap_new(fd, true, backend);
@@ -98,12 +91,54 @@ struct procmap *procmap_open(pid_t pid, enum procmap_backend backend)
 	return pm;
 }
 
+static int procmap_open_maps(pid_t pid)
+{
+	char path[sizeof("/proc//maps") + 3 * sizeof(pid)];
+
+	snprintf(path, sizeof(path), "/proc/%jd/maps", (intmax_t)pid);
+	return open(path, O_RDONLY | O_CLOEXEC);
+}
+
+struct procmap *procmap_open(pid_t pid, enum procmap_backend backend)
+{
+	if (pid <= 0 || !procmap_backend_valid(backend)) {
+		errno = EINVAL;
+		return NULL;
+	}
+	return procmap_own(procmap_open_maps(pid), backend);
+}
+
+struct procmap *procmap_open_pidfd(int pidfd, enum procmap_backend backend)
+{
+	pid_t pid;
+	int fd;
+
+	if (!procmap_backend_valid(backend)) {
+		errno = EINVAL;
+		return NULL;
+	}
+	pid = procmap_pidfd_pid(pidfd);
+	if (pid < 0)
+		return NULL;
+	fd = procmap_open_maps(pid);
+	/* If the process exists still, the PID has been its own all the time. */
+	if (procmap_pidfd_pid(pidfd) != pid) {
+		if (fd >= 0)
+			close(fd);
+		errno = ESRCH;
+		return NULL;
+	}
+	return procmap_own(fd, backend);
+}
+
 struct procmap *procmap_open_fd(int fd, enum procmap_backend backend)
 {
 	if (!procmap_backend_valid(backend)) {
 		errno = EINVAL;
 		return NULL;
 	}
+	if (procmap_fd_check(fd))
+		return NULL;
 	return procmap_new(fd, false, backend);
 }
 
@@ -122,6 +157,12 @@ void procmap_close(struct procmap *pm)
 	errno = err;
 }
 
+void procmap_set_memory(struct procmap *pm, size_t bytes)
+{
+	procmap_cache_free(pm);
+	pm->memory = bytes;
+}
+
 enum procmap_backend procmap_get_backend(const struct procmap *pm)
 {
 	return pm->backend;
@@ -132,28 +173,11 @@ int procmap_get_fd(const struct procmap *pm)
 	return pm->fd;
 }
 
-/*
- * Copy a name that is in memory of the handle to that of the VMA. So it stays
- * valid.
- */
-static int procmap_vma_own_name(struct procmap_vma *vma)
+int procmap_find_any(struct procmap *pm, uint64_t addr, unsigned int flags, bool *going_on,
+		     struct procmap_vma *vma)
 {
-	const char *name = vma->name;
-	size_t size;
-
-	if (!name || name == vma->name_buf)
-		return 0;
-	size = strlen(name) + 1;
-	if (procmap_vma_reserve_name(vma, size))
-		return -1;
-	vma->name = memcpy(vma->name_buf, name, size);
-	return 0;
-}
-
-/* Without @going_on, the answer is the current state. */
-static int procmap_find_any(struct procmap *pm, uint64_t addr, unsigned int flags, bool *going_on,
-			    struct procmap_vma *vma)
-{
+	if (flags & PROCMAP_NAME_NOW)
+		flags |= PROCMAP_NAME;
 	if (pm->backend == PROCMAP_BACKEND_SCAN)
 		return procmap_cache_find(pm, addr, flags, going_on, vma);
 	if (pm->backend == PROCMAP_BACKEND_QUERY)
@@ -168,7 +192,7 @@ int procmap_find(struct procmap *pm, uint64_t addr, unsigned int flags, struct p
 {
 	bool going_on = false;
 
-	if (!procmap_flags_valid(flags)) {
+	if (!procmap_flags_valid(flags) || vma->size < sizeof(*vma)) {
 		errno = EINVAL;
 		return -1;
 	}
@@ -183,10 +207,13 @@ int procmap_next(struct procmap *pm, unsigned int flags, struct procmap_vma *vma
 	bool going_on = addr;
 	int ret;
 
-	if (!procmap_flags_valid(flags)) {
+	if (!procmap_flags_valid(flags) || vma->size < sizeof(*vma)) {
 		errno = EINVAL;
 		return -1;
 	}
+	/* The names of a walk are as new as they can be. */
+	if (flags & PROCMAP_NAME_NOW)
+		flags = (flags | PROCMAP_NAME) & ~PROCMAP_NAME_NOW;
 	flags |= PROCMAP_OR_NEXT;
 	if (pm->backend == PROCMAP_BACKEND_SCAN)
 		ret = procmap_scan_next(pm, addr, flags, vma);
@@ -231,20 +258,30 @@ static void *procmap_grow(void *array, size_t want, size_t size, size_t *alloc)
 	return array;
 }
 
+/* The caller's VMAs may be larger than ours. */
+static struct procmap_vma *procmap_batch_vma(const struct procmap_batch *batch, size_t i)
+{
+	return (struct procmap_vma *)((char *)batch->vmas + i * batch->vma_size);
+}
+
 /* Have room for one more VMA. */
 static struct procmap_vma *procmap_batch_slot(struct procmap_filling *fill)
 {
 	struct procmap_batch *batch = fill->batch;
-	struct procmap_vma *vmas;
+	struct procmap_vma *vma;
+	void *vmas;
 
-	vmas = procmap_grow(batch->vmas, batch->nr_vmas + 1, sizeof(*vmas), &fill->alloc);
+	vmas = procmap_grow(batch->vmas, batch->nr_vmas + 1, batch->vma_size, &fill->alloc);
 	if (!vmas)
 		return NULL;
 	batch->vmas = vmas;
-	vmas += batch->nr_vmas;
-	vmas->name_buf = fill->name_buf;
-	vmas->name_alloc = fill->name_buf_alloc;
-	return vmas;
+	vma = procmap_batch_vma(batch, batch->nr_vmas);
+	if (batch->vma_size > sizeof(*vma))
+		memset(vma + 1, 0, batch->vma_size - sizeof(*vma));
+	vma->size = batch->vma_size;
+	vma->name_buf = fill->name_buf;
+	vma->name_alloc = fill->name_buf_alloc;
+	return vma;
 }
 
 /* Move the name of the VMA that was filled to the others. */
@@ -265,6 +302,14 @@ static int procmap_batch_add(struct procmap_filling *fill, struct procmap_vma *v
 	fill->names += size;
 	fill->batch->nr_vmas++;
 	return 0;
+}
+
+static void procmap_batch_clear(struct procmap_batch *batch)
+{
+	batch->vmas = NULL;
+	batch->nr_vmas = 0;
+	batch->index = NULL;
+	batch->names = NULL;
 }
 
 static int procmap_batch_find(struct procmap *pm, uint64_t addr, unsigned int flags, bool *going_on,
@@ -291,7 +336,7 @@ static bool procmap_batch_hit(const struct procmap_batch *batch, uint64_t addr, 
 
 	if (!batch->nr_vmas)
 		return false;
-	last = &batch->vmas[batch->nr_vmas - 1];
+	last = procmap_batch_vma(batch, batch->nr_vmas - 1);
 	return addr < last->end && (addr >= last->start || (flags & PROCMAP_OR_NEXT));
 }
 
@@ -299,6 +344,7 @@ static int procmap_batch_fill(struct procmap *pm, const uint64_t *addrs, size_t 
 			      unsigned int flags, struct procmap_filling *fill)
 {
 	struct procmap_batch *batch = fill->batch;
+	struct procmap_vma *vma;
 	bool going_on = false;
 	size_t i;
 
@@ -317,9 +363,10 @@ static int procmap_batch_fill(struct procmap *pm, const uint64_t *addrs, size_t 
 		batch->index[i] = batch->nr_vmas - 1;
 	}
 	for (i = 0; i < batch->nr_vmas; i++) {
-		if (batch->vmas[i].name)
-			batch->vmas[i].name = batch->names + batch->vmas[i].name_alloc;
-		batch->vmas[i].name_alloc = 0;
+		vma = procmap_batch_vma(batch, i);
+		if (vma->name)
+			vma->name = batch->names + vma->name_alloc;
+		vma->name_alloc = 0;
 	}
 	return 0;
 }
@@ -330,11 +377,12 @@ int procmap_resolve_many(struct procmap *pm, const uint64_t *addrs, size_t nr, u
 	struct procmap_filling fill = { .batch = batch };
 	int ret, err;
 
-	memset(batch, 0, sizeof(*batch));
-	if (!procmap_flags_valid(flags)) {
+	if (!procmap_flags_valid(flags) || batch->size < sizeof(*batch) ||
+	    batch->vma_size < sizeof(struct procmap_vma)) {
 		errno = EINVAL;
 		return -1;
 	}
+	procmap_batch_clear(batch);
 	batch->index = reallocarray(NULL, nr ? nr : 1, sizeof(*batch->index));
 	if (!batch->index)
 		return -1;
@@ -349,6 +397,8 @@ int procmap_resolve_many(struct procmap *pm, const uint64_t *addrs, size_t nr, u
 
 int procmap_changed(struct procmap *pm, unsigned int flags, uint64_t *generation)
 {
+	struct procmap_vma vma = PROCMAP_VMA_INIT;
+	bool going_on = false;
 	int ret;
 
 	if (flags & ~(PROCMAP_EXEC | PROCMAP_FILE)) {
@@ -360,7 +410,10 @@ int procmap_changed(struct procmap *pm, unsigned int flags, uint64_t *generation
 		return ret < 0 ? -1 : !ret;
 	}
 	*generation = 0;
-	return 1;
+	/* Is it still there? */
+	ret = procmap_find_any(pm, 0, PROCMAP_OR_NEXT, &going_on, &vma);
+	procmap_vma_free(&vma);
+	return ret && errno != ENOENT ? -1 : 1;
 }
 
 void procmap_batch_free(struct procmap_batch *batch)
@@ -368,23 +421,22 @@ void procmap_batch_free(struct procmap_batch *batch)
 	free(batch->vmas);
 	free(batch->index);
 	free(batch->names);
-	memset(batch, 0, sizeof(*batch));
+	procmap_batch_clear(batch);
 }
 
 void procmap_vma_free(struct procmap_vma *vma)
 {
 	free(vma->name_buf);
-	memset(vma, 0, sizeof(*vma));
+	*vma = (struct procmap_vma){ .size = vma->size };
 }
 
 void procmap_vma_clear(struct procmap_vma *vma)
 {
-	char *buf = vma->name_buf;
-	size_t alloc = vma->name_alloc;
-
-	memset(vma, 0, sizeof(*vma));
-	vma->name_buf = buf;
-	vma->name_alloc = alloc;
+	*vma = (struct procmap_vma){
+		.size = vma->size,
+		.name_buf = vma->name_buf,
+		.name_alloc = vma->name_alloc,
+	};
 }
 
 int procmap_vma_reserve_name(struct procmap_vma *vma, size_t size)
@@ -401,5 +453,19 @@ int procmap_vma_reserve_name(struct procmap_vma *vma, size_t size)
 	vma->name_buf = buf;
 	vma->name_alloc = size;
 	vma->name = NULL;
+	return 0;
+}
+
+int procmap_vma_own_name(struct procmap_vma *vma)
+{
+	const char *name = vma->name;
+	size_t size;
+
+	if (!name || name == vma->name_buf)
+		return 0;
+	size = strlen(name) + 1;
+	if (procmap_vma_reserve_name(vma, size))
+		return -1;
+	vma->name = memcpy(vma->name_buf, name, size);
 	return 0;
 }

@@ -307,7 +307,7 @@ def test_what_is_installed(_):
              for where, _, names in os.walk(INSTALLED) for name in names]
     header = read("tools", "procmap", "libprocmap.h")
     functions = re.findall(r"^\w.*\b(procmap_\w+)\(", header, re.M)
-    equal(len(functions), 12)
+    equal(len(functions), 15)
     want = ["usr/bin/procmap", "usr/include/libprocmap.h", "usr/include/process-vm-abi.h",
             "usr/include/procmap-abi.h", "usr/lib/libprocmap.a", "usr/lib/pkgconfig/libprocmap.pc",
             "usr/share/man/man1/procmap.1", "usr/share/man/man3/libprocmap.3",

@@ -31,7 +31,7 @@ static void change(struct table *table, size_t i)
 static void fill_cache(struct procmap *pm, const struct table *table, size_t from, size_t to,
 		       unsigned int flags)
 {
-	struct procmap_vma vma = { 0 };
+	struct procmap_vma vma = PROCMAP_VMA_INIT;
 	unsigned long before;
 	size_t i, round;
 
@@ -48,7 +48,7 @@ static void fill_cache(struct procmap *pm, const struct table *table, size_t fro
 
 static void test_used(void)
 {
-	struct procmap_vma vma = { 0 };
+	struct procmap_vma vma = PROCMAP_VMA_INIT;
 	struct procmap *pm;
 	struct table table;
 
@@ -71,7 +71,7 @@ static void test_used(void)
 
 static void test_batch_asks_once(void)
 {
-	struct procmap_batch batch;
+	struct procmap_batch batch = PROCMAP_BATCH_INIT;
 	uint64_t addrs[100];
 	struct procmap *pm;
 	struct table table;
@@ -102,7 +102,7 @@ static void test_batch_asks_once(void)
 
 static void test_never_stale(void)
 {
-	struct procmap_vma vma = { 0 };
+	struct procmap_vma vma = PROCMAP_VMA_INIT;
 	struct procmap *pm;
 	struct table table;
 	size_t i;
@@ -138,7 +138,7 @@ static void fill_code(struct procmap *pm, const struct table *table)
 
 static void test_code(void)
 {
-	struct procmap_vma vma = { 0 };
+	struct procmap_vma vma = PROCMAP_VMA_INIT;
 	struct procmap *pm;
 	struct table table;
 
@@ -207,8 +207,8 @@ static int compare_addrs(const void *a, const void *b)
 static unsigned long look_up(struct procmap *pm, const struct table *table,
 			     const struct pattern *p, size_t nr, unsigned int flags)
 {
-	struct procmap_vma vma = { 0 };
-	struct procmap_batch batch;
+	struct procmap_vma vma = PROCMAP_VMA_INIT;
+	struct procmap_batch batch = PROCMAP_BATCH_INIT;
 	uint64_t addrs[100];
 	size_t i, vmas;
 
@@ -280,7 +280,7 @@ static void test_bound(void)
 
 static void test_build_ids(void)
 {
-	struct procmap_vma vma = { 0 };
+	struct procmap_vma vma = PROCMAP_VMA_INIT;
 	struct procmap *pm;
 	struct table table;
 
@@ -306,7 +306,7 @@ static void test_build_ids(void)
 
 static void test_random(void)
 {
-	struct procmap_vma vma = { 0 };
+	struct procmap_vma vma = PROCMAP_VMA_INIT;
 	struct procmap *pm;
 	struct table table;
 	size_t i, nr;

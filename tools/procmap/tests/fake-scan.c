@@ -64,6 +64,9 @@ static bool fake_scan_record(struct procmap_scan *scan, const struct procmap_vma
 	record->dev_minor = vma->dev_minor;
 	record->page_shift = __builtin_ctzll(vma->page_size);
 	record->generation = fake.generation;
+	record->inode_generation = vma->inode_generation;
+	if (fake.unlinked && vma->flags & PROCMAP_FILE)
+		record->flags |= PROCMAP_RECORD_UNLINKED;
 	if (scan->flags & PROCMAP_SCAN_BUILD_IDS) {
 		record->build_id_size = vma->build_id_size;
 		memcpy(record->build_id, vma->build_id, vma->build_id_size);
@@ -104,6 +107,14 @@ static int fake_scan_all(int fd, struct procmap_scan *scan)
 	return 0;
 }
 
+/* Without a table, the text of the real kernel ends with the process. */
+static bool fake_is_there(int fd)
+{
+	char byte;
+
+	return fake.table || __real_pread64(fd, &byte, 1, 0) == 1;
+}
+
 int fake_scan(int fd, struct procmap_scan *scan)
 {
 	if (fake.no_scan)
@@ -118,6 +129,8 @@ int fake_scan(int fd, struct procmap_scan *scan)
 		return fake_fail(EINVAL);
 	scan->records_filled = 0;
 	scan->names_filled = 0;
+	if (!fake_is_there(fd))
+		return fake_fail(ESRCH);
 	if (!scan->records_len || fake_scan_holds(scan)) {
 		scan->next = scan->records_len ? UINT64_MAX : scan->start;
 		fake.asks++;

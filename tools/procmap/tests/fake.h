@@ -27,6 +27,8 @@
  * @name_limit: longer names do not fit, whatever the size of the buffer; 0: no
  *	limit
  * @garbage: answer with impossible sizes
+ * @check_fd: take no other descriptors than those of /proc/PID/maps
+ * @unlinked: scans say that files are
  * @generation: of the address space; 0: a writer is always at work
  * @code_generation: likewise, of code
  * @queries: number of queries so far
@@ -53,6 +55,8 @@ struct fake {
 	unsigned long lie_to;
 	size_t name_limit;
 	bool garbage;
+	bool check_fd;
+	bool unlinked;
 	uint64_t generation;
 	uint64_t code_generation;
 	unsigned long queries;
@@ -126,6 +130,8 @@ int fake_scan(int fd, struct procmap_scan *scan);
 int fake_text_vma(int fd, uint64_t addr, unsigned int filters, struct procmap_vma *vma);
 
 /* The real functions, and those that --wrap uses instead. */
+int __wrap_procmap_fd_check(int fd);
+int __real_procmap_fd_check(int fd);
 int __wrap_ioctl(int fd, unsigned long command, ...);
 int __real_ioctl(int fd, unsigned long command, ...);
 ssize_t __wrap_pread64(int fd, void *buf, size_t size, off_t pos);
