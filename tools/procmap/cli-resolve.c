@@ -30,7 +30,7 @@ static int cli_addrs_add(struct cli_addrs *list, const char *word, const char *w
 
 	if (!cli_parse_number(word, 16, &addr))
 		return cli_error("bad address '%s'%s: give a hexadecimal number of at most 64 bits",
-				 word, where);
+				 cli_word(word), where);
 	if (list->nr == list->alloc) {
 		want = list->alloc ? list->alloc * 2 : 64;
 		addrs = reallocarray(list->addrs, want, sizeof(*addrs));
