@@ -27,7 +27,7 @@
 #define PROCMAP_COST_NAME	500
 #define PROCMAP_COST_ASK	450
 #define PROCMAP_COST_SEARCH	100
-#define PROCMAP_COST_KEEP	400
+#define PROCMAP_COST_KEEP	450
 #define PROCMAP_COST_MOST	(PROCMAP_COST_ASK + PROCMAP_COST_SEARCH + PROCMAP_COST_KEEP)
 
 /* A twelfth of each query; at most 75 of 1,000 queries; a new handle has less. */
@@ -55,29 +55,21 @@ struct procmap_chunk {
  * struct procmap_entry - a VMA, in a tree that is sorted by addresses
  * @left: VMAs that end below
  * @right: VMAs that end above
- * @start: as in struct procmap_vma; likewise those that follow
+ * @next: the VMA that follows
  * @priority: a random number, above those of the trees below: so the tree is flat
- * @known: PROCMAP_KNOWN_* bits
- * @name_size: bytes of the name with its NUL, 0: none
- * @build_id_size: bytes of the build ID
- * @data: the build ID, and then the name
+ * @flags: those of the VMA, and PROCMAP_NAME and PROCMAP_BUILD_ID if it is good for
+ *	such look-ups
+ * @vma: the VMA; its name is @name
+ * @name: the name
  */
 struct procmap_entry {
 	struct procmap_entry *left;
 	struct procmap_entry *right;
-	uint64_t start;
-	uint64_t end;
-	uint64_t offset;
-	uint64_t inode;
-	uint64_t page_size;
-	uint32_t dev_major;
-	uint32_t dev_minor;
+	struct procmap_entry *next;
 	uint32_t priority;
-	uint32_t name_size;
-	uint16_t flags;
-	uint8_t known;
-	uint8_t build_id_size;
-	char data[];
+	uint32_t flags;
+	struct procmap_vma vma;
+	char name[];
 };
 
 static void procmap_credit(struct procmap *pm, long amount)
@@ -90,6 +82,8 @@ static void procmap_credit(struct procmap *pm, long amount)
 static void procmap_cache_drop(struct procmap_cache *cache)
 {
 	cache->root = NULL;
+	cache->first = NULL;
+	cache->last = NULL;
 	cache->chunk = cache->chunks;
 	cache->used = 0;
 }
@@ -159,11 +153,27 @@ static struct procmap_entry *procmap_cache_search(const struct procmap_cache *ca
 	struct procmap_entry *entry = cache->root, *found = NULL;
 
 	while (entry) {
-		if (entry->end > addr) {
+		if (entry->vma.end > addr) {
 			found = entry;
 			entry = entry->left;
 		} else {
 			entry = entry->right;
+		}
+	}
+	return found;
+}
+
+/* The last entry that ends below @end, or NULL. */
+static struct procmap_entry *procmap_cache_before(const struct procmap_cache *cache, uint64_t end)
+{
+	struct procmap_entry *entry = cache->root, *found = NULL;
+
+	while (entry) {
+		if (entry->vma.end < end) {
+			found = entry;
+			entry = entry->right;
+		} else {
+			entry = entry->left;
 		}
 	}
 	return found;
@@ -174,7 +184,7 @@ static void procmap_cache_split(struct procmap_entry *tree, uint64_t end,
 				struct procmap_entry **left, struct procmap_entry **right)
 {
 	while (tree) {
-		if (tree->end < end) {
+		if (tree->vma.end < end) {
 			*left = tree;
 			left = &tree->right;
 			tree = tree->right;
@@ -190,19 +200,23 @@ static void procmap_cache_split(struct procmap_entry *tree, uint64_t end,
 
 static void procmap_cache_insert(struct procmap_cache *cache, struct procmap_entry *new)
 {
-	struct procmap_entry **link = &cache->root, *old = NULL;
+	struct procmap_entry **link = &cache->root, *before, *old;
 
-	while (*link && (*link)->end != new->end && (*link)->priority > new->priority)
-		link = (*link)->end < new->end ? &(*link)->right : &(*link)->left;
+	while (*link && (*link)->vma.end != new->vma.end && (*link)->priority > new->priority)
+		link = (*link)->vma.end < new->vma.end ? &(*link)->right : &(*link)->left;
 	old = *link;
 	*link = new;
-	if (old && old->end == new->end) {
+	if (old && old->vma.end == new->vma.end) {
 		new->left = old->left;
 		new->right = old->right;
 		new->priority = old->priority;
 	} else {
-		procmap_cache_split(old, new->end, &new->left, &new->right);
+		procmap_cache_split(old, new->vma.end, &new->left, &new->right);
 	}
+	before = procmap_cache_before(cache, new->vma.end);
+	link = before ? &before->next : &cache->first;
+	new->next = *link && (*link)->vma.end == new->vma.end ? (*link)->next : *link;
+	*link = new;
 }
 
 static uint32_t procmap_cache_random(struct procmap *pm)
@@ -216,78 +230,52 @@ static void procmap_cache_keep(struct procmap *pm, struct procmap_cache *cache,
 			       const struct procmap_vma *vma)
 {
 	const size_t name_size = vma->name ? strlen(vma->name) + 1 : 0;
-	const size_t size = sizeof(struct procmap_entry) + vma->build_id_size + name_size;
-	struct procmap_entry *entry = procmap_cache_alloc(pm, cache, size);
+	struct procmap_entry *entry = procmap_cache_alloc(pm, cache, sizeof(*entry) + name_size);
 
 	if (!entry) {
 		procmap_cache_drop(cache);
 		return;
 	}
-	entry->start = vma->start;
-	entry->end = vma->end;
-	entry->offset = vma->offset;
-	entry->inode = vma->inode;
-	entry->page_size = vma->page_size;
-	entry->dev_major = vma->dev_major;
-	entry->dev_minor = vma->dev_minor;
 	entry->priority = procmap_cache_random(pm);
-	entry->name_size = name_size;
 	entry->flags = vma->flags;
-	entry->known = vma->known;
+	if (vma->known & PROCMAP_KNOWN_NAME)
+		entry->flags |= PROCMAP_NAME;
 	/* A query does not tell a file without a build ID from one that it could not read. */
-	if (!vma->build_id_size && vma->flags & PROCMAP_FILE)
-		entry->known &= ~PROCMAP_KNOWN_BUILD_ID;
-	entry->build_id_size = vma->build_id_size;
-	memcpy(entry->data, vma->build_id, vma->build_id_size);
-	if (name_size)
-		memcpy(entry->data + vma->build_id_size, vma->name, name_size);
+	if (vma->build_id_size || (vma->known & PROCMAP_KNOWN_BUILD_ID &&
+				   !(vma->flags & PROCMAP_FILE)))
+		entry->flags |= PROCMAP_BUILD_ID;
+	entry->vma = *vma;
+	entry->vma.name = name_size ? memcpy(entry->name, vma->name, name_size) : NULL;
 	procmap_cache_insert(cache, entry);
 }
 
+/*
+ * The entry has what the look-up wants. Copy in parts that a compiler has short
+ * code for: this is most of what a look-up costs here.
+ */
 static int procmap_cache_answer(const struct procmap_entry *entry, unsigned int flags,
 				struct procmap_vma *vma)
 {
-	const unsigned int filters = flags & PROCMAP_FILTERS;
+	const size_t start = offsetof(struct procmap_vma, start);
+	const size_t middle = offsetof(struct procmap_vma, dev_major);
+	const size_t end = offsetof(struct procmap_vma, name);
 
-	if ((entry->flags & filters) != filters) {
-		procmap_vma_clear(vma);
-		errno = ENOENT;
-		return -1;
+	memcpy((char *)vma + start, (const char *)&entry->vma + start, middle - start);
+	memcpy((char *)vma + middle, (const char *)&entry->vma + middle, end - middle);
+	vma->known = procmap_wanted(flags);
+	vma->name = flags & PROCMAP_NAME ? entry->vma.name : NULL;
+	if (vma->build_id_size && !(flags & PROCMAP_BUILD_ID)) {
+		vma->build_id_size = 0;
+		memset(vma->build_id, 0, sizeof(vma->build_id));
 	}
-	/* All members, one by one: this is most of what a look-up costs here. */
-	vma->start = entry->start;
-	vma->end = entry->end;
-	vma->offset = entry->offset;
-	vma->inode = entry->inode;
-	vma->page_size = entry->page_size;
-	vma->generation = 0;
-	vma->record_flags = 0;
-	vma->inode_generation = 0;
-	vma->dev_major = entry->dev_major;
-	vma->dev_minor = entry->dev_minor;
-	vma->flags = entry->flags;
-	vma->known = entry->known & procmap_wanted(flags);
-	vma->build_id_size = 0;
-	memset(vma->build_id, 0, sizeof(vma->build_id));
-	if (flags & PROCMAP_BUILD_ID && entry->build_id_size) {
-		vma->build_id_size = entry->build_id_size;
-		memcpy(vma->build_id, entry->data, entry->build_id_size);
-	}
-	vma->name = NULL;
-	if (flags & PROCMAP_NAME && entry->name_size)
-		vma->name = entry->data + entry->build_id_size;
 	return 0;
 }
 
-/* Is this an answer for @addr, if it still holds? */
+/* Is this the answer for @addr, if it still holds? */
 static bool procmap_cache_has(const struct procmap_entry *entry, uint64_t addr, unsigned int flags)
 {
-	const unsigned int filters = flags & PROCMAP_FILTERS;
-
-	if (!entry || entry->start > addr || procmap_wanted(flags) & ~entry->known)
-		return false;
-	/* The kernel finds the next that matches. */
-	return !(flags & PROCMAP_OR_NEXT) || (entry->flags & filters) == filters;
+	return entry && entry->vma.start <= addr && entry->vma.end > addr &&
+	       !(flags & ~PROCMAP_OR_NEXT & ~entry->flags);
 }
 
 /*
@@ -323,11 +311,10 @@ static int procmap_cache_query(struct procmap *pm, struct procmap_cache *cache, 
 int procmap_cache_find(struct procmap *pm, uint64_t addr, unsigned int flags, bool *asked,
 		       struct procmap_vma *vma)
 {
-	const long cost = PROCMAP_COST_QUERY + (flags & PROCMAP_NAME ? PROCMAP_COST_NAME : 0);
 	struct procmap_cache *cache = &pm->cache[(flags & PROCMAP_CODE) == PROCMAP_CODE];
-	const struct procmap_entry *entry;
-	bool has;
-	int ret;
+	const long cost = flags & PROCMAP_NAME ? PROCMAP_COST_QUERY + PROCMAP_COST_NAME :
+						 PROCMAP_COST_QUERY;
+	struct procmap_entry *entry = cache->last;
 
 	if (flags & PROCMAP_DETAILS)
 		return procmap_scan_find(pm, addr, flags, vma);
@@ -337,17 +324,24 @@ int procmap_cache_find(struct procmap *pm, uint64_t addr, unsigned int flags, bo
 	if (pm->credit < PROCMAP_COST_MOST)
 		return procmap_query_find(pm, addr, flags, vma);
 
-	entry = procmap_cache_search(cache, addr);
-	has = procmap_cache_has(entry, addr, flags);
-	if ((has && !*asked) || !cache->generation) {
-		ret = procmap_cache_ask(pm, cache);
-		if (ret < 0)
+	/* In a batch that was looked up before, it is the one that follows. */
+	entry = entry && *asked ? entry->next : NULL;
+	if (!procmap_cache_has(entry, addr, flags))
+		entry = procmap_cache_search(cache, addr);
+	if (!procmap_cache_has(entry, addr, flags))
+		entry = NULL;
+	if ((entry && !*asked) || !cache->generation) {
+		switch (procmap_cache_ask(pm, cache)) {
+		case -1:
 			return -1;
-		has &= ret;
+		case 0:
+			entry = NULL;
+		}
 		*asked = true;
 	}
-	if (!has)
+	if (!entry)
 		return procmap_cache_query(pm, cache, addr, flags, vma);
+	cache->last = entry;
 	procmap_credit(pm, cost - 2 * PROCMAP_COST_SEARCH);
 	return procmap_cache_answer(entry, flags, vma);
 }

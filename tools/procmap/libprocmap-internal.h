@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include <sys/types.h>
 #include "libprocmap.h"
+#include "procmap-abi.h"
 
 /* Filters that the kernel knows too. */
 #define PROCMAP_FILTERS \
@@ -61,6 +62,8 @@ struct procmap_entry;
 /**
  * struct procmap_cache - what the kernel has said, and for how long it holds
  * @root: the VMAs, a tree
+ * @first: the first of them
+ * @last: the last one that was an answer, or NULL
  * @generation: they hold as long as the address space has this one; 0: not known
  * @chunks: memory for them
  * @chunk: the one in use
@@ -69,14 +72,14 @@ struct procmap_entry;
  */
 struct procmap_cache {
 	struct procmap_entry *root;
+	struct procmap_entry *first;
+	struct procmap_entry *last;
 	uint64_t generation;
 	struct procmap_chunk *chunks;
 	struct procmap_chunk *chunk;
 	size_t used;
 	size_t memory;
 };
-
-struct procmap_record;
 
 /**
  * struct procmap_walk - VMAs that a scan has found for the walk that goes on
@@ -105,6 +108,7 @@ struct procmap_walk {
  * @backend: PROCMAP_BACKEND_SCAN, PROCMAP_BACKEND_QUERY or PROCMAP_BACKEND_TEXT
  * @text: reader of the text; with scans and queries, only for names that are
  *	too long for these
+ * @ask: a scan that fills nothing, and tells generations
  * @walk: what scans have found
  * @cache: what queries have found, as long as scans say that it holds
  * @credit: what the caches may cost in vain, in instructions
@@ -116,6 +120,7 @@ struct procmap {
 	bool own_fd;
 	enum procmap_backend backend;
 	struct procmap_text text;
+	struct procmap_scan ask;
 	struct procmap_walk walk;
 	struct procmap_cache cache[PROCMAP_CACHES];
 	long credit;

@@ -35,26 +35,19 @@ static_assert(offsetof(struct procmap_record, build_id) == 72, "build_id");
 
 int procmap_scan_probe(struct procmap *pm)
 {
-	struct procmap_scan scan = {
-		.size = sizeof(scan),
-		.record_size = sizeof(struct procmap_record),
-	};
-
-	return ioctl(pm->fd, PROCMAP_SCAN, &scan);
+	pm->ask.size = sizeof(pm->ask);
+	pm->ask.record_size = sizeof(struct procmap_record);
+	return ioctl(pm->fd, PROCMAP_SCAN, &pm->ask);
 }
 
 /* Without room for records a scan fills nothing in any case. */
 int procmap_scan_holds(struct procmap *pm, bool code, uint64_t *generation)
 {
-	struct procmap_scan scan = {
-		.size = sizeof(scan),
-		.record_size = sizeof(struct procmap_record),
-	};
 	const uint64_t old = *generation;
 
-	if (ioctl(pm->fd, PROCMAP_SCAN, &scan))
+	if (ioctl(pm->fd, PROCMAP_SCAN, &pm->ask))
 		return -1;
-	*generation = code ? scan.code_generation : scan.generation;
+	*generation = code ? pm->ask.code_generation : pm->ask.generation;
 	return old && *generation == old;
 }
 
