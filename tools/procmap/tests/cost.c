@@ -35,11 +35,9 @@ static uint64_t empty;		/* what reading the counter costs */
 
 static uint64_t counter(void)
 {
-#if defined(__x86_64__) || defined(__i386__)
-	uint32_t low, high;
-
-	asm volatile("lfence; rdtsc" : "=a"(low), "=d"(high) : : "memory");
-	return (uint64_t)high << 32 | low;
+#if __has_builtin(__builtin_ia32_rdtsc) && __has_builtin(__builtin_ia32_lfence)
+	__builtin_ia32_lfence();
+	return __builtin_ia32_rdtsc();
 #else
 	return 0;
 #endif
@@ -188,17 +186,29 @@ static void look_up(pid_t pid, enum procmap_backend backend, const struct run *r
 	procmap_close(pm);
 }
 
+static void print_result(const char *who, const struct result *result)
+{
+	printf("\"%s\": {\"first\": %ju, \"worst\": %ju, \"last\": %ju}", who,
+	       (uintmax_t)result->first, (uintmax_t)result->worst, (uintmax_t)result->last);
+}
+
+static void print_line(const char *what, unsigned int flags, const struct result *kept,
+		       const struct result *queries)
+{
+	printf("{\"what\": \"%s%s\", ", what, flags & PROCMAP_NAME ? ", names" : "");
+	print_result("kept", kept);
+	fputs(", ", stdout);
+	print_result("queries", queries);
+	puts("}");
+}
+
 static void print_run(pid_t pid, const struct run *run, unsigned int flags)
 {
 	struct result kept, queries;
 
 	look_up(pid, PROCMAP_BACKEND_QUERY, run, flags, &queries);
 	look_up(pid, PROCMAP_BACKEND_SCAN, run, flags, &kept);
-	printf("{\"what\": \"%s\", \"names\": %s, \"last\": %ju, \"worst\": %ju, \"first\": %ju, "
-	       "\"query\": %ju, \"query_first\": %ju}\n", run->what,
-	       flags & PROCMAP_NAME ? "true" : "false", (uintmax_t)kept.last,
-	       (uintmax_t)kept.worst, (uintmax_t)kept.first, (uintmax_t)queries.worst,
-	       (uintmax_t)queries.first);
+	print_line(run->what, flags, &kept, &queries);
 }
 
 /* The least of some batches, when the handle has all VMAs. */
@@ -227,10 +237,10 @@ static uint64_t batch(pid_t pid, enum procmap_backend backend, unsigned int flag
 
 static void print_batch(pid_t pid, unsigned int flags)
 {
-	printf("{\"what\": \"nothing changes, a batch of 100\", \"names\": %s, \"last\": %ju, "
-	       "\"query\": %ju}\n", flags & PROCMAP_NAME ? "true" : "false",
-	       (uintmax_t)batch(pid, PROCMAP_BACKEND_SCAN, flags),
-	       (uintmax_t)batch(pid, PROCMAP_BACKEND_QUERY, flags));
+	struct result kept = { .last = batch(pid, PROCMAP_BACKEND_SCAN, flags) };
+	struct result queries = { .last = batch(pid, PROCMAP_BACKEND_QUERY, flags) };
+
+	print_line("nothing changes, a batch of 100", flags, &kept, &queries);
 }
 
 int main(void)
