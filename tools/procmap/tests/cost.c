@@ -54,7 +54,7 @@ static void map_libraries(void)
 	static const int prots[EACH] = {
 		PROT_READ, PROT_READ | PROT_EXEC, PROT_READ, PROT_READ, PROT_READ | PROT_WRITE,
 	};
-	char name[] = "/tmp/libcost-XX.so.1";
+	char name[32];
 	int files[LIBRARIES], i;
 
 	for (i = 0; i < LIBRARIES; i++) {
