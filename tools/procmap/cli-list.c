@@ -70,7 +70,7 @@ static int cli_list_all(const struct cli *cli, struct procmap *pm, struct procma
 
 int cli_list(const struct cli *cli)
 {
-	struct procmap_vma vma = { 0 };
+	struct procmap_vma vma = PROCMAP_VMA_INIT;
 	struct procmap *pm;
 	int status;
 

@@ -22,6 +22,22 @@ int cli_error(const char *format, ...)
 	return CLI_TROUBLE;
 }
 
+const char *cli_word(const char *word)
+{
+	static char shown[CLI_WORD_MOST * 4 + sizeof("...")];
+	char *to = shown;
+	int i;
+
+	for (i = 0; i < CLI_WORD_MOST && word[i]; i++) {
+		if (word[i] >= ' ' && word[i] <= '~')
+			*to++ = word[i];
+		else
+			to += sprintf(to, "\\%03o", (unsigned char)word[i]);
+	}
+	strcpy(to, word[i] ? "..." : "");
+	return shown;
+}
+
 int cli_procmap_error(pid_t pid)
 {
 	switch (errno) {

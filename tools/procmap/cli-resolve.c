@@ -30,7 +30,7 @@ static int cli_addrs_add(struct cli_addrs *list, const char *word, const char *w
 
 	if (!cli_parse_number(word, 16, &addr))
 		return cli_error("bad address '%s'%s: give a hexadecimal number of at most 64 bits",
-				 word, where);
+				 cli_word(word), where);
 	if (list->nr == list->alloc) {
 		want = list->alloc ? list->alloc * 2 : 64;
 		addrs = reallocarray(list->addrs, want, sizeof(*addrs));
@@ -146,7 +146,7 @@ static int cli_resolve_print(const struct cli *cli, const struct procmap *pm,
 static int cli_resolve_sorted(const struct cli *cli, struct procmap *pm,
 			      const struct cli_addrs *list, uint64_t *sorted, size_t *order)
 {
-	struct procmap_batch batch;
+	struct procmap_batch batch = PROCMAP_BATCH_INIT;
 	int status;
 	size_t i;
 

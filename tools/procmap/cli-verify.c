@@ -80,7 +80,7 @@ static void cli_snapshot_free(struct cli_verify *v)
 static int cli_snapshot_read(struct cli_verify *v)
 {
 	size_t alloc = 0, want;
-	struct procmap_vma vma = { 0 }, *snapshot;
+	struct procmap_vma vma = PROCMAP_VMA_INIT, *snapshot;
 	int ret;
 
 	cli_snapshot_free(v);
@@ -97,7 +97,7 @@ static int cli_snapshot_read(struct cli_verify *v)
 		}
 		v->snapshot[v->nr_snapshot++] = vma;
 		/* The snapshot owns the name now. Keep only where to go on. */
-		vma = (struct procmap_vma){ .end = vma.end };
+		vma = (struct procmap_vma){ .size = sizeof(vma), .end = vma.end };
 	}
 	if (!ret)
 		return CLI_OK;
@@ -410,7 +410,7 @@ static int cli_verify_summary(struct cli_verify *v)
 
 static int cli_verify_run(struct cli_verify *v)
 {
-	struct procmap_vma vma = { 0 };
+	struct procmap_vma vma = PROCMAP_VMA_INIT;
 	int status;
 
 	status = cli_snapshot_read(v);

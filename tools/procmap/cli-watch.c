@@ -34,7 +34,7 @@ static void watch_free(struct watch_list *list)
 	memset(list, 0, sizeof(*list));
 }
 
-/* An element that has not been used yet is zeroed. */
+/* An element that has not been used yet is empty. */
 static struct procmap_vma *watch_next(struct watch_list *list)
 {
 	size_t want = list->alloc ? list->alloc * 2 : 256;
@@ -45,9 +45,9 @@ static struct procmap_vma *watch_next(struct watch_list *list)
 	vmas = reallocarray(list->vmas, want, sizeof(*vmas));
 	if (!vmas)
 		return NULL;
-	memset(vmas + list->alloc, 0, (want - list->alloc) * sizeof(*vmas));
 	list->vmas = vmas;
-	list->alloc = want;
+	while (list->alloc < want)
+		vmas[list->alloc++] = (struct procmap_vma)PROCMAP_VMA_INIT;
 	return &vmas[list->nr];
 }
 

@@ -18,6 +18,8 @@ enum {
 	CLI_TROUBLE = 2,	/* the question could not be answered */
 };
 
+#define CLI_WORD_MOST 64
+
 /**
  * struct cli - the parsed command line
  * @pid: the process
@@ -55,6 +57,15 @@ struct cli {
 int cli_error(const char *format, ...)
 	__attribute__((format(printf,
 			      1, 2)));
+
+/**
+ * cli_word() - get the beginning of a word for an error message
+ * @word: the word
+ *
+ * Return: at most CLI_WORD_MOST characters, those that are not printable in octal,
+ * and "..." if that is not all; valid until the next call.
+ */
+const char *cli_word(const char *word);
 
 /**
  * cli_procmap_error() - print what errno means after a look-up in a process

@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: MIT
 /*
- * libprocmap: a cache of what scans have found.
+ * libprocmap: a cache of answers.
  *
- * It consists of pieces: ranges of addresses with all their VMAs, which one scan
- * has filled. All pieces have the same generation, so together they are one
- * snapshot. A look-up asks the kernel whether this generation still holds. If
- * it does not, the same call has scanned the range of the look-up again, and all
- * other pieces are dropped. A look-up for which no piece is there makes one.
+ * It has the VMAs that queries have found since the address space got the
+ * generation that the cache knows. If the kernel says that the address space
+ * still has this generation, they all hold. Else they are dropped.
  *
- * While the process is changing its VMAs there is no generation. Then there is
- * only the piece of the last scan, for the call or the walk that needed it.
+ * All that a cache may cost in vain (asking for the generation, searching and
+ * keeping VMAs) is paid from a credit. A twelfth of the cost of each query goes
+ * there, and what answers without a query have saved. Without credit a look-up is
+ * just a query. So 1,000 look-ups cost at most 1,000 / 12 queries and the largest
+ * credit more than as many queries, whatever the process does.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -18,226 +19,329 @@
 #include "procmap-abi.h"
 #include "libprocmap-internal.h"
 
-/* Keep no more: who looks at more VMAs than this hardly looks at any of them twice. */
-#define PROCMAP_CACHE_MOST	65536
+/*
+ * Costs in instructions, user space included. They need not be exact: if all are
+ * twice as high, nothing changes.
+ */
+#define PROCMAP_COST_QUERY	800
+#define PROCMAP_COST_NAME	500
+#define PROCMAP_COST_ASK	450
+#define PROCMAP_COST_SEARCH	100
+#define PROCMAP_COST_KEEP	450
+#define PROCMAP_COST_MOST	(PROCMAP_COST_ASK + PROCMAP_COST_SEARCH + PROCMAP_COST_KEEP)
 
-#define PROCMAP_CODE		(PROCMAP_EXEC | PROCMAP_FILE)
+/* A twelfth of each query; at most 75 of 1,000 queries; a new handle has less. */
+#define PROCMAP_CREDIT_PART	12
+#define PROCMAP_CREDIT_MOST	(75 * PROCMAP_COST_QUERY)
+#define PROCMAP_CREDIT_FIRST	(8 * PROCMAP_COST_QUERY)
+
+/* For the two kinds of VMAs together. */
+#define PROCMAP_CACHE_MEMORY	(2048U * 1024)
+#define PROCMAP_CHUNK_SIZE	4000
+
+/**
+ * struct procmap_chunk - memory for entries
+ * @next: the next one, or NULL
+ * @size: bytes of @data
+ * @data: the memory
+ */
+struct procmap_chunk {
+	struct procmap_chunk *next;
+	size_t size;
+	char data[];
+};
+
+/**
+ * struct procmap_entry - a VMA, in a tree that is sorted by addresses
+ * @left: VMAs that end below
+ * @right: VMAs that end above
+ * @next: the VMA that follows
+ * @priority: a random number, above those of the trees below: so the tree is flat
+ * @flags: those of the VMA, and PROCMAP_NAME and PROCMAP_BUILD_ID if it is good for
+ *	such look-ups
+ * @vma: the VMA; its name is @name
+ * @name: the name
+ */
+struct procmap_entry {
+	struct procmap_entry *left;
+	struct procmap_entry *right;
+	struct procmap_entry *next;
+	uint32_t priority;
+	uint32_t flags;
+	struct procmap_vma vma;
+	char name[];
+};
+
+static void procmap_credit(struct procmap *pm, long amount)
+{
+	pm->credit += amount;
+	if (pm->credit > PROCMAP_CREDIT_MOST)
+		pm->credit = PROCMAP_CREDIT_MOST;
+}
 
 static void procmap_cache_drop(struct procmap_cache *cache)
 {
-	while (cache->nr)
-		free(cache->pieces[--cache->nr]);
-	cache->nr_records = 0;
-	cache->generation = 0;
+	cache->root = NULL;
+	cache->first = NULL;
+	cache->last = NULL;
+	cache->chunk = cache->chunks;
+	cache->used = 0;
+}
+
+void procmap_cache_init(struct procmap *pm)
+{
+	pm->credit = PROCMAP_CREDIT_FIRST;
+	pm->memory = PROCMAP_CACHE_MEMORY;
+	pm->random = (uintptr_t)pm;
 }
 
 void procmap_cache_free(struct procmap *pm)
 {
+	struct procmap_chunk *chunk;
 	int i;
 
 	for (i = 0; i < PROCMAP_CACHES; i++) {
-		procmap_cache_drop(&pm->cache[i]);
-		free(pm->cache[i].pieces);
+		while ((chunk = pm->cache[i].chunks)) {
+			pm->cache[i].chunks = chunk->next;
+			free(chunk);
+		}
+		memset(&pm->cache[i], 0, sizeof(pm->cache[i]));
 	}
-	free(pm->area);
 }
 
-/* The index of the first piece that ends above @addr. */
-static size_t procmap_cache_index(const struct procmap_cache *cache, uint64_t addr)
+/* Go to a chunk with room for @size bytes: the next one, or a new one. */
+static bool procmap_cache_chunk(const struct procmap *pm, struct procmap_cache *cache, size_t size)
 {
-	size_t low = 0, high = cache->nr, mid;
+	struct procmap_chunk *chunk = cache->chunk ? cache->chunk->next : NULL;
 
-	while (low < high) {
-		mid = low + (high - low) / 2;
-		if (cache->pieces[mid]->high > addr)
-			high = mid;
-		else
-			low = mid + 1;
+	if (!chunk || chunk->size < size) {
+		if (size < PROCMAP_CHUNK_SIZE)
+			size = PROCMAP_CHUNK_SIZE;
+		if (cache->memory + size > pm->memory / PROCMAP_CACHES)
+			return false;
+		chunk = malloc(sizeof(*chunk) + size);
+		if (!chunk)
+			return false;
+		chunk->size = size;
+		chunk->next = cache->chunk ? cache->chunk->next : NULL;
+		*(cache->chunk ? &cache->chunk->next : &cache->chunks) = chunk;
+		cache->memory += size;
 	}
-	return low;
+	cache->chunk = chunk;
+	cache->used = 0;
+	return true;
 }
 
-static const struct procmap_piece *procmap_cache_piece(const struct procmap_cache *cache,
-						       uint64_t addr)
+static struct procmap_entry *procmap_cache_alloc(const struct procmap *pm,
+						 struct procmap_cache *cache, size_t size)
 {
-	const size_t index = procmap_cache_index(cache, addr);
+	const size_t align = sizeof(uint64_t);
+	struct procmap_entry *entry;
 
-	if (index < cache->nr && cache->pieces[index]->low <= addr)
-		return cache->pieces[index];
-	return NULL;
+	size = (size + align - 1) / align * align;
+	if ((!cache->chunk || cache->chunk->size - cache->used < size) &&
+	    !procmap_cache_chunk(pm, cache, size))
+		return NULL;
+	entry = (struct procmap_entry *)(cache->chunk->data + cache->used);
+	cache->used += size;
+	return entry;
 }
 
-/* Where a piece must end that begins at @addr. */
-static uint64_t procmap_cache_gap_end(const struct procmap_cache *cache, uint64_t addr)
+/* The first entry that ends above @addr, or NULL. */
+static struct procmap_entry *procmap_cache_search(const struct procmap_cache *cache, uint64_t addr)
 {
-	const size_t index = procmap_cache_index(cache, addr);
+	struct procmap_entry *entry = cache->root, *found = NULL;
 
-	return index < cache->nr ? cache->pieces[index]->low : UINT64_MAX;
-}
-
-static int procmap_cache_insert(struct procmap_cache *cache, struct procmap_piece *piece)
-{
-	const size_t index = procmap_cache_index(cache, piece->low);
-	struct procmap_piece **pieces;
-	size_t want;
-
-	if (cache->nr == cache->alloc) {
-		want = cache->alloc ? cache->alloc * 2 : 16;
-		pieces = reallocarray(cache->pieces, want, sizeof(*pieces));
-		if (!pieces)
-			return -1;
-		cache->pieces = pieces;
-		cache->alloc = want;
+	while (entry) {
+		if (entry->vma.end > addr) {
+			found = entry;
+			entry = entry->left;
+		} else {
+			entry = entry->right;
+		}
 	}
-	memmove(&cache->pieces[index + 1], &cache->pieces[index],
-		(cache->nr - index) * sizeof(*cache->pieces));
-	cache->pieces[index] = piece;
-	cache->nr++;
-	cache->nr_records += piece->nr;
-	return 0;
+	return found;
 }
 
-/* The scan that begins at @addr; see procmap_scan_fetch(). */
-static int procmap_cache_scan(struct procmap *pm, struct procmap_cache *cache, uint64_t addr,
-			      bool still)
+/* The last entry that ends below @end, or NULL. */
+static struct procmap_entry *procmap_cache_before(const struct procmap_cache *cache, uint64_t end)
 {
-	uint64_t generation, end = still ? UINT64_MAX : procmap_cache_gap_end(cache, addr);
-	struct procmap_piece *piece;
+	struct procmap_entry *entry = cache->root, *found = NULL;
 
-	if (procmap_scan_fetch(pm, cache, addr, end, still, &piece, &generation))
-		return -1;
-	if (!piece)
-		return 0;
-	cache->hits = 0;
-	if (!generation || generation != cache->generation ||
-	    cache->nr_records + piece->nr > PROCMAP_CACHE_MOST)
+	while (entry) {
+		if (entry->vma.end < end) {
+			found = entry;
+			entry = entry->right;
+		} else {
+			entry = entry->left;
+		}
+	}
+	return found;
+}
+
+/* Make two trees of one: of entries that end below @end, and of those above. */
+static void procmap_cache_split(struct procmap_entry *tree, uint64_t end,
+				struct procmap_entry **left, struct procmap_entry **right)
+{
+	while (tree) {
+		if (tree->vma.end < end) {
+			*left = tree;
+			left = &tree->right;
+			tree = tree->right;
+		} else {
+			*right = tree;
+			right = &tree->left;
+			tree = tree->left;
+		}
+	}
+	*left = NULL;
+	*right = NULL;
+}
+
+static void procmap_cache_insert(struct procmap_cache *cache, struct procmap_entry *new)
+{
+	struct procmap_entry **link = &cache->root, *before, *old;
+
+	while (*link && (*link)->vma.end != new->vma.end && (*link)->priority > new->priority)
+		link = (*link)->vma.end < new->vma.end ? &(*link)->right : &(*link)->left;
+	old = *link;
+	*link = new;
+	if (old && old->vma.end == new->vma.end) {
+		new->left = old->left;
+		new->right = old->right;
+		new->priority = old->priority;
+	} else {
+		procmap_cache_split(old, new->vma.end, &new->left, &new->right);
+	}
+	before = procmap_cache_before(cache, new->vma.end);
+	link = before ? &before->next : &cache->first;
+	new->next = *link && (*link)->vma.end == new->vma.end ? (*link)->next : *link;
+	*link = new;
+}
+
+static uint32_t procmap_cache_random(struct procmap *pm)
+{
+	pm->random += UINT64_C(0x9e3779b97f4a7c15);
+	return ((pm->random ^ pm->random >> 32) * UINT64_C(0xbf58476d1ce4e5b9)) >> 32;
+}
+
+/* Keep the answer of a query. If there is no room, forget all and begin anew. */
+static void procmap_cache_keep(struct procmap *pm, struct procmap_cache *cache,
+			       const struct procmap_vma *vma)
+{
+	const size_t name_size = vma->name ? strlen(vma->name) + 1 : 0;
+	struct procmap_entry *entry = procmap_cache_alloc(pm, cache, sizeof(*entry) + name_size);
+
+	if (!entry) {
 		procmap_cache_drop(cache);
-	cache->generation = generation;
-	if (!procmap_cache_insert(cache, piece))
-		return 0;
-	free(piece);
-	return -1;
+		return;
+	}
+	entry->priority = procmap_cache_random(pm);
+	entry->flags = vma->flags;
+	if (vma->known & PROCMAP_KNOWN_NAME)
+		entry->flags |= PROCMAP_NAME;
+	/* A query does not tell a file without a build ID from one that it could not read. */
+	if (vma->build_id_size || (vma->known & PROCMAP_KNOWN_BUILD_ID &&
+				   !(vma->flags & PROCMAP_FILE)))
+		entry->flags |= PROCMAP_BUILD_ID;
+	entry->vma = *vma;
+	entry->vma.name = name_size ? memcpy(entry->name, vma->name, name_size) : NULL;
+	procmap_cache_insert(cache, entry);
 }
 
 /*
- * Have a piece for @addr. With *@fresh, it holds now: the first piece that a call
- * looks at is asked for, and all others hold with it.
+ * The entry has what the look-up wants. Copy in parts that a compiler has short
+ * code for: this is most of what a look-up costs here.
  */
-static const struct procmap_piece *procmap_cache_get(struct procmap *pm,
-						     struct procmap_cache *cache, uint64_t addr,
-						     bool *fresh)
+static int procmap_cache_answer(const struct procmap_entry *entry, unsigned int flags,
+				struct procmap_vma *vma)
 {
-	const struct procmap_piece *piece;
+	const size_t start = offsetof(struct procmap_vma, start);
+	const size_t middle = offsetof(struct procmap_vma, dev_major);
+	const size_t end = offsetof(struct procmap_vma, name);
 
-	if (*fresh && !cache->generation)
-		procmap_cache_drop(cache);
-	piece = procmap_cache_piece(cache, addr);
-	if (piece && !*fresh)
-		return piece;
-	if (procmap_cache_scan(pm, cache, addr, piece))
-		return NULL;
-	*fresh = false;
-	return procmap_cache_piece(cache, addr);
-}
-
-/* The first record of a piece that ends above @addr and has @filters, or NULL. */
-static const struct procmap_record *procmap_piece_find(const struct procmap_piece *piece,
-						       uint64_t addr, unsigned int filters)
-{
-	size_t low = 0, high = piece->nr, mid;
-
-	while (low < high) {
-		mid = low + (high - low) / 2;
-		if (piece->records[mid].end > addr)
-			high = mid;
-		else
-			low = mid + 1;
-	}
-	while (low < piece->nr && (piece->records[low].flags & filters) != filters)
-		low++;
-	return low < piece->nr ? &piece->records[low] : NULL;
-}
-
-static int procmap_record_copy(const struct procmap_piece *piece,
-			       const struct procmap_record *record, unsigned int flags,
-			       struct procmap_vma *vma)
-{
-	const char *name = NULL;
-
-	procmap_vma_clear(vma);
-	if ((flags & PROCMAP_NAME) && record->name != PROCMAP_RECORD_NO_NAME) {
-		name = piece->names + record->name;
-		if (procmap_vma_reserve_name(vma, strlen(name) + 1))
-			return -1;
-		vma->name = strcpy(vma->name_buf, name);
-	}
-	vma->start = record->start;
-	vma->end = record->end;
-	vma->offset = record->offset;
-	vma->inode = record->inode;
-	vma->page_size = UINT64_C(1) << record->page_shift;
-	vma->dev_major = record->dev_major;
-	vma->dev_minor = record->dev_minor;
-	vma->flags = record->flags & PROCMAP_FILTERS;
-	vma->known = PROCMAP_KNOWN_PAGE_SIZE;
-	if (flags & PROCMAP_NAME)
-		vma->known |= PROCMAP_KNOWN_NAME;
-	if (flags & PROCMAP_BUILD_ID) {
-		vma->known |= PROCMAP_KNOWN_BUILD_ID;
-		vma->build_id_size = record->build_id_size;
-		memcpy(vma->build_id, record->build_id, record->build_id_size);
+	memcpy((char *)vma + start, (const char *)&entry->vma + start, middle - start);
+	memcpy((char *)vma + middle, (const char *)&entry->vma + middle, end - middle);
+	vma->known = procmap_wanted(flags);
+	vma->name = flags & PROCMAP_NAME ? entry->vma.name : NULL;
+	if (vma->build_id_size && !(flags & PROCMAP_BUILD_ID)) {
+		vma->build_id_size = 0;
+		memset(vma->build_id, 0, sizeof(vma->build_id));
 	}
 	return 0;
 }
 
-/* The cache for a look-up. One without names is of no use to who wants them. */
-static struct procmap_cache *procmap_cache_choose(struct procmap *pm, unsigned int flags)
+/* Is this the answer for @addr, if it still holds? */
+static bool procmap_cache_has(const struct procmap_entry *entry, uint64_t addr, unsigned int flags)
 {
-	unsigned int index = 0, want = 0;
-	struct procmap_cache *cache;
-
-	if ((flags & PROCMAP_CODE) == PROCMAP_CODE)
-		index |= PROCMAP_CACHE_CODE;
-	if (flags & PROCMAP_BUILD_ID) {
-		index |= PROCMAP_CACHE_BUILD_ID;
-		want |= PROCMAP_SCAN_BUILD_IDS;
-	}
-	if (flags & PROCMAP_NAME)
-		want |= PROCMAP_SCAN_NAMES;
-	cache = &pm->cache[index];
-	if (want & ~cache->want) {
-		procmap_cache_drop(cache);
-		cache->want |= want;
-	}
-	return cache;
+	return entry && entry->vma.start <= addr && entry->vma.end > addr &&
+	       !(flags & ~PROCMAP_OR_NEXT & ~entry->flags);
 }
 
-int procmap_cache_find(struct procmap *pm, uint64_t addr, unsigned int flags, bool fresh,
+/*
+ * Ask whether the cache holds. Forget all if it does not, and begin with the
+ * generation of now. Return: 1 if it holds, 0 if not, -1 with errno.
+ */
+static int procmap_cache_ask(struct procmap *pm, struct procmap_cache *cache)
+{
+	const int ret = procmap_scan_holds(pm, cache == &pm->cache[1], &cache->generation);
+
+	procmap_credit(pm, -PROCMAP_COST_ASK);
+	if (!ret) {
+		procmap_cache_drop(cache);
+		pm->random += cache->generation;
+	}
+	return ret;
+}
+
+/* Query, and keep the answer if the cache has a generation. */
+static int procmap_cache_query(struct procmap *pm, struct procmap_cache *cache, uint64_t addr,
+			       unsigned int flags, struct procmap_vma *vma)
+{
+	procmap_credit(pm, -PROCMAP_COST_SEARCH);
+	if (procmap_query_find(pm, addr, flags, vma))
+		return -1;
+	if (cache->generation) {
+		procmap_credit(pm, -PROCMAP_COST_KEEP);
+		procmap_cache_keep(pm, cache, vma);
+	}
+	return 0;
+}
+
+int procmap_cache_find(struct procmap *pm, uint64_t addr, unsigned int flags, bool *asked,
 		       struct procmap_vma *vma)
 {
-	struct procmap_cache *cache = procmap_cache_choose(pm, flags);
-	const struct procmap_record *record;
-	const struct procmap_piece *piece;
-	/* No VMA has the last address, and a range cannot begin there. */
-	uint64_t at = addr < UINT64_MAX ? addr : UINT64_MAX - 1;
+	struct procmap_cache *cache = &pm->cache[(flags & PROCMAP_CODE) == PROCMAP_CODE];
+	const long cost = flags & PROCMAP_NAME ? PROCMAP_COST_QUERY + PROCMAP_COST_NAME :
+						 PROCMAP_COST_QUERY;
+	struct procmap_entry *entry = cache->last;
 
-	do {
-		piece = procmap_cache_get(pm, cache, at, &fresh);
-		/* A scan has no room for this name, but the text has. */
-		if (!piece && errno == ENAMETOOLONG)
-			return procmap_query_find(pm, at, flags, vma);
-		if (!piece)
+	if (flags & PROCMAP_DETAILS)
+		return procmap_scan_find(pm, addr, flags, vma);
+	if (flags & PROCMAP_NAME_NOW)
+		return procmap_query_find(pm, addr, flags, vma);
+	procmap_credit(pm, cost / PROCMAP_CREDIT_PART);
+	if (pm->credit < PROCMAP_COST_MOST)
+		return procmap_query_find(pm, addr, flags, vma);
+
+	/* In a batch that was looked up before, it is the one that follows. */
+	entry = entry && *asked ? entry->next : NULL;
+	if (!procmap_cache_has(entry, addr, flags))
+		entry = procmap_cache_search(cache, addr);
+	if (!procmap_cache_has(entry, addr, flags))
+		entry = NULL;
+	if ((entry && !*asked) || !cache->generation) {
+		switch (procmap_cache_ask(pm, cache)) {
+		case -1:
 			return -1;
-		record = procmap_piece_find(piece, at, flags & PROCMAP_FILTERS);
-		if (record) {
-			cache->hits++;
-			if (record->start <= addr || (flags & PROCMAP_OR_NEXT))
-				return procmap_record_copy(piece, record, flags, vma);
-			break;
+		case 0:
+			entry = NULL;
 		}
-		at = piece->high;
-	} while ((flags & PROCMAP_OR_NEXT) && at < UINT64_MAX);
-	procmap_vma_clear(vma);
-	errno = ENOENT;
-	return -1;
+		*asked = true;
+	}
+	if (!entry)
+		return procmap_cache_query(pm, cache, addr, flags, vma);
+	cache->last = entry;
+	procmap_credit(pm, cost - 2 * PROCMAP_COST_SEARCH);
+	return procmap_cache_answer(entry, flags, vma);
 }

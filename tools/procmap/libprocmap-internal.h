@@ -8,10 +8,14 @@
 #include <stdbool.h>
 #include <sys/types.h>
 #include "libprocmap.h"
+#include "procmap-abi.h"
 
 /* Filters that the kernel knows too. */
 #define PROCMAP_FILTERS \
 	(PROCMAP_READ | PROCMAP_WRITE | PROCMAP_EXEC | PROCMAP_SHARED | PROCMAP_FILE)
+
+/* VMAs of code have a generation of their own. */
+#define PROCMAP_CODE (PROCMAP_EXEC | PROCMAP_FILE)
 
 /*
  * Do not fetch longer names. This is far above what the text of any kernel can
@@ -49,56 +53,52 @@ struct procmap_text {
 	bool eof;
 };
 
-/*
- * Index of a cache. CODE: it has only the VMAs of PROCMAP_EXEC | PROCMAP_FILE.
- * BUILD_ID: with build IDs, for which the kernel may have to wait; so who does
- * not want them has another cache.
- */
-enum {
-	PROCMAP_CACHE_CODE	= 1,
-	PROCMAP_CACHE_BUILD_ID	= 2,
-	PROCMAP_CACHES		= 4,
-};
+/* One cache for all VMAs, and one for those of PROCMAP_CODE. */
+#define PROCMAP_CACHES 2
 
-struct procmap_record;
-
-/**
- * struct procmap_piece - all VMAs of a range of addresses
- * @low: first address of the range
- * @high: first address behind it
- * @nr: number of records
- * @records: the VMAs, ascending
- * @names: what their @name points into
- *
- * One block of memory, which begins with this struct.
- */
-struct procmap_piece {
-	uint64_t low;
-	uint64_t high;
-	size_t nr;
-	struct procmap_record *records;
-	char *names;
-};
+struct procmap_chunk;
+struct procmap_entry;
 
 /**
  * struct procmap_cache - what the kernel has said, and for how long it holds
- * @pieces: ascending; they do not overlap
- * @nr: number of them
- * @alloc: for how many there is room
- * @nr_records: number of records in all of them
- * @generation: they hold as long as the address space has this one; 0: nobody
- *	can tell, and there is at most one piece
- * @want: PROCMAP_SCAN_NAMES and _BUILD_IDS, as far as all records have them
- * @hits: answers since the last scan that filled anything
+ * @root: the VMAs, a tree
+ * @first: the first of them
+ * @last: the last one that was an answer, or NULL
+ * @generation: they hold as long as the address space has this one; 0: not known
+ * @chunks: memory for them
+ * @chunk: the one in use
+ * @used: bytes of it that are in use
+ * @memory: bytes of all chunks
  */
 struct procmap_cache {
-	struct procmap_piece **pieces;
-	size_t nr;
-	size_t alloc;
-	size_t nr_records;
+	struct procmap_entry *root;
+	struct procmap_entry *first;
+	struct procmap_entry *last;
 	uint64_t generation;
-	unsigned int want;
-	size_t hits;
+	struct procmap_chunk *chunks;
+	struct procmap_chunk *chunk;
+	size_t used;
+	size_t memory;
+};
+
+/**
+ * struct procmap_walk - VMAs that a scan has found for the walk that goes on
+ * @records: the VMAs, and their names behind them
+ * @room: for how many VMAs there is room
+ * @nr: number of them
+ * @at: the next one
+ * @flags: flags of the walk
+ * @last: end of the VMA that the walk has got last
+ * @next: where the next scan begins, UINT64_MAX: there is none
+ */
+struct procmap_walk {
+	struct procmap_record *records;
+	size_t room;
+	size_t nr;
+	size_t at;
+	unsigned int flags;
+	uint64_t last;
+	uint64_t next;
 };
 
 /**
@@ -108,19 +108,33 @@ struct procmap_cache {
  * @backend: PROCMAP_BACKEND_SCAN, PROCMAP_BACKEND_QUERY or PROCMAP_BACKEND_TEXT
  * @text: reader of the text; with scans and queries, only for names that are
  *	too long for these
- * @cache: what scans have found
- * @area: where scans put records and names
- * @area_records: for how many records there is room
+ * @ask: a scan that fills nothing, and tells generations
+ * @walk: what scans have found
+ * @cache: what queries have found, as long as scans say that it holds
+ * @credit: what the caches may cost in vain, in instructions
+ * @memory: what they may use, in bytes
+ * @random: state of a generator
  */
 struct procmap {
 	int fd;
 	bool own_fd;
 	enum procmap_backend backend;
 	struct procmap_text text;
+	struct procmap_scan ask;
+	struct procmap_walk walk;
 	struct procmap_cache cache[PROCMAP_CACHES];
-	void *area;
-	size_t area_records;
+	long credit;
+	size_t memory;
+	uint64_t random;
 };
+
+/* The bits that procmap_vma.known can have if a look-up has these flags. */
+static inline unsigned int procmap_wanted(unsigned int flags)
+{
+	return PROCMAP_KNOWN_PAGE_SIZE | (flags & PROCMAP_NAME ? PROCMAP_KNOWN_NAME : 0) |
+	       (flags & PROCMAP_BUILD_ID ? PROCMAP_KNOWN_BUILD_ID : 0) |
+	       (flags & PROCMAP_DETAILS ? PROCMAP_KNOWN_DETAILS : 0);
+}
 
 /**
  * procmap_scan_probe() - ask whether the kernel has scans
@@ -131,46 +145,89 @@ struct procmap {
 int procmap_scan_probe(struct procmap *pm);
 
 /**
- * procmap_scan_changed() - procmap_changed() by a scan
+ * procmap_scan_holds() - ask whether a generation is still the one that is
  * @pm: the handle
- * @flags: see there
- * @generation: see there
+ * @code: that of code
+ * @generation: in: the generation; out: the one that is, 0 if there is none
  *
- * Return: as procmap_changed().
+ * Return: 1 if it is, 0 if not, -1 with errno.
  */
-int procmap_scan_changed(struct procmap *pm, unsigned int flags, uint64_t *generation);
+int procmap_scan_holds(struct procmap *pm, bool code, uint64_t *generation);
 
 /**
- * procmap_scan_fetch() - scan a range
+ * procmap_scan_next() - go on with a walk
  * @pm: the handle
- * @cache: the cache for the answer
- * @low: first address of the range
- * @high: first address behind it, UINT64_MAX: to the end
- * @still: only ask whether @cache still holds, and scan if it does not
- * @piece: filled: what was found, to be freed with free(); NULL if @cache still
- *	holds
- * @generation: filled: the generation of the piece, 0 if it has none
+ * @addr: the end of the last VMA, 0 at the beginning
+ * @flags: PROCMAP_* flags of the walk
+ * @vma: filled; its name may be in memory of the handle, until the next call
  *
- * Return: 0, or -1 with errno; ENAMETOOLONG if the first VMA has a name that is
- * too long for a scan.
+ * Return: 0, or -1 with errno; ENOENT at the end.
  */
-int procmap_scan_fetch(struct procmap *pm, const struct procmap_cache *cache, uint64_t low,
-		       uint64_t high, bool still, struct procmap_piece **piece,
-		       uint64_t *generation);
+int procmap_scan_next(struct procmap *pm, uint64_t addr, unsigned int flags,
+		      struct procmap_vma *vma);
 
 /**
- * procmap_cache_find() - find a VMA in what scans have found, and scan
+ * procmap_scan_find() - find a VMA by a scan
  * @pm: the handle
  * @addr: the address
  * @flags: PROCMAP_* flags of a look-up
- * @fresh: the answer shall be the current state; else it may be the state of
- *	the last call with @fresh
  * @vma: filled
  *
  * Return: 0, or -1 with errno as for procmap_find().
  */
-int procmap_cache_find(struct procmap *pm, uint64_t addr, unsigned int flags, bool fresh,
+int procmap_scan_find(struct procmap *pm, uint64_t addr, unsigned int flags,
+		      struct procmap_vma *vma);
+
+/**
+ * procmap_fd_check() - is this a descriptor of /proc/PID/maps?
+ * @fd: the descriptor
+ *
+ * Return: 0, or -1 with errno EBADF or EINVAL.
+ */
+int procmap_fd_check(int fd);
+
+/**
+ * procmap_pidfd_pid() - get the PID of a pidfd
+ * @pidfd: the pidfd
+ *
+ * Return: the PID, as the caller's /proc has it; or -1 with errno EBADF (this is
+ * no pidfd) or ESRCH.
+ */
+pid_t procmap_pidfd_pid(int pidfd);
+
+/**
+ * procmap_find_any() - find a VMA, whatever the backend
+ * @pm: the handle
+ * @addr: the address
+ * @flags: PROCMAP_* flags of a look-up
+ * @going_on: false: the answer is the current state; else it may be the state
+ *	of an earlier call with the same @going_on
+ * @vma: filled; its name may be in memory of the handle, until the next call
+ *
+ * Return: 0, or -1 with errno as for procmap_find().
+ */
+int procmap_find_any(struct procmap *pm, uint64_t addr, unsigned int flags, bool *going_on,
+		     struct procmap_vma *vma);
+
+/**
+ * procmap_cache_find() - find a VMA in the cache, or by a query
+ * @pm: the handle
+ * @addr: the address
+ * @flags: PROCMAP_* flags of a look-up
+ * @asked: false: ask whether the cache still holds; true: this call of the
+ *	library has done so. Set when that is done
+ * @vma: filled; its name may be in memory of the handle, until the next call
+ *
+ * Return: 0, or -1 with errno as for procmap_find().
+ */
+int procmap_cache_find(struct procmap *pm, uint64_t addr, unsigned int flags, bool *asked,
 		       struct procmap_vma *vma);
+
+/**
+ * procmap_cache_init() - prepare the caches of a new handle
+ * @pm: the handle
+ */
+void procmap_cache_init(struct procmap *pm);
 
 /**
  * procmap_cache_free() - free what the caches of a handle hold
@@ -218,6 +275,14 @@ void procmap_text_rewind(struct procmap_text *text);
  * @vma: the VMA
  */
 void procmap_vma_clear(struct procmap_vma *vma);
+
+/**
+ * procmap_vma_own_name() - copy a name from memory of the handle to the VMA's own
+ * @vma: the VMA
+ *
+ * Return: 0, or -1 with errno ENOMEM.
+ */
+int procmap_vma_own_name(struct procmap_vma *vma);
 
 /**
  * procmap_vma_reserve_name() - make room for a name

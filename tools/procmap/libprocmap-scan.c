@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * libprocmap: calls of the PROCMAP_SCAN ioctl.
+ * libprocmap: calls of the PROCMAP_SCAN ioctl, and walks by it.
  */
 #define _GNU_SOURCE
 #include <assert.h>
@@ -14,14 +14,13 @@
 #include "libprocmap-internal.h"
 
 /*
- * The most VMAs of one scan, and room for their names. The shortest room is
- * enough for any name that a scan returns.
+ * How many VMAs the first scan of a walk fetches, and the most, and room for
+ * their names. The shortest room is enough for any name that a scan returns.
  */
+#define PROCMAP_SCAN_FIRST	8
 #define PROCMAP_SCAN_MOST	512
 #define PROCMAP_NAMES_MIN	PATH_MAX
 #define PROCMAP_NAMES_EACH	64
-
-#define PROCMAP_CODE	(PROCMAP_QUERY_VMA_EXECUTABLE | PROCMAP_QUERY_FILE_BACKED_VMA)
 
 /* Of the system's headers or of ours: procmap-abi.h is to be plain C90 and C++. */
 static_assert(sizeof(struct procmap_scan) == 128, "size of struct procmap_scan");
@@ -34,165 +33,216 @@ static_assert(offsetof(struct procmap_record, flags) == 32, "flags");
 static_assert(offsetof(struct procmap_record, generation) == 56, "generation");
 static_assert(offsetof(struct procmap_record, build_id) == 72, "build_id");
 
-static bool procmap_is_code(const struct procmap *pm, const struct procmap_cache *cache)
-{
-	return (cache - pm->cache) & PROCMAP_CACHE_CODE;
-}
-
-static __u64 *procmap_scan_generation(struct procmap_scan *scan, bool code)
-{
-	return code ? &scan->code_generation : &scan->generation;
-}
-
 int procmap_scan_probe(struct procmap *pm)
 {
-	struct procmap_scan scan = {
-		.size = sizeof(scan),
-		.record_size = sizeof(struct procmap_record),
-	};
-
-	return ioctl(pm->fd, PROCMAP_SCAN, &scan);
+	pm->ask.size = sizeof(pm->ask);
+	pm->ask.record_size = sizeof(struct procmap_record);
+	return ioctl(pm->fd, PROCMAP_SCAN, &pm->ask);
 }
 
-int procmap_scan_changed(struct procmap *pm, unsigned int flags, uint64_t *generation)
+/* Without room for records a scan fills nothing in any case. */
+int procmap_scan_holds(struct procmap *pm, bool code, uint64_t *generation)
 {
-	const bool code = (flags & PROCMAP_CODE) == PROCMAP_CODE;
-	struct procmap_scan scan = {
-		.size = sizeof(scan),
-		.record_size = sizeof(struct procmap_record),
-	};
 	const uint64_t old = *generation;
 
-	if (ioctl(pm->fd, PROCMAP_SCAN, &scan))
+	if (ioctl(pm->fd, PROCMAP_SCAN, &pm->ask))
 		return -1;
-	*generation = *procmap_scan_generation(&scan, code);
-	return !old || *generation != old;
-}
-
-/*
- * How many VMAs to fetch. Each hit has saved more than a record costs, so what
- * is fetched in vain never costs more than what was saved. Walks soon fetch
- * hundreds at once. A process that is always changing its VMAs costs little
- * more than queries do.
- */
-static size_t procmap_scan_room(const struct procmap_cache *cache)
-{
-	const size_t room = 2 + 2 * cache->hits;
-
-	return room < PROCMAP_SCAN_MOST ? room : PROCMAP_SCAN_MOST;
-}
-
-/* Make room for @nr records, and names behind them. */
-static int procmap_scan_reserve(struct procmap *pm, size_t nr)
-{
-	void *area;
-
-	if (nr <= pm->area_records)
-		return 0;
-	area = malloc(nr * (sizeof(struct procmap_record) + PROCMAP_NAMES_EACH) +
-		      PROCMAP_NAMES_MIN);
-	if (!area)
-		return -1;
-	free(pm->area);
-	pm->area = area;
-	pm->area_records = nr;
-	return 0;
+	*generation = code ? pm->ask.code_generation : pm->ask.generation;
+	return old && *generation == old;
 }
 
 /* VMAs that are merged meanwhile may overlap the record before, but ends ascend. */
-static bool procmap_records_sane(const struct procmap_record *records, size_t nr,
-				 size_t names_size)
+static bool procmap_record_sane(const struct procmap_record *record, uint64_t last,
+				size_t names_size)
 {
-	size_t i;
-
-	for (i = 0; i < nr; i++) {
-		if (records[i].end <= records[i].start)
-			return false;
-		if (i && records[i].end <= records[i - 1].end)
-			return false;
-		if (records[i].name != PROCMAP_RECORD_NO_NAME && records[i].name >= names_size)
-			return false;
-		if (records[i].build_id_size > PROCMAP_BUILD_ID_MAX || records[i].page_shift > 63)
-			return false;
-	}
-	return true;
-}
-
-/* Copy what a scan has filled into a block of just the necessary size. */
-static struct procmap_piece *procmap_piece_new(const struct procmap_scan *scan)
-{
-	const size_t size = scan->records_filled * sizeof(struct procmap_record);
-	const void *records = (const void *)(uintptr_t)scan->records;
-	struct procmap_piece *piece;
-
-	piece = malloc(sizeof(*piece) + size + scan->names_filled);
-	if (!piece)
-		return NULL;
-	piece->low = scan->start;
-	piece->high = scan->next;
-	piece->nr = scan->records_filled;
-	piece->records = (struct procmap_record *)(piece + 1);
-	piece->names = (char *)piece->records + size;
-	memcpy(piece->records, records, size);
-	if (scan->names_filled) {
-		memcpy(piece->names, (const void *)(uintptr_t)scan->names, scan->names_filled);
-		piece->names[scan->names_filled - 1] = '\0';
-	}
-	return piece;
+	return record->end > record->start && record->end > last &&
+	       (record->name == PROCMAP_RECORD_NO_NAME || record->name < names_size) &&
+	       record->build_id_size <= PROCMAP_BUILD_ID_MAX && record->page_shift < 64;
 }
 
 static bool procmap_scan_sane(const struct procmap_scan *scan)
 {
-	return scan->records_filled <= scan->records_len &&
-	       scan->names_filled <= scan->names_size && scan->next > scan->start &&
-	       procmap_records_sane((const void *)(uintptr_t)scan->records, scan->records_filled,
-				    scan->names_filled);
+	const struct procmap_record *record = (const void *)(uintptr_t)scan->records;
+	char *names = (char *)(uintptr_t)scan->names;
+	uint64_t last = scan->start;
+	size_t i;
+
+	if (scan->records_filled > scan->records_len || scan->names_filled > scan->names_size ||
+	    scan->next <= scan->start)
+		return false;
+	for (i = 0; i < scan->records_filled; i++, record++) {
+		if (!procmap_record_sane(record, last, scan->names_filled))
+			return false;
+		last = record->end;
+	}
+	if (scan->names_filled)
+		names[scan->names_filled - 1] = '\0';
+	return true;
 }
 
-static void procmap_scan_prepare(const struct procmap *pm, const struct procmap_cache *cache,
-				 size_t room, struct procmap_scan *scan)
+/* Scan for at most @nr VMAs, with names behind them. */
+static int procmap_scan_call(struct procmap *pm, struct procmap_scan *scan, unsigned int flags,
+			     struct procmap_record *records, size_t nr)
 {
 	scan->size = sizeof(*scan);
-	scan->flags = cache->want;
-	scan->all_of = procmap_is_code(pm, cache) ? PROCMAP_CODE : 0;
-	scan->records = (uintptr_t)pm->area;
-	scan->records_len = room;
-	scan->record_size = sizeof(struct procmap_record);
-	if (!(cache->want & PROCMAP_SCAN_NAMES))
-		return;
-	scan->names = scan->records + room * sizeof(struct procmap_record);
-	scan->names_size = room * PROCMAP_NAMES_EACH + PROCMAP_NAMES_MIN;
+	scan->all_of = flags & PROCMAP_FILTERS;
+	scan->records = (uintptr_t)records;
+	scan->records_len = nr;
+	scan->record_size = sizeof(*records);
+	if (flags & PROCMAP_BUILD_ID)
+		scan->flags |= PROCMAP_SCAN_BUILD_IDS;
+	if (flags & PROCMAP_NAME) {
+		scan->flags |= PROCMAP_SCAN_NAMES;
+		scan->names = (uintptr_t)(records + nr);
+		scan->names_size = nr * PROCMAP_NAMES_EACH + PROCMAP_NAMES_MIN;
+	}
+	if (ioctl(pm->fd, PROCMAP_SCAN, scan))
+		return -1;
+	if (procmap_scan_sane(scan))
+		return 0;
+	errno = EPROTO;
+	return -1;
 }
 
-int procmap_scan_fetch(struct procmap *pm, const struct procmap_cache *cache, uint64_t low,
-		       uint64_t high, bool still, struct procmap_piece **piece,
-		       uint64_t *generation)
+static void procmap_record_copy(const struct procmap_record *record, const char *names,
+				unsigned int flags, struct procmap_vma *vma)
 {
-	const bool code = procmap_is_code(pm, cache);
-	const size_t room = procmap_scan_room(cache);
-	struct procmap_scan scan = {
-		.start = low,
-		.end = high == UINT64_MAX ? 0 : high,
-	};
-	__u64 *now = procmap_scan_generation(&scan, code);
+	procmap_vma_clear(vma);
+	vma->start = record->start;
+	vma->end = record->end;
+	vma->offset = record->offset;
+	vma->inode = record->inode;
+	vma->page_size = UINT64_C(1) << record->page_shift;
+	vma->dev_major = record->dev_major;
+	vma->dev_minor = record->dev_minor;
+	vma->flags = record->flags & PROCMAP_FILTERS;
+	vma->known = procmap_wanted(flags);
+	if (record->flags & PROCMAP_RECORD_BUILD_ID_UNKNOWN)
+		vma->known &= ~PROCMAP_KNOWN_BUILD_ID;
+	if (flags & PROCMAP_BUILD_ID) {
+		vma->build_id_size = record->build_id_size;
+		memcpy(vma->build_id, record->build_id, record->build_id_size);
+	}
+	if (record->name != PROCMAP_RECORD_NO_NAME)
+		vma->name = names + record->name;
+	if (flags & PROCMAP_DETAILS) {
+		vma->generation = record->generation;
+		vma->record_flags = record->flags;
+		vma->inode_generation = record->inode_generation;
+	}
+}
 
-	if (procmap_scan_reserve(pm, room))
-		return -1;
-	procmap_scan_prepare(pm, cache, room, &scan);
-	if (still) {
-		scan.flags |= code ? PROCMAP_SCAN_IF_CODE_CHANGED : PROCMAP_SCAN_IF_CHANGED;
-		scan.known_generation = cache->generation;
+/* Take a name that is too long for a scan from the text, if the VMA is still there. */
+static int procmap_record_long_name(struct procmap *pm, const struct procmap_record *record,
+				    unsigned int flags, struct procmap_vma *vma)
+{
+	int ret = procmap_query_find(pm, record->start, flags & ~PROCMAP_OR_NEXT, vma);
+
+	if (!ret && (vma->start != record->start || vma->end != record->end)) {
+		errno = ENOENT;
+		ret = -1;
 	}
-	if (ioctl(pm->fd, PROCMAP_SCAN, &scan))
+	if (!ret && flags & PROCMAP_DETAILS) {
+		vma->generation = record->generation;
+		vma->record_flags = record->flags;
+		vma->inode_generation = record->inode_generation;
+		vma->known |= PROCMAP_KNOWN_DETAILS;
+	}
+	return ret;
+}
+
+int procmap_scan_find(struct procmap *pm, uint64_t addr, unsigned int flags,
+		      struct procmap_vma *vma)
+{
+	/* No VMA has the last address, and a range cannot begin there. */
+	struct procmap_scan scan = { .start = addr < UINT64_MAX ? addr : UINT64_MAX - 1 };
+	struct {
+		struct procmap_record record;
+		char names[PROCMAP_NAMES_EACH + PROCMAP_NAMES_MIN];
+	} area;
+
+	if (!(flags & PROCMAP_OR_NEXT))
+		scan.end = scan.start + 1;
+	if (procmap_scan_call(pm, &scan, flags, &area.record, 1))
 		return -1;
-	*generation = *now;
-	*piece = NULL;
-	if (still && *now == cache->generation)
-		return 0;
-	if (!procmap_scan_sane(&scan)) {
-		errno = EPROTO;
+	if (!scan.records_filled) {
+		errno = ENOENT;
 		return -1;
 	}
-	*piece = procmap_piece_new(&scan);
-	return *piece ? 0 : -1;
+	if (flags & PROCMAP_NAME && area.record.flags & PROCMAP_RECORD_NAME_TOO_LONG)
+		return procmap_record_long_name(pm, &area.record, flags, vma);
+	procmap_record_copy(&area.record, area.names, flags, vma);
+	return procmap_vma_own_name(vma);
+}
+
+/* A walk that goes on fetches more each time. Its end is undone by errors. */
+static int procmap_walk_fill(struct procmap *pm, uint64_t addr, unsigned int flags)
+{
+	struct procmap_walk *walk = &pm->walk;
+	size_t room = walk->last ? walk->room * 4 : PROCMAP_SCAN_FIRST;
+	struct procmap_scan scan = { .start = addr };
+	void *records;
+
+	if (room > PROCMAP_SCAN_MOST)
+		room = PROCMAP_SCAN_MOST;
+	if (!walk->records || room != walk->room) {
+		records = realloc(walk->records, room * (sizeof(*walk->records) +
+				  PROCMAP_NAMES_EACH) + PROCMAP_NAMES_MIN);
+		if (!records)
+			return -1;
+		walk->records = records;
+		walk->room = room;
+	}
+	walk->nr = 0;
+	walk->at = 0;
+	walk->last = 0;
+	if (procmap_scan_call(pm, &scan, flags, walk->records, room))
+		return -1;
+	walk->nr = scan.records_filled;
+	walk->next = scan.next;
+	walk->flags = flags;
+	return 0;
+}
+
+/* The next record of a walk, or NULL with errno; ENOENT at the end. */
+static const struct procmap_record *procmap_walk_record(struct procmap *pm, unsigned int flags)
+{
+	struct procmap_walk *walk = &pm->walk;
+
+	if (walk->at == walk->nr && walk->next < UINT64_MAX &&
+	    procmap_walk_fill(pm, walk->next, flags))
+		return NULL;
+	if (walk->at == walk->nr) {
+		errno = ENOENT;
+		return NULL;
+	}
+	walk->last = walk->records[walk->at].end;
+	return &walk->records[walk->at++];
+}
+
+int procmap_scan_next(struct procmap *pm, uint64_t addr, unsigned int flags,
+		      struct procmap_vma *vma)
+{
+	struct procmap_walk *walk = &pm->walk;
+	const struct procmap_record *record;
+	int ret;
+
+	if (!addr || addr != walk->last || flags != walk->flags) {
+		walk->last = 0;
+		walk->at = walk->nr;
+		walk->next = addr;
+	}
+	do {
+		record = procmap_walk_record(pm, flags);
+		if (!record)
+			return -1;
+		if (!(flags & PROCMAP_NAME && record->flags & PROCMAP_RECORD_NAME_TOO_LONG))
+			break;
+		/* A scan has no room for this name, but the text has. */
+		ret = procmap_record_long_name(pm, record, flags, vma);
+		if (!ret || errno != ENOENT)
+			return ret;
+	} while (true);
+	procmap_record_copy(record, (const char *)(walk->records + walk->room), flags, vma);
+	return 0;
 }

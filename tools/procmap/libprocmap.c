@@ -13,7 +13,8 @@
 
 static bool procmap_flags_valid(unsigned int flags)
 {
-	return !(flags & ~(PROCMAP_FILTERS | PROCMAP_OR_NEXT | PROCMAP_NAME | PROCMAP_BUILD_ID));
+	return !(flags & ~(PROCMAP_FILTERS | PROCMAP_OR_NEXT | PROCMAP_NAME | PROCMAP_BUILD_ID |
+			   PROCMAP_NAME_NOW | PROCMAP_DETAILS));
 }
 
 /*
@@ -23,7 +24,7 @@ static bool procmap_flags_valid(unsigned int flags)
  */
 static bool procmap_has(struct procmap *pm, enum procmap_backend backend)
 {
-	struct procmap_vma vma = { 0 };
+	struct procmap_vma vma = PROCMAP_VMA_INIT;
 
 	if (backend == PROCMAP_BACKEND_SCAN)
 		return !procmap_scan_probe(pm) || errno != ENOTTY;
@@ -41,8 +42,6 @@ static int procmap_probe(struct procmap *pm, enum procmap_backend backend)
 	};
 	const enum procmap_backend *one;
 
-	if (fcntl(pm->fd, F_GETFD) < 0)
-		return -1;
 	for (one = all; *one != PROCMAP_BACKEND_AUTO; one++) {
 		if (backend != PROCMAP_BACKEND_AUTO && backend != *one)
 			continue;
@@ -60,6 +59,7 @@ static struct procmap *procmap_new(int fd, bool own_fd, enum procmap_backend bac
 	if (!pm)
 		return NULL;
 	pm->fd = fd;
+	procmap_cache_init(pm);
 	if (procmap_probe(pm, backend)) {
 		procmap_close(pm);
 		return NULL;
@@ -74,18 +74,12 @@ static bool procmap_backend_valid(enum procmap_backend backend)
 	       backend == PROCMAP_BACKEND_TEXT || backend == PROCMAP_BACKEND_SCAN;
 }
 
-struct procmap *procmap_open(pid_t pid, enum procmap_backend backend)
+/* The handle, or NULL with errno, owns the descriptor. */
+static struct procmap *procmap_own(int fd, enum procmap_backend backend)
 {
-	char path[sizeof("/proc//maps") + 3 * sizeof(pid)];
 	struct procmap *pm;
-	int fd, err;
+	int err;
 
-	if (pid <= 0 || !procmap_backend_valid(backend)) {
-		errno = EINVAL;
-		return NULL;
-	}
-	snprintf(path, sizeof(path), "/proc/%jd/maps", (intmax_t)pid);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
 		return NULL;
 	pm = procmap_new(fd, true, backend);
@@ -97,12 +91,54 @@ struct procmap *procmap_open(pid_t pid, enum procmap_backend backend)
 	return pm;
 }
 
+static int procmap_open_maps(pid_t pid)
+{
+	char path[sizeof("/proc//maps") + 3 * sizeof(pid)];
+
+	snprintf(path, sizeof(path), "/proc/%jd/maps", (intmax_t)pid);
+	return open(path, O_RDONLY | O_CLOEXEC);
+}
+
+struct procmap *procmap_open(pid_t pid, enum procmap_backend backend)
+{
+	if (pid <= 0 || !procmap_backend_valid(backend)) {
+		errno = EINVAL;
+		return NULL;
+	}
+	return procmap_own(procmap_open_maps(pid), backend);
+}
+
+struct procmap *procmap_open_pidfd(int pidfd, enum procmap_backend backend)
+{
+	pid_t pid;
+	int fd;
+
+	if (!procmap_backend_valid(backend)) {
+		errno = EINVAL;
+		return NULL;
+	}
+	pid = procmap_pidfd_pid(pidfd);
+	if (pid < 0)
+		return NULL;
+	fd = procmap_open_maps(pid);
+	/* If the process exists still, the PID has been its own all the time. */
+	if (procmap_pidfd_pid(pidfd) != pid) {
+		if (fd >= 0)
+			close(fd);
+		errno = ESRCH;
+		return NULL;
+	}
+	return procmap_own(fd, backend);
+}
+
 struct procmap *procmap_open_fd(int fd, enum procmap_backend backend)
 {
 	if (!procmap_backend_valid(backend)) {
 		errno = EINVAL;
 		return NULL;
 	}
+	if (procmap_fd_check(fd))
+		return NULL;
 	return procmap_new(fd, false, backend);
 }
 
@@ -115,9 +151,16 @@ void procmap_close(struct procmap *pm)
 	if (pm->own_fd)
 		close(pm->fd);
 	procmap_cache_free(pm);
+	free(pm->walk.records);
 	free(pm->text.buf);
 	free(pm);
 	errno = err;
+}
+
+void procmap_set_memory(struct procmap *pm, size_t bytes)
+{
+	procmap_cache_free(pm);
+	pm->memory = bytes;
 }
 
 enum procmap_backend procmap_get_backend(const struct procmap *pm)
@@ -130,69 +173,157 @@ int procmap_get_fd(const struct procmap *pm)
 	return pm->fd;
 }
 
-/* With @fresh, the answer is the current state. */
-static int procmap_find_any(struct procmap *pm, uint64_t addr, unsigned int flags, bool fresh,
-			    struct procmap_vma *vma)
+int procmap_find_any(struct procmap *pm, uint64_t addr, unsigned int flags, bool *going_on,
+		     struct procmap_vma *vma)
 {
+	if (flags & PROCMAP_NAME_NOW)
+		flags |= PROCMAP_NAME;
 	if (pm->backend == PROCMAP_BACKEND_SCAN)
-		return procmap_cache_find(pm, addr, flags, fresh, vma);
+		return procmap_cache_find(pm, addr, flags, going_on, vma);
 	if (pm->backend == PROCMAP_BACKEND_QUERY)
 		return procmap_query_find(pm, addr, flags, vma);
-	if (fresh)
+	if (!*going_on)
 		procmap_text_rewind(&pm->text);
+	*going_on = true;
 	return procmap_text_find(pm, addr, flags, vma);
 }
 
 int procmap_find(struct procmap *pm, uint64_t addr, unsigned int flags, struct procmap_vma *vma)
 {
-	if (!procmap_flags_valid(flags)) {
+	bool going_on = false;
+
+	if (!procmap_flags_valid(flags) || vma->size < sizeof(*vma)) {
 		errno = EINVAL;
 		return -1;
 	}
-	return procmap_find_any(pm, addr, flags, true, vma);
+	if (procmap_find_any(pm, addr, flags, &going_on, vma))
+		return -1;
+	return procmap_vma_own_name(vma);
 }
 
 int procmap_next(struct procmap *pm, unsigned int flags, struct procmap_vma *vma)
 {
-	uint64_t addr = vma->end;
+	const uint64_t addr = vma->end;
+	bool going_on = addr;
+	int ret;
 
-	if (!procmap_flags_valid(flags)) {
+	if (!procmap_flags_valid(flags) || vma->size < sizeof(*vma)) {
 		errno = EINVAL;
 		return -1;
 	}
-	if (!procmap_find_any(pm, addr, flags | PROCMAP_OR_NEXT, !addr, vma))
-		return 1;
-	return errno == ENOENT ? 0 : -1;
+	/* The names of a walk are as new as they can be. */
+	if (flags & PROCMAP_NAME_NOW)
+		flags = (flags | PROCMAP_NAME) & ~PROCMAP_NAME_NOW;
+	flags |= PROCMAP_OR_NEXT;
+	if (pm->backend == PROCMAP_BACKEND_SCAN)
+		ret = procmap_scan_next(pm, addr, flags, vma);
+	else
+		ret = procmap_find_any(pm, addr, flags, &going_on, vma);
+	if (ret)
+		return errno == ENOENT ? 0 : -1;
+	return procmap_vma_own_name(vma) ? -1 : 1;
 }
 
-/* Append a copy of a VMA, with a name buffer of just the necessary size. */
-static int procmap_batch_add(struct procmap_batch *batch, size_t *alloc,
-			     const struct procmap_vma *vma)
-{
-	struct procmap_vma *vmas, *copy;
-	size_t want;
+/**
+ * struct procmap_filling - a batch that is being filled
+ * @batch: the batch. The name of a VMA is not in its place yet: @name_alloc says
+ *	where in @names it begins
+ * @alloc: for how many VMAs there is room
+ * @names: bytes of names
+ * @names_alloc: for how many there is room
+ * @name_buf: name buffer for the next VMA
+ * @name_buf_alloc: its size
+ */
+struct procmap_filling {
+	struct procmap_batch *batch;
+	size_t alloc;
+	size_t names;
+	size_t names_alloc;
+	char *name_buf;
+	size_t name_buf_alloc;
+};
 
-	if (batch->nr_vmas == *alloc) {
-		want = *alloc ? *alloc * 2 : 64;
-		vmas = reallocarray(batch->vmas, want, sizeof(*vmas));
-		if (!vmas)
-			return -1;
-		batch->vmas = vmas;
+/* Make @array large enough for @want elements, or twice as large as it is. */
+static void *procmap_grow(void *array, size_t want, size_t size, size_t *alloc)
+{
+	const size_t least = *alloc ? *alloc * 2 : 128;
+
+	if (want <= *alloc)
+		return array;
+	if (want < least)
+		want = least;
+	array = reallocarray(array, want, size);
+	if (array)
 		*alloc = want;
-	}
-	copy = &batch->vmas[batch->nr_vmas];
-	*copy = *vma;
-	copy->name_buf = NULL;
-	copy->name_alloc = 0;
-	if (vma->name) {
-		copy->name_buf = strdup(vma->name);
-		if (!copy->name_buf)
+	return array;
+}
+
+/* The caller's VMAs may be larger than ours. */
+static struct procmap_vma *procmap_batch_vma(const struct procmap_batch *batch, size_t i)
+{
+	return (struct procmap_vma *)((char *)batch->vmas + i * batch->vma_size);
+}
+
+/* Have room for one more VMA. */
+static struct procmap_vma *procmap_batch_slot(struct procmap_filling *fill)
+{
+	struct procmap_batch *batch = fill->batch;
+	struct procmap_vma *vma;
+	void *vmas;
+
+	vmas = procmap_grow(batch->vmas, batch->nr_vmas + 1, batch->vma_size, &fill->alloc);
+	if (!vmas)
+		return NULL;
+	batch->vmas = vmas;
+	vma = procmap_batch_vma(batch, batch->nr_vmas);
+	if (batch->vma_size > sizeof(*vma))
+		memset(vma + 1, 0, batch->vma_size - sizeof(*vma));
+	vma->size = batch->vma_size;
+	vma->name_buf = fill->name_buf;
+	vma->name_alloc = fill->name_buf_alloc;
+	return vma;
+}
+
+/* Move the name of the VMA that was filled to the others. */
+static int procmap_batch_add(struct procmap_filling *fill, struct procmap_vma *vma)
+{
+	const size_t size = vma->name ? strlen(vma->name) + 1 : 0;
+	char *names = fill->batch->names;
+
+	if (size) {
+		names = procmap_grow(names, fill->names + size, 1, &fill->names_alloc);
+		if (!names)
 			return -1;
-		copy->name_alloc = strlen(vma->name) + 1;
-		copy->name = copy->name_buf;
+		memcpy(names + fill->names, vma->name, size);
+		fill->batch->names = names;
 	}
-	batch->nr_vmas++;
+	vma->name_buf = NULL;
+	vma->name_alloc = fill->names;
+	fill->names += size;
+	fill->batch->nr_vmas++;
 	return 0;
+}
+
+static void procmap_batch_clear(struct procmap_batch *batch)
+{
+	batch->vmas = NULL;
+	batch->nr_vmas = 0;
+	batch->index = NULL;
+	batch->names = NULL;
+}
+
+static int procmap_batch_find(struct procmap *pm, uint64_t addr, unsigned int flags, bool *going_on,
+			      struct procmap_filling *fill)
+{
+	struct procmap_vma *vma = procmap_batch_slot(fill);
+	int ret;
+
+	if (!vma)
+		return -1;
+	ret = procmap_find_any(pm, addr, flags, going_on, vma);
+	fill->name_buf = vma->name_buf;
+	fill->name_buf_alloc = vma->name_alloc;
+	return ret ? -1 : procmap_batch_add(fill, vma);
 }
 
 /*
@@ -205,16 +336,17 @@ static bool procmap_batch_hit(const struct procmap_batch *batch, uint64_t addr, 
 
 	if (!batch->nr_vmas)
 		return false;
-	last = &batch->vmas[batch->nr_vmas - 1];
+	last = procmap_batch_vma(batch, batch->nr_vmas - 1);
 	return addr < last->end && (addr >= last->start || (flags & PROCMAP_OR_NEXT));
 }
 
-/* @vma is scratch space of the caller. */
 static int procmap_batch_fill(struct procmap *pm, const uint64_t *addrs, size_t nr,
-			      unsigned int flags, struct procmap_batch *batch,
-			      struct procmap_vma *vma)
+			      unsigned int flags, struct procmap_filling *fill)
 {
-	size_t i, alloc = 0;
+	struct procmap_batch *batch = fill->batch;
+	struct procmap_vma *vma;
+	bool going_on = false;
+	size_t i;
 
 	for (i = 0; i < nr; i++) {
 		if (i && addrs[i] < addrs[i - 1]) {
@@ -222,16 +354,19 @@ static int procmap_batch_fill(struct procmap *pm, const uint64_t *addrs, size_t 
 			return -1;
 		}
 		batch->index[i] = PROCMAP_UNMAPPED;
-		if (!procmap_batch_hit(batch, addrs[i], flags)) {
-			if (procmap_find_any(pm, addrs[i], flags, !i, vma)) {
-				if (errno != ENOENT)
-					return -1;
-				continue;
-			}
-			if (procmap_batch_add(batch, &alloc, vma))
+		if (!procmap_batch_hit(batch, addrs[i], flags) &&
+		    procmap_batch_find(pm, addrs[i], flags, &going_on, fill)) {
+			if (errno != ENOENT)
 				return -1;
+			continue;
 		}
 		batch->index[i] = batch->nr_vmas - 1;
+	}
+	for (i = 0; i < batch->nr_vmas; i++) {
+		vma = procmap_batch_vma(batch, i);
+		if (vma->name)
+			vma->name = batch->names + vma->name_alloc;
+		vma->name_alloc = 0;
 	}
 	return 0;
 }
@@ -239,20 +374,21 @@ static int procmap_batch_fill(struct procmap *pm, const uint64_t *addrs, size_t 
 int procmap_resolve_many(struct procmap *pm, const uint64_t *addrs, size_t nr, unsigned int flags,
 			 struct procmap_batch *batch)
 {
-	struct procmap_vma vma = { 0 };
+	struct procmap_filling fill = { .batch = batch };
 	int ret, err;
 
-	memset(batch, 0, sizeof(*batch));
-	if (!procmap_flags_valid(flags)) {
+	if (!procmap_flags_valid(flags) || batch->size < sizeof(*batch) ||
+	    batch->vma_size < sizeof(struct procmap_vma)) {
 		errno = EINVAL;
 		return -1;
 	}
-	batch->index = calloc(nr ? nr : 1, sizeof(*batch->index));
+	procmap_batch_clear(batch);
+	batch->index = reallocarray(NULL, nr ? nr : 1, sizeof(*batch->index));
 	if (!batch->index)
 		return -1;
-	ret = procmap_batch_fill(pm, addrs, nr, flags, batch, &vma);
+	ret = procmap_batch_fill(pm, addrs, nr, flags, &fill);
 	err = errno;
-	procmap_vma_free(&vma);
+	free(fill.name_buf);
 	if (ret)
 		procmap_batch_free(batch);
 	errno = err;
@@ -261,41 +397,46 @@ int procmap_resolve_many(struct procmap *pm, const uint64_t *addrs, size_t nr, u
 
 int procmap_changed(struct procmap *pm, unsigned int flags, uint64_t *generation)
 {
+	struct procmap_vma vma = PROCMAP_VMA_INIT;
+	bool going_on = false;
+	int ret;
+
 	if (flags & ~(PROCMAP_EXEC | PROCMAP_FILE)) {
 		errno = EINVAL;
 		return -1;
 	}
-	if (pm->backend == PROCMAP_BACKEND_SCAN)
-		return procmap_scan_changed(pm, flags, generation);
+	if (pm->backend == PROCMAP_BACKEND_SCAN) {
+		ret = procmap_scan_holds(pm, (flags & PROCMAP_CODE) == PROCMAP_CODE, generation);
+		return ret < 0 ? -1 : !ret;
+	}
 	*generation = 0;
-	return 1;
+	/* Is it still there? */
+	ret = procmap_find_any(pm, 0, PROCMAP_OR_NEXT, &going_on, &vma);
+	procmap_vma_free(&vma);
+	return ret && errno != ENOENT ? -1 : 1;
 }
 
 void procmap_batch_free(struct procmap_batch *batch)
 {
-	size_t i;
-
-	for (i = 0; i < batch->nr_vmas; i++)
-		procmap_vma_free(&batch->vmas[i]);
 	free(batch->vmas);
 	free(batch->index);
-	memset(batch, 0, sizeof(*batch));
+	free(batch->names);
+	procmap_batch_clear(batch);
 }
 
 void procmap_vma_free(struct procmap_vma *vma)
 {
 	free(vma->name_buf);
-	memset(vma, 0, sizeof(*vma));
+	*vma = (struct procmap_vma){ .size = vma->size };
 }
 
 void procmap_vma_clear(struct procmap_vma *vma)
 {
-	char *buf = vma->name_buf;
-	size_t alloc = vma->name_alloc;
-
-	memset(vma, 0, sizeof(*vma));
-	vma->name_buf = buf;
-	vma->name_alloc = alloc;
+	*vma = (struct procmap_vma){
+		.size = vma->size,
+		.name_buf = vma->name_buf,
+		.name_alloc = vma->name_alloc,
+	};
 }
 
 int procmap_vma_reserve_name(struct procmap_vma *vma, size_t size)
@@ -312,5 +453,19 @@ int procmap_vma_reserve_name(struct procmap_vma *vma, size_t size)
 	vma->name_buf = buf;
 	vma->name_alloc = size;
 	vma->name = NULL;
+	return 0;
+}
+
+int procmap_vma_own_name(struct procmap_vma *vma)
+{
+	const char *name = vma->name;
+	size_t size;
+
+	if (!name || name == vma->name_buf)
+		return 0;
+	size = strlen(name) + 1;
+	if (procmap_vma_reserve_name(vma, size))
+		return -1;
+	vma->name = memcpy(vma->name_buf, name, size);
 	return 0;
 }

@@ -108,8 +108,8 @@ static int cli_set_count(struct cli *cli, const char *word)
 	uint64_t count;
 
 	if (!cli_parse_number(word, 10, &count) || !count || count > CLI_COUNT_MAX)
-		return cli_error("bad count '%s': give a decimal number from 1 to %d", word,
-				 CLI_COUNT_MAX);
+		return cli_error("bad count '%s': give a decimal number from 1 to %d",
+				 cli_word(word), CLI_COUNT_MAX);
 	cli->count = count;
 	return CLI_OK;
 }
@@ -119,8 +119,8 @@ static int cli_set_interval(struct cli *cli, const char *word)
 	uint64_t interval;
 
 	if (!cli_parse_number(word, 10, &interval) || !interval || interval > CLI_INTERVAL_MAX)
-		return cli_error("bad interval '%s': give milliseconds from 1 to %d", word,
-				 CLI_INTERVAL_MAX);
+		return cli_error("bad interval '%s': give milliseconds from 1 to %d",
+				 cli_word(word), CLI_INTERVAL_MAX);
 	cli->interval = interval;
 	return CLI_OK;
 }
@@ -169,11 +169,11 @@ static int cli_set_option(struct cli *cli, int option)
 static int cli_bad_option(int error, const char *word)
 {
 	if (error == ':')
-		return cli_error("option '%s' needs a value, see --help", word);
+		return cli_error("option '%s' needs a value, see --help", cli_word(word));
 	if (!optopt)
-		return cli_error("unknown or ambiguous option '%s', see --help", word);
+		return cli_error("unknown or ambiguous option '%s', see --help", cli_word(word));
 	if (optopt > UCHAR_MAX || (optopt != ':' && strchr(cli_short_options + 1, optopt)))
-		return cli_error("option '%s' takes no value, see --help", word);
+		return cli_error("option '%s' takes no value, see --help", cli_word(word));
 	return cli_error("unknown option '-%c', see --help", optopt);
 }
 
@@ -209,7 +209,7 @@ static int cli_set_operands(struct cli *cli, int nr, char **words)
 	if (!nr)
 		return cli_error("which process? Give a PID, see --help");
 	if (!cli_parse_number(words[0], 10, &pid) || !pid || pid > INT_MAX)
-		return cli_error("bad PID '%s': give a decimal number", words[0]);
+		return cli_error("bad PID '%s': give a decimal number", cli_word(words[0]));
 	cli->pid = pid;
 	cli->addrs = words + 1;
 	cli->nr_addrs = nr - 1;

@@ -31,11 +31,11 @@ def run(module, fixture=contextlib.nullcontext):
     return 1 if failed else 0
 
 
-def run_in_machine(script, name, timeout):
-    """Run a script with --guest in the patched kernel, on this machine's root; its exit status."""
+def run_in_machine(script, name, timeout, variant="plain"):
+    """Run a script with --guest in a kernel, on this machine's root; its exit status."""
     return subprocess.run([sys.executable, os.path.join(ROOT, "workshop", "qemu", "vm.py"),
                            "--root", "host", "--memory", "1G", "--timeout", str(timeout),
                            "--results", os.path.join(BUILD, "results", name),
-                           "--env", f"BASE={BASE}", "--",
-                           "/usr/bin/python3", os.path.abspath(script), "--guest"],
+                           "--variant", variant, "--env", f"BASE={BASE}", "--",
+                           "/usr/bin/python3", os.path.abspath(script), "--guest", variant],
                           check=False).returncode

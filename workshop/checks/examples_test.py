@@ -3,7 +3,8 @@
 """The example programs of documentation, man pages and README: built, and run in the test machine.
 
 They are built as a reader would, with the commands that are written beside them. What they print is
-compared with /proc/PID/maps, with readelf and with the memory that was read. Results as TAP.
+compared with /proc/PID/maps, with readelf and with the memory that was read. With the argument
+`base`, only those of the library, on the kernel without the series. Results as TAP.
 """
 
 import contextlib
@@ -19,7 +20,10 @@ import tempfile
 import cases
 from places import BUILD, ROOT
 
-OUT = os.path.join(BUILD, "examples")
+# On the base kernel the library reads the text.
+ON_BASE = sys.argv[-1] == "base"
+NAME = "examples-base" if ON_BASE else "examples"
+OUT = os.path.join(BUILD, NAME)
 HEADERS = os.path.join(BUILD, "user", "usr", "include")
 LIBRARY = os.path.join(ROOT, "tools", "procmap")
 SAMPLES = os.path.join(ROOT, "samples", "procmap")
@@ -28,6 +32,8 @@ MAN = ("PROCMAP_QUERY.2const", "PROCESS_VM_NOWAIT.2const")
 INSTALLED = os.path.join(OUT, "installed")
 # The example program of the library, where its man page has the compiler leave it.
 LIBRARY_PROGRAM = "library/a.out"
+# The same program with the library, in C and in Python
+FIND = ("find", "find.py")
 # The sample of scans with areas for so many records
 AREAS = (1, 5)
 SCANS = ("procmap-scan", "procmap-scan-32", *(f"procmap-scan-{area}" for area in AREAS))
@@ -94,13 +100,18 @@ def build_by_library_page():
     follow(man_block("pkg", *page), os.path.join(OUT, "library"),
            PKG_CONFIG_LIBDIR=os.path.join(INSTALLED, "usr", "lib", "pkgconfig"),
            PKG_CONFIG_SYSROOT_DIR=INSTALLED)
+    follow(f"gcc -Wall -Wextra {LIBRARY}/examples/find.c -I{INSTALLED}/usr/include "
+           f"-L{INSTALLED}/usr/lib -lprocmap -o find", OUT)
+    os.symlink(os.path.join(LIBRARY, "examples", "find.py"), os.path.join(OUT, "find.py"))
 
 
 def build_all():
     shutil.rmtree(OUT, ignore_errors=True)
     os.makedirs(OUT)
-    build_by_readmes()
     build_by_library_page()
+    if ON_BASE:
+        return
+    build_by_readmes()
     new = "-I", HEADERS
     for name in "procmap-query", "procmap-scan", "process-vm-nowait":
         build(f"{name}-32", read("samples", "procmap", f"{name}.c"), "-m32", "-static", *new)
@@ -120,7 +131,8 @@ def build_all():
 def run(name, *words, given=b""):
     """(exit status, output, errors) of an example."""
     result = subprocess.run([os.path.join(OUT, name), *map(str, words)], capture_output=True,
-                            check=False, timeout=60, input=given)
+                            check=False, timeout=60, input=given,
+                            env=dict(os.environ, LD_LIBRARY_PATH=f"{INSTALLED}/usr/lib"))
     return result.returncode, result.stdout, result.stderr.decode()
 
 
@@ -302,15 +314,28 @@ def test_the_program_of_the_library_page(target):
     equal(run(LIBRARY_PROGRAM, 0), (1, b"", "procmap: Invalid argument\n"))
 
 
+def test_the_examples_of_the_library(target):
+    want = "".join(f"{start:x}: {path}+{offset:#x}, {os.stat(path).st_size} bytes\n"
+                   for start, _, _, offset, path in target.maps())
+    for name in FIND:
+        equal(run(name, target.pid, *[f"{row[0]:x}" for row in target.maps()], "0"),
+              (0, f"{want}0: No such file or directory\n".encode(), ""))
+        status, out, errors = run(name, 0)
+        equal((status, out, errors), (1, b"", "procmap_open: Invalid argument\n"))
+
+
 def test_what_is_installed(_):
+    pages = os.listdir(os.path.join(ROOT, "Documentation", "man"))
     found = [os.path.relpath(os.path.join(where, name), INSTALLED)
              for where, _, names in os.walk(INSTALLED) for name in names]
     header = read("tools", "procmap", "libprocmap.h")
     functions = re.findall(r"^\w.*\b(procmap_\w+)\(", header, re.M)
-    equal(len(functions), 12)
+    equal(len(functions), 15)
     want = ["usr/bin/procmap", "usr/include/libprocmap.h", "usr/include/process-vm-abi.h",
-            "usr/include/procmap-abi.h", "usr/lib/libprocmap.a", "usr/lib/pkgconfig/libprocmap.pc",
+            "usr/include/procmap-abi.h", "usr/lib/libprocmap.a", "usr/lib/libprocmap.so",
+            "usr/lib/libprocmap.so.1", "usr/lib/libprocmap.so.1.2", "usr/lib/pkgconfig/libprocmap.pc",
             "usr/share/man/man1/procmap.1", "usr/share/man/man3/libprocmap.3",
+            *[f"usr/share/man/man2const/{name}" for name in pages],
             *[f"usr/share/man/man3/{name}.3" for name in functions]]
     equal(sorted(found), sorted(want))
     (version,) = re.findall(r"^Version: (.*)$",
@@ -319,6 +344,14 @@ def test_what_is_installed(_):
     page = os.path.join(LIBRARY, "libprocmap.3")
     for name in functions:
         equal(read(INSTALLED, "usr", "share", "man", "man3", f"{name}.3"), read(page))
+
+
+def test_nothing_is_left_after_uninstall(_):
+    where = os.path.join(OUT, "uninstalled")
+    command = ["make", "-s", "-C", LIBRARY, f"OUTPUT={OUT}/client/", f"DESTDIR={where}"]
+    for goal in "install", "uninstall":
+        subprocess.run([*command, goal], check=True, stdout=subprocess.DEVNULL)
+        equal(any(names for _, _, names in os.walk(where)), goal == "install")
 
 
 def test_memory_is_copied(target):
@@ -361,14 +394,15 @@ def running_target():
 
 def guest():
     """In the machine: all tests, each beside a target of its own."""
-    return cases.run(globals(), running_target)
+    chosen = {"test_": test_the_examples_of_the_library} if ON_BASE else globals()
+    return cases.run(chosen, running_target)
 
 
 def main():
-    if sys.argv[1:] == ["--guest"]:
+    if sys.argv[1:2] == ["--guest"]:
         sys.exit(guest())
     build_all()
-    sys.exit(cases.run_in_machine(__file__, "examples", 180))
+    sys.exit(cases.run_in_machine(__file__, NAME, 180, "base" if ON_BASE else "plain"))
 
 
 if __name__ == "__main__":

@@ -197,6 +197,10 @@ MACHINE = [
     guest_script("examples_test.py", packages=("examples",), every=True,
                  inputs=("Documentation", "README.md", "samples")),
 
+    # So do those of the library on the kernel without the series.
+    guest_script("examples_test.py", "base", part="examples-base", needs=("kernel:base", GUEST),
+                 packages=("examples",)),
+
     kselftest("plain", "user", "64"),
     kselftest("plain", "user", "32"),
     # The test machine distinguishes all ways to fail.

@@ -38,6 +38,9 @@ SCENES = ("stall/*", "load/*", "wait/*")
 CASES = ("mm/*", "ioctl/*", "query/*", "walk/*", "text/*", "scan/*", "parsed/*", "readv/*",
          "symbolize/*", "synthesize/*", "dump/*", "share/*", "loop/*")
 ROUNDS, PLAY = 25, 100
+LIBRARY = os.path.join(vm.ROOT, "tools", "procmap")
+# A thousand look-ups of the library cost at most so many times what as many queries do.
+BOUND = 1.2
 NOTHING = 2     # status of procmap_bench when no case fits
 OURS = {"CONFIG_PROCMAP_QUERY", "CONFIG_VMA_SEARCH", "CONFIG_BUILDID_FILE"}
 
@@ -186,6 +189,23 @@ def measure(args, part, configs):
     return results
 
 
+def library(args):
+    """What look-ups of the library cost on the patched kernel, beside queries."""
+    where = os.path.join(BUILD, "cost")
+    os.makedirs(where, exist_ok=True)
+    subprocess.run(["make", "-s", "-C", LIBRARY, f"O={where}", f"{where}/tests/cost"], check=True)
+    print("bench: library", file=sys.stderr, flush=True)
+    done = subprocess.run(
+        [sys.executable, os.path.join(HERE, "vm.py"), "--accel", ACCEL["instructions"][0],
+         "--quiet", "--kernel", args.patched, "--initrd", args.initrd, "--root", "host",
+         "--timeout", str(args.timeout), "--results", os.path.join(args.out, "bench-library"),
+         "--", f"{where}/tests/cost"], stdout=subprocess.DEVNULL, check=False)
+    if done.returncode:
+        raise Failure(f"the library gave no figures (status {done.returncode})")
+    with open(os.path.join(args.out, "bench-library", "stdout"), encoding="utf-8") as file:
+        return [json.loads(line) for line in file]
+
+
 def medians(result):
     return {case["name"]: case["median"] for case in result["cases"] if "median" in case}
 
@@ -272,10 +292,12 @@ def save(path, text):
     os.replace(f"{path}.new", path)
 
 
-def conclude(rows, more):
+def conclude(rows, more, looked_up):
     """The last line, and whether a limit is missed."""
     judged = [(row.name, row.kept) for row in rows] + [(one.what, one.kept) for one in more]
     judged = [(name, kept) for name, kept in judged if kept is not None]
+    judged += [(f"library: {run['what']}", run["kept"]["worst"] <= BOUND * run["queries"]["worst"])
+               for run in looked_up if run["queries"]["worst"]]
     missed = [name for name, kept in judged if not kept]
     line = f"{len(judged) - len(missed)} of {len(judged)} limits kept"
     return line + (f"; missed: {'; '.join(missed)}" if missed else ""), bool(missed)
@@ -284,12 +306,14 @@ def conclude(rows, more):
 def compare(args):
     configs = {kernel: read_config(image) for kernel, image in args.images.items()}
     os.makedirs(args.out, exist_ok=True)
-    runs, played, rows, more = None, None, [], []
+    runs, played, rows, more, looked_up = None, None, [], [], []
     if args.part != "scenes":
         all_runs = [measure(args, "instructions", configs) for _ in range(args.runs)]
         if all_runs[0]:
             runs = {kernel: [run[kernel] for run in all_runs] for kernel in KERNELS}
             rows = make_rows({kernel: runs[kernel][0] for kernel in KERNELS})
+        if not args.select:
+            looked_up = library(args)
     scenes = None
     if args.part != "instructions":
         played = measure(args, "scenes", configs)
@@ -301,15 +325,18 @@ def compare(args):
         if not args.select:
             more = bench_scenes.stall_limits(scenes["patched"], scenes["base"])
             more += bench_scenes.wait_limits(scenes["patched"])
-    last, missed = conclude(rows, more)
+    last, missed = conclude(rows, more, looked_up)
     lines = [*describe(args, runs, played, configs), "",
-             *bench_tables.limits(rows, more), *sections(rows, scenes), "", last]
+             *bench_tables.limits(rows, more), *sections(rows, scenes),
+             *section("Look-ups of the library, in instructions each: the last 1,000, the worst "
+                      "1,000 in a row and the first 100; changes are before look-ups",
+                      bench_tables.library(looked_up)), "", last]
     text = "\n".join(lines) + "\n"
     save(os.path.join(args.out, "bench.md"), text)
     save(os.path.join(args.out, "bench.json"),
          json.dumps({"rows": [row.as_json() for row in rows],
                      "limits": [one.as_json() for one in more],
-                     "instructions": runs, "scenes": played}, indent=1) + "\n")
+                     "instructions": runs, "scenes": played, "library": looked_up}, indent=1) + "\n")
     plots(args, rows, scenes)
     sys.stdout.write(text)
     return 1 if missed else 0

@@ -106,6 +106,14 @@ def loops(rows):
     return markdown(("process: way", "a round, base", "patched", "wrong answers", "of"), lines)
 
 
+def library(runs):
+    """What look-ups of the library cost, in instructions, beside queries."""
+    lines = [(run["what"], *(number(run[who][when]) if run[who][when] else ""
+                             for when in ("last", "worst", "first") for who in ("kept", "queries")))
+             for run in runs]
+    return markdown(("process", "last", "queries", "worst", "queries", "first", "queries"), lines)
+
+
 def micro(value):
     return "-" if value is None else f"{value / 1000:,.1f}"
 

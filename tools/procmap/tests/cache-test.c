@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Tests of what libprocmap keeps of scans: it is used, and it is never stale.
+ * Tests of the answers that libprocmap keeps: they are used, they are never stale,
+ * and they never cost much more than queries do.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -26,38 +27,43 @@ static void change(struct table *table, size_t i)
 		fake.code_generation++;
 }
 
-static void find_all(struct procmap *pm, const struct table *table, unsigned int flags)
+/* Look up the VMAs @from to @to until the handle has them. */
+static void fill_cache(struct procmap *pm, const struct table *table, size_t from, size_t to,
+		       unsigned int flags)
 {
-	struct procmap_vma vma = { 0 };
-	size_t i;
+	struct procmap_vma vma = PROCMAP_VMA_INIT;
+	unsigned long before;
+	size_t i, round;
 
-	for (i = 0; i < table->nr; i++) {
-		check_find(pm, table, table->vmas[i].start, flags, &vma);
-		check_find(pm, table, table->vmas[i].end - 1, flags, &vma);
-		check_find(pm, table, table->vmas[i].end, flags, &vma);
+	for (round = 0; round < 100; round++) {
+		before = fake.queries;
+		for (i = from; i < to; i++)
+			check_find(pm, table, table->vmas[i].start, flags, &vma);
+		if (fake.queries == before)
+			break;
 	}
+	CHECK(round < 100);
 	procmap_vma_free(&vma);
 }
 
 static void test_used(void)
 {
+	struct procmap_vma vma = PROCMAP_VMA_INIT;
 	struct procmap *pm;
 	struct table table;
 
-	tap_begin("cache: what holds is not fetched again");
+	tap_begin("cache: where nothing changes, a look-up only asks");
 	table_large(&table, 3000);
 	pm = open_table(&table, PROCMAP_BACKEND_SCAN);
-	find_all(pm, &table, PROCMAP_NAME);
-	CHECK(fake.records <= table.nr * 2);
+	fill_cache(pm, &table, 0, table.nr, PROCMAP_NAME);
 	fake.scans = 0;
-	fake.records = 0;
-	find_all(pm, &table, PROCMAP_NAME);
-	CHECK(!fake.records && fake.scans == 3 * table.nr);
-	/* A walk asks once. */
-	fake.scans = 0;
-	check_walk(pm, &table, PROCMAP_NAME);
-	check_walk(pm, &table, 0);
-	CHECK(!fake.records && fake.scans == 2);
+	fake.queries = 0;
+	fill_cache(pm, &table, 0, table.nr, PROCMAP_NAME);
+	fill_cache(pm, &table, 0, table.nr, 0);
+	CHECK(!fake.records && !fake.queries && fake.scans == 2 * table.nr);
+	check_find(pm, &table, table.vmas[2].end, PROCMAP_OR_NEXT, &vma);
+	CHECK(fake.queries == 1);
+	procmap_vma_free(&vma);
 	procmap_close(pm);
 	table_free(&table);
 	tap_end();
@@ -65,21 +71,30 @@ static void test_used(void)
 
 static void test_batch_asks_once(void)
 {
-	static const uint64_t addrs[] = { 0x100000, 0x103000, 0x200000, 0x300000 };
-	struct procmap_batch batch;
+	struct procmap_batch batch = PROCMAP_BATCH_INIT;
+	uint64_t addrs[100];
 	struct procmap *pm;
 	struct table table;
-	int i;
+	size_t i;
 
 	tap_begin("cache: a batch asks once for all addresses");
 	table_large(&table, 3000);
+	for (i = 0; i < ARRAY_SIZE(addrs); i++)
+		addrs[i] = table.vmas[i * 30].start;
 	pm = open_table(&table, PROCMAP_BACKEND_SCAN);
-	for (i = 0; i < 2; i++) {
+	for (i = 0; i < 20; i++) {
 		fake.scans = 0;
-		CHECK(!procmap_resolve_many(pm, addrs, ARRAY_SIZE(addrs), 0, &batch));
+		fake.queries = 0;
+		CHECK(!procmap_resolve_many(pm, addrs, ARRAY_SIZE(addrs), PROCMAP_NAME, &batch));
 		procmap_batch_free(&batch);
 	}
-	CHECK(fake.scans == 1);
+	CHECK(fake.scans == 1 && !fake.queries);
+	change(&table, 30);
+	fake.scans = 0;
+	CHECK(!procmap_resolve_many(pm, addrs, ARRAY_SIZE(addrs), PROCMAP_NAME, &batch));
+	CHECK(fake.scans == 1 && fake.queries == ARRAY_SIZE(addrs));
+	CHECK(batch.vmas[1].flags == table.vmas[30].flags);
+	procmap_batch_free(&batch);
 	procmap_close(pm);
 	table_free(&table);
 	tap_end();
@@ -87,7 +102,7 @@ static void test_batch_asks_once(void)
 
 static void test_never_stale(void)
 {
-	struct procmap_vma vma = { 0 };
+	struct procmap_vma vma = PROCMAP_VMA_INIT;
 	struct procmap *pm;
 	struct table table;
 	size_t i;
@@ -113,104 +128,185 @@ static void test_never_stale(void)
 	tap_end();
 }
 
+static void fill_code(struct procmap *pm, const struct table *table)
+{
+	size_t i;
+
+	for (i = 0; i < table->nr; i += 100)
+		fill_cache(pm, table, i, i + 1, CODE | PROCMAP_NAME);
+}
+
 static void test_code(void)
 {
-	struct procmap_vma vma = { 0 };
+	struct procmap_vma vma = PROCMAP_VMA_INIT;
 	struct procmap *pm;
 	struct table table;
 
 	tap_begin("cache: of code, it survives all changes of other memory");
 	table_large(&table, 3000);
 	pm = open_table(&table, PROCMAP_BACKEND_SCAN);
-	check_walk(pm, &table, CODE | PROCMAP_NAME | PROCMAP_BUILD_ID);
-	CHECK(fake.records == 30);
-	fake.records = 0;
+	fill_code(pm, &table);
+	fake.queries = 0;
 	change(&table, 1);
-	find_all(pm, &table, CODE | PROCMAP_NAME | PROCMAP_BUILD_ID);
-	find_all(pm, &table, CODE | PROCMAP_READ | PROCMAP_BUILD_ID);
-	CHECK(!fake.records);
+	fill_code(pm, &table);
+	CHECK(!fake.queries);
 	change(&table, 100);
-	check_find(pm, &table, table.vmas[100].start, CODE | PROCMAP_BUILD_ID, &vma);
-	CHECK(fake.records);
+	check_find(pm, &table, table.vmas[100].start, CODE | PROCMAP_NAME, &vma);
+	CHECK(fake.queries == 1);
 	procmap_vma_free(&vma);
 	procmap_close(pm);
 	table_free(&table);
 	tap_end();
 }
 
-static void test_busy(void)
-{
-	struct procmap_vma vma = { 0 };
-	struct procmap *pm;
-	struct table table;
-	unsigned long before;
-	size_t i, round;
+/* How an address space changes: before which look-ups, and which are these? */
+struct pattern {
+	const char *what;
+	size_t every;	/* look-ups between two changes; 0: none */
+	size_t quiet;	/* look-ups without changes before as many with them; 0: none */
+	size_t hot;	/* VMAs that are looked up */
+	size_t batch;	/* look-ups in one call; 0: procmap_find() */
+	bool spite;	/* change only after a look-up that took no query */
+	bool writer;	/* there is never a generation */
+};
 
-	tap_begin("cache: of a process that is always at work, it costs no more than queries");
-	table_large(&table, 3000);
-	for (round = 0; round < 2; round++) {
-		pm = open_table(&table, PROCMAP_BACKEND_SCAN);
-		if (round)
-			fake.generation = 0;
-		for (i = 0; i < table.nr; i++) {
-			before = fake.scans;
-			change(&table, i * 7 % table.nr);
-			check_find(pm, &table, table.vmas[i * 11 % table.nr].start, 0, &vma);
-			CHECK(fake.scans == before + 1);
-		}
-		CHECK(fake.records <= 4 * table.nr);
-		CHECK(check_walk(pm, &table, PROCMAP_NAME) == table.nr);
-		find_all(pm, &table, 0);
-		procmap_close(pm);
+static const struct pattern patterns[] = {
+	{ "no change, one VMA", .hot = 1 },
+	{ "no change", .hot = 3000 },
+	{ "before each, one VMA", .every = 1, .hot = 1 },
+	{ "before each", .every = 1, .hot = 3000 },
+	{ "before each second", .every = 2, .hot = 20 },
+	{ "before each third", .every = 3, .hot = 1 },
+	{ "before each tenth, one VMA", .every = 10, .hot = 1 },
+	{ "before each tenth", .every = 10, .hot = 20 },
+	{ "before each hundredth", .every = 100, .hot = 20 },
+	{ "before each hundredth, all VMAs", .every = 100, .hot = 3000 },
+	{ "before each thousandth", .every = 1000, .hot = 1000 },
+	{ "quiet, then before each", .every = 1, .quiet = 3000, .hot = 20 },
+	{ "quiet, then before each second", .every = 2, .quiet = 1500, .hot = 100 },
+	{ "after each that was kept", .every = 1, .hot = 20, .spite = true },
+	{ "quiet, then after each that was kept", .every = 1, .quiet = 2500, .hot = 5,
+	  .spite = true },
+	{ "a writer is always at work", .hot = 20, .writer = true },
+	{ "batches, before each", .every = 1, .hot = 20, .batch = 10 },
+	{ "batches, before each third", .every = 3, .hot = 200, .batch = 100 },
+	{ "batches, quiet, then before each", .every = 1, .quiet = 3000, .hot = 1000, .batch = 50 },
+};
+
+#define WINDOW		1000
+#define LOOKUPS		20000
+
+static int compare_addrs(const void *a, const void *b)
+{
+	const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+	return (x > y) - (x < y);
+}
+
+/* One call for @nr addresses. Returns its cost for each. */
+static unsigned long look_up(struct procmap *pm, const struct table *table,
+			     const struct pattern *p, size_t nr, unsigned int flags)
+{
+	struct procmap_vma vma = PROCMAP_VMA_INIT;
+	struct procmap_batch batch = PROCMAP_BATCH_INIT;
+	uint64_t addrs[100];
+	size_t i, vmas;
+
+	fake.cost = 0;
+	fake.queries = 0;
+	for (i = 0; i < nr; i++)
+		addrs[i] = table->vmas[random() % p->hot].start;
+	if (!p->batch) {
+		check_find(pm, table, addrs[0], flags, &vma);
+		procmap_vma_free(&vma);
+		return fake.cost;
 	}
-	procmap_vma_free(&vma);
+	qsort(addrs, nr, sizeof(*addrs), compare_addrs);
+	CHECK(!procmap_resolve_many(pm, addrs, nr, flags, &batch));
+	vmas = batch.nr_vmas;
+	procmap_batch_free(&batch);
+	/* Queries would be as many as the VMAs, too. */
+	return fake.cost / vmas;
+}
+
+static bool changes_now(const struct pattern *p, size_t i)
+{
+	if (!p->every || (p->quiet && i / p->quiet % 2 == 0) || (p->spite && fake.queries))
+		return false;
+	return i % p->every == 0;
+}
+
+/* Are 1,000 look-ups in a row ever dearer than 1.2 times as many queries? */
+static void check_pattern(const struct table *table, const struct pattern *p, unsigned int flags)
+{
+	const unsigned long query = flags & PROCMAP_NAME ? FAKE_COST_QUERY_NAME : FAKE_COST_QUERY;
+	static unsigned long costs[LOOKUPS];
+	struct procmap *pm = open_table(table, PROCMAP_BACKEND_SCAN);
+	unsigned long sum = 0, most = 0, first = 0;
+	size_t i;
+
+	if (p->writer)
+		fake.generation = 0;
+	for (i = 0; i < LOOKUPS; i++) {
+		if (changes_now(p, i))
+			fake.generation++;
+		costs[i] = look_up(pm, table, p, p->batch ? p->batch : 1, flags);
+		sum += costs[i] - (i < WINDOW ? 0 : costs[i - WINDOW]);
+		most = sum > most ? sum : most;
+		first = i < WINDOW / 10 ? sum : first;
+	}
+	printf("# %s%s: at most %lu %% of queries, at first %lu %%, at last %lu %%\n", p->what,
+	       flags & PROCMAP_NAME ? ", names" : "", most * 100 / (WINDOW * query),
+	       first * 100 / (WINDOW / 10 * query), sum * 100 / (WINDOW * query));
+	CHECK(most * 10 <= WINDOW * query * 12 && first * 10 <= WINDOW / 10 * query * 12);
+	procmap_close(pm);
+}
+
+static void test_bound(void)
+{
+	struct table table;
+	size_t i;
+
+	tap_begin("cache: 1,000 look-ups never cost more than 1.2 times as many queries");
+	srandom(2);
+	table_large(&table, 3000);
+	for (i = 0; i < ARRAY_SIZE(patterns); i++) {
+		check_pattern(&table, &patterns[i], 0);
+		check_pattern(&table, &patterns[i], PROCMAP_NAME);
+	}
 	table_free(&table);
 	tap_end();
 }
 
-static void test_build_ids_apart(void)
+static void test_build_ids(void)
 {
-	struct procmap_vma vma = { 0 };
+	struct procmap_vma vma = PROCMAP_VMA_INIT;
 	struct procmap *pm;
 	struct table table;
 
-	tap_begin("cache: who wants no build ID does not wait for one");
+	tap_begin("cache: what is kept without a build ID is no answer for who wants one");
 	table_odd(&table);
 	pm = open_table(&table, PROCMAP_BACKEND_SCAN);
+	check_find(pm, &table, 0x2000, PROCMAP_NAME, &vma);
+	CHECK(!fake.build_ids);
 	check_find(pm, &table, 0x2000, PROCMAP_BUILD_ID, &vma);
 	CHECK(fake.build_ids == 1);
-	change(&table, 0);
+	check_find(pm, &table, 0x2000, PROCMAP_BUILD_ID, &vma);
 	check_find(pm, &table, 0x2000, 0, &vma);
-	check_find(pm, &table, 0x2000, PROCMAP_NAME, &vma);
-	CHECK(fake.build_ids == 1);
+	CHECK(fake.build_ids == 1 && fake.queries == 2);
+	/* There may be one later, when its pages are in memory. */
+	check_find(pm, &table, 0x41000, PROCMAP_BUILD_ID, &vma);
+	check_find(pm, &table, 0x41000, PROCMAP_BUILD_ID, &vma);
+	CHECK(fake.build_ids == 3);
 	procmap_vma_free(&vma);
 	procmap_close(pm);
 	table_free(&table);
 	tap_end();
 }
 
-static void test_limit(void)
-{
-	struct procmap *pm;
-	struct table table;
-
-	tap_begin("cache: does not grow without limit");
-	table_large(&table, 100000);
-	pm = open_table(&table, PROCMAP_BACKEND_SCAN);
-	CHECK(check_walk(pm, &table, 0) == table.nr);
-	fake.records = 0;
-	/* The first part had to give way. */
-	CHECK(check_walk(pm, &table, 0) == table.nr);
-	CHECK(fake.records);
-	procmap_close(pm);
-	table_free(&table);
-	tap_end();
-}
-
-/* Ranges are fetched in any order; look-ups hit and miss; VMAs change at times. */
 static void test_random(void)
 {
-	struct procmap_vma vma = { 0 };
+	struct procmap_vma vma = PROCMAP_VMA_INIT;
 	struct procmap *pm;
 	struct table table;
 	size_t i, nr;
@@ -269,9 +365,8 @@ void cache_tests(void)
 	test_batch_asks_once();
 	test_never_stale();
 	test_code();
-	test_busy();
-	test_build_ids_apart();
-	test_limit();
+	test_bound();
+	test_build_ids();
 	test_random();
 	test_changed();
 }

@@ -23,7 +23,7 @@ static bool fake_scan_holds(const struct procmap_scan *scan)
 		(code && scan->known_generation == fake.code_generation));
 }
 
-/* Returns false if the area is full. */
+/* Returns false if the area is full. Longer names than a path can be are not told. */
 static bool fake_scan_name(struct procmap_scan *scan, const char *name,
 			   struct procmap_record *record)
 {
@@ -33,8 +33,11 @@ static bool fake_scan_name(struct procmap_scan *scan, const char *name,
 	record->name = PROCMAP_RECORD_NO_NAME;
 	if (!(scan->flags & PROCMAP_SCAN_NAMES) || !name)
 		return true;
-	if (size > scan->names_size - scan->names_filled ||
-	    (fake.name_limit && size > fake.name_limit))
+	if (size > PATH_MAX && scan->names_size - scan->names_filled >= PATH_MAX) {
+		record->flags |= PROCMAP_RECORD_NAME_TOO_LONG;
+		return true;
+	}
+	if (size > scan->names_size - scan->names_filled)
 		return false;
 	record->name = scan->names_filled;
 	memcpy(names + record->name, name, size);
@@ -56,11 +59,14 @@ static bool fake_scan_record(struct procmap_scan *scan, const struct procmap_vma
 	record->end = vma->end;
 	record->offset = vma->offset;
 	record->inode = vma->inode;
-	record->flags = vma->flags | PROCMAP_RECORD_LOCKED;
+	record->flags |= vma->flags | PROCMAP_RECORD_LOCKED;
 	record->dev_major = vma->dev_major;
 	record->dev_minor = vma->dev_minor;
 	record->page_shift = __builtin_ctzll(vma->page_size);
 	record->generation = fake.generation;
+	record->inode_generation = vma->inode_generation;
+	if (fake.unlinked && vma->flags & PROCMAP_FILE)
+		record->flags |= PROCMAP_RECORD_UNLINKED;
 	if (scan->flags & PROCMAP_SCAN_BUILD_IDS) {
 		record->build_id_size = vma->build_id_size;
 		memcpy(record->build_id, vma->build_id, vma->build_id_size);
@@ -96,7 +102,17 @@ static int fake_scan_all(int fd, struct procmap_scan *scan)
 		return fake_fail(ENAMETOOLONG);
 	scan->next = full ? addr : end;
 	fake.records += scan->records_filled;
+	fake.cost += FAKE_COST_SCAN + scan->records_filled *
+		     (FAKE_COST_RECORD + (scan->flags & PROCMAP_SCAN_NAMES ? FAKE_COST_NAME : 0));
 	return 0;
+}
+
+/* Without a table, the text of the real kernel ends with the process. */
+static bool fake_is_there(int fd)
+{
+	char byte;
+
+	return fake.table || __real_pread64(fd, &byte, 1, 0) == 1;
 }
 
 int fake_scan(int fd, struct procmap_scan *scan)
@@ -113,10 +129,15 @@ int fake_scan(int fd, struct procmap_scan *scan)
 		return fake_fail(EINVAL);
 	scan->records_filled = 0;
 	scan->names_filled = 0;
-	if (fake_scan_holds(scan))
-		scan->next = scan->end ? scan->end : UINT64_MAX;
-	else if (fake_scan_all(fd, scan))
+	if (!fake_is_there(fd))
+		return fake_fail(ESRCH);
+	if (!scan->records_len || fake_scan_holds(scan)) {
+		scan->next = scan->records_len ? UINT64_MAX : scan->start;
+		fake.asks++;
+		fake.cost += FAKE_COST_ASK;
+	} else if (fake_scan_all(fd, scan)) {
 		return -1;
+	}
 	scan->generation = fake.generation;
 	scan->code_generation = fake.code_generation;
 	return 0;

@@ -4,6 +4,7 @@
  */
 #define _GNU_SOURCE
 #include <errno.h>
+#include <fcntl.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -122,6 +123,8 @@ static int fake_query(int fd, struct procmap_query *query)
 	int ret = -1;
 
 	fake.queries++;
+	fake.build_ids += !!query->build_id_size;
+	fake.cost += query->vma_name_size ? FAKE_COST_QUERY_NAME : FAKE_COST_QUERY;
 	if (fake.query_errno && fake.queries >= fake.query_errno_from)
 		return fake_fail(fake.query_errno);
 	if (fake_check(query))
@@ -149,6 +152,14 @@ int __wrap_ioctl(int fd, unsigned long command, ...)
 	if (!fake.real && command == PROCMAP_SCAN)
 		return fake_scan(fd, arg);
 	return __real_ioctl(fd, command, arg);
+}
+
+/* Tests have texts in files of their own. */
+int __wrap_procmap_fd_check(int fd)
+{
+	if (fake.check_fd)
+		return __real_procmap_fd_check(fd);
+	return fcntl(fd, F_GETFD) < 0 ? -1 : 0;
 }
 
 ssize_t __wrap_pread64(int fd, void *buf, size_t size, off_t pos)

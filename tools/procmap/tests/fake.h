@@ -27,12 +27,16 @@
  * @name_limit: longer names do not fit, whatever the size of the buffer; 0: no
  *	limit
  * @garbage: answer with impossible sizes
+ * @check_fd: take no other descriptors than those of /proc/PID/maps
+ * @unlinked: scans say that files are
  * @generation: of the address space; 0: a writer is always at work
  * @code_generation: likewise, of code
  * @queries: number of queries so far
  * @scans: number of scans so far
+ * @asks: number of scans without room for records
  * @records: number of records that they filled
- * @build_ids: number of scans that asked for build IDs
+ * @build_ids: number of queries and scans that asked for build IDs
+ * @cost: instructions of a real kernel for all of them, about
  * @read_errno: pread() fails with this error
  * @read_max: pread() returns at most as many bytes; 0: there is no limit
  * @read_eof_from: pread() finds the end of the file from this call on; 0: never
@@ -51,18 +55,32 @@ struct fake {
 	unsigned long lie_to;
 	size_t name_limit;
 	bool garbage;
+	bool check_fd;
+	bool unlinked;
 	uint64_t generation;
 	uint64_t code_generation;
 	unsigned long queries;
 	unsigned long scans;
+	unsigned long asks;
 	unsigned long records;
 	unsigned long build_ids;
+	unsigned long cost;
 	int read_errno;
 	size_t read_max;
 	unsigned long read_eof_from;
 	unsigned long reads;
 	unsigned long alloc_fail;
 	unsigned long allocs;
+};
+
+/* What fake.cost consists of. */
+enum {
+	FAKE_COST_QUERY		= 1000,
+	FAKE_COST_QUERY_NAME	= 1700,
+	FAKE_COST_ASK		= 420,
+	FAKE_COST_SCAN		= 800,
+	FAKE_COST_RECORD	= 124,
+	FAKE_COST_NAME		= 350,
 };
 
 extern struct fake fake;
@@ -112,6 +130,8 @@ int fake_scan(int fd, struct procmap_scan *scan);
 int fake_text_vma(int fd, uint64_t addr, unsigned int filters, struct procmap_vma *vma);
 
 /* The real functions, and those that --wrap uses instead. */
+int __wrap_procmap_fd_check(int fd);
+int __real_procmap_fd_check(int fd);
 int __wrap_ioctl(int fd, unsigned long command, ...);
 int __real_ioctl(int fd, unsigned long command, ...);
 ssize_t __wrap_pread64(int fd, void *buf, size_t size, off_t pos);

@@ -66,4 +66,9 @@ size_t check_walk(struct procmap *pm, const struct table *table, unsigned int fl
  */
 void cache_tests(void);
 
+/**
+ * file_tests() - test what tells a mapped file from another, and descriptors
+ */
+void file_tests(void);
+
 #endif /* PROCMAP_LIB_TEST_H */

@@ -103,7 +103,7 @@ static unsigned long look_up(enum procmap_backend backend, unsigned int flags,
 {
 	struct procmap *pm = procmap_open(getpid(), backend);
 	unsigned int random = 2, nr, state;
-	struct procmap_vma vma = { 0 };
+	struct procmap_vma vma = PROCMAP_VMA_INIT;
 	unsigned long before, judged = 0, wrong = 0;
 	int found;
 
