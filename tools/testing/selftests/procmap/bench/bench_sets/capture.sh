@@ -51,7 +51,7 @@ main() {
 	trap "rm -rf '$work'" EXIT
 	cd -- "$work"
 
-	capture busybox busybox awk "$awk_work"
+	capture busybox /bin/busybox awk "$awk_work"
 	echo "$python_work" >work.py
 	capture python3 /usr/bin/python3 work.py
 }
