@@ -424,14 +424,19 @@ static int procmap_text_show(struct seq_file *m, void *v)
 {
 	struct procmap_line *line = &((struct procmap_text *)m->private)->line;
 	struct vm_area_struct *vma = v;
+	unsigned long start = vma->vm_start;
 
-	if (unlikely(vma->vm_start < m->index) && line->end && line->end == m->count) {
-		procmap_replace_line(m, vma);
-		return 0;
+	if (unlikely(start < m->index) && line->end && line->end == m->count) {
+		if (start <= line->addr) {
+			procmap_replace_line(m, vma);
+			return 0;
+		}
+		/* It begins inside of the last line: what is before it must stay. */
+		start = m->index;
 	}
-	line->addr = vma->vm_start;
+	line->addr = start;
 	line->start = m->count;
-	procmap_show_line(m, vma, vma->vm_start);
+	procmap_show_line(m, vma, start);
 	line->end = m->count;
 	return 0;
 }

@@ -135,8 +135,8 @@ static bool add(const struct fuzz *fuzz, struct scan *scan, size_t line, bool in
 /*
  * Find what the scan must find. VMAs of one file make a row, which has one name.
  * What @all_of or a single bit of @any_of excludes does not interrupt a row, but
- * what @none_of or several bits of @any_of exclude does. A kernel without
- * generations cannot tell who follows.
+ * what @none_of or several bits of @any_of exclude does, and whatever is about the
+ * file. A kernel without generations cannot tell who follows.
  */
 static void find(const struct fuzz *fuzz, struct scan *scan)
 {
@@ -149,11 +149,12 @@ static void find(const struct fuzz *fuzz, struct scan *scan)
 	for (i = 0; i < target->text.nr && vma[i].start < end_of(s); i++) {
 		__u64 flags = flags_of(target, i), end = vma[i].end;
 
-		if (end <= s->start || (all_of & ~flags))
+		if (end <= s->start || (all_of & ~flags & ~PROCMAP_RECORD_UNLINKED))
 			continue;
 		if (row && !same_file(row, &vma[i]))
 			row = NULL;
-		if ((s->any_of && !(s->any_of & flags)) || (s->none_of & flags))
+		if ((all_of & ~flags) || (s->any_of && !(s->any_of & flags)) ||
+		    (s->none_of & flags))
 			continue;
 		if (!add(fuzz, scan, i, row)) {
 			scan->next_high = vma[i].start;
