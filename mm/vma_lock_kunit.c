@@ -690,6 +690,14 @@ static unsigned int count_nameless(struct kunit *test, unsigned int nr)
 	return sum;
 }
 
+/* Swap the operations of two VMAs. */
+static void swap_ops(struct mm_struct *mm, unsigned int one, unsigned int other)
+{
+	mmap_write_lock(mm);
+	swap(find_vma(mm, start_of(one))->vm_ops, find_vma(mm, start_of(other))->vm_ops);
+	mmap_write_unlock(mm);
+}
+
 /* A row without a file ends before the first VMA that has a name. */
 static void a_row_without_a_file_has_no_name(struct kunit *test)
 {
@@ -708,9 +716,9 @@ static void a_row_without_a_file_has_no_name(struct kunit *test)
 	mm->start_stack = 0;
 	mm->start_brk = 0;
 	mm->brk = 0;
-	find_vma(mm, start_of(5))->vm_ops = find_vma(mm, start_of(FILE_VMA))->vm_ops;
+	swap_ops(mm, 5, FILE_VMA);
 	KUNIT_EXPECT_EQ(test, 5U, count_nameless(test, 0));
-	find_vma(mm, start_of(5))->vm_ops = NULL;
+	swap_ops(mm, 5, FILE_VMA);
 }
 
 /* A thread that unmaps a VMA. */
