@@ -404,9 +404,7 @@ static void procmap_replace_line(struct seq_file *m, struct vm_area_struct *vma)
 	struct procmap_text *text = m->private;
 	struct procmap_line *line = &text->line;
 
-	if (line->start)
-		line->addr = max(vma->vm_start, line->addr);
-	else
+	if (!line->start)
 		line->addr = vma->vm_start;
 	procmap_show_line(m, vma, line->addr);
 	if (seq_has_overflowed(m))
