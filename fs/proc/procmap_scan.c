@@ -687,7 +687,8 @@ static int procmap_scan(struct mm_struct *mm, struct procmap_scan __user *us)
  *      - procmap_scan_errors_test: errors.enametoolong_no_room_for_the_first_name;
  *        procmap_scan_test: scan.a_name_that_does_not_fit
  *    * - EAGAIN
- *      - with ``PROCMAP_SCAN_NOWAIT``: a writer changes the first mapping, or the place before it
+ *      - with ``PROCMAP_SCAN_NOWAIT``: a writer is at work at the first mapping to be found, or
+ *        before it
  *      - procmap_holes_test: holes.a_scan_that_does_not_wait_is_EAGAIN
  *    * - EFAULT
  *      - the struct cannot be read or written
