@@ -2,7 +2,8 @@
 /*
  * The text of /proc/<pid>/maps of a process that does not change. Its bytes are
  * those of the header lines in /proc/<pid>/smaps, which the kernel prints under
- * mmap_lock. Each read() returns as many of them as seq_model.c says.
+ * mmap_lock. Each read() returns as many of them as seq_model.c says. Then a
+ * process that changes while one read() prints it.
  */
 #include <fcntl.h>
 #include <limits.h>
@@ -670,6 +671,109 @@ TEST(kernel_thread)
 	EXPECT_EQ(0, pread_again(fd, 1));
 	EXPECT_EQ(20, lseek(fd, 20, SEEK_SET));
 	EXPECT_EQ(0, read_again(fd));
+	close(fd);
+}
+
+#define BORDER_PAGES	4
+#define BORDER_MOVES	4000
+
+/**
+ * struct border - two VMAs without a hole, and a thread that moves their border
+ * @area: where they are
+ * @size: of both together
+ * @done: the thread has moved the border BORDER_MOVES times
+ * @failed: it could not move the border
+ */
+struct border {
+	char *area;
+	size_t size;
+	bool done;
+	bool failed;
+};
+
+/*
+ * The border is behind the first page, then before the last one. A timer that
+ * fires while the reader holds a VMA has the border moved before the next line.
+ */
+static void *moves_border(void *arg)
+{
+	const struct timespec nap = { .tv_nsec = 1000 };
+	const size_t page = sysconf(_SC_PAGESIZE);
+	struct border *border = arg;
+	unsigned int i;
+
+	for (i = 0; i < BORDER_MOVES; i++) {
+		if (mprotect(border->area + page, border->size - 2 * page,
+			     i % 2 ? PROT_READ | PROT_WRITE : PROT_READ))
+			border->failed = true;
+		nanosleep(&nap, NULL);
+	}
+	__atomic_store_n(&border->done, true, __ATOMIC_RELAXED);
+	return NULL;
+}
+
+/* Do the lines of one read() cover the area? @first: where the first one ends. */
+static bool covers(const struct border *border, char *text, unsigned long *first)
+{
+	unsigned long start, end, next = (unsigned long)border->area;
+	const unsigned long last = next + border->size;
+	char *line;
+
+	*first = 0;
+	for (line = strtok(text, "\n"); line; line = strtok(NULL, "\n")) {
+		if (sscanf(line, "%lx-%lx", &start, &end) != 2)
+			return false;
+		if (end <= (unsigned long)border->area || start >= last)
+			continue;
+		if (start != next)
+			fprintf(stderr, "# a line at 0x%lx follows one that ends at 0x%lx\n", start,
+				next);
+		if (start != next)
+			return false;
+		next = end;
+		*first = *first ?: end;
+	}
+	return next == last;
+}
+
+/* Each page is mapped all the time: each read() has it in one line. */
+TEST(pages_at_a_border_that_moves_are_in_one_line)
+{
+	const size_t page = sysconf(_SC_PAGESIZE);
+	struct border border = { .size = BORDER_PAGES * page };
+	unsigned int low = 0, high = 0;
+	unsigned long first;
+	pthread_t thread;
+	cpu_set_t cpus;
+	ssize_t got;
+	char *map;
+	int fd;
+
+	map = mmap(NULL, border.size + 2 * page, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	ASSERT_NE(MAP_FAILED, map);
+	border.area = map + page;
+	/* Both are accounted for, or they would not merge at the border. */
+	ASSERT_EQ(0, mprotect(border.area, border.size, PROT_READ | PROT_WRITE));
+	ASSERT_EQ(0, mprotect(border.area + border.size - page, page, PROT_READ));
+	fd = maps_open(0);
+	ASSERT_LE(0, fd);
+	CPU_ZERO(&cpus);
+	CPU_SET(sched_getcpu(), &cpus);
+	ASSERT_EQ(0, sched_setaffinity(0, sizeof(cpus), &cpus));
+	ASSERT_EQ(0, pthread_create(&thread, NULL, moves_border, &border));
+	while (!__atomic_load_n(&border.done, __ATOMIC_RELAXED)) {
+		got = pread(fd, room, TEXT_ROOM - 1, 0);
+		ASSERT_LT(0, got);
+		room[got] = '\0';
+		ASSERT_TRUE(covers(&border, room, &first));
+		low += first == (unsigned long)border.area + page;
+		high += first == (unsigned long)border.area + border.size - page;
+	}
+	ASSERT_EQ(0, pthread_join(thread, NULL));
+	EXPECT_FALSE(border.failed);
+	EXPECT_LT(0, low);
+	EXPECT_LT(0, high);
+	EXPECT_EQ(0, munmap(map, border.size + 2 * page));
 	close(fd);
 }
 
