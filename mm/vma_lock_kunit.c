@@ -47,30 +47,55 @@ static unsigned long end_of(unsigned int nr)
 	return start_of(nr) + LENGTH * PAGE_SIZE;
 }
 
-static bool map_one(struct file *file, unsigned int nr, unsigned long prot)
+/* Map this address. The thread of a test has no address space: it uses @mm for the call. */
+static bool map(struct mm_struct *mm, struct file *file, unsigned long addr, unsigned long len,
+		unsigned long prot)
 {
 	unsigned long flags = MAP_PRIVATE | MAP_FIXED | (file ? 0 : MAP_ANONYMOUS);
+	bool good;
 
-	return vm_mmap(file, start_of(nr), LENGTH * PAGE_SIZE, prot, flags, 0) == start_of(nr);
+	kthread_use_mm(mm);
+	good = vm_mmap(file, addr, len, prot, flags, 0) == addr;
+	kthread_unuse_mm(mm);
+	return good;
 }
 
-static bool map_all(void)
+static bool map_one(struct mm_struct *mm, struct file *file, unsigned int nr, unsigned long prot)
+{
+	return map(mm, file, start_of(nr), LENGTH * PAGE_SIZE, prot);
+}
+
+static int unmap(struct mm_struct *mm, unsigned long addr, unsigned long len)
+{
+	int err;
+
+	kthread_use_mm(mm);
+	err = vm_munmap(addr, len);
+	kthread_unuse_mm(mm);
+	return err;
+}
+
+static int unmap_one(struct mm_struct *mm, unsigned int nr)
+{
+	return unmap(mm, start_of(nr), LENGTH * PAGE_SIZE);
+}
+
+static bool map_all(struct mm_struct *mm)
 {
 	struct file *file = shmem_kernel_file_setup("vma_lock_kunit", LENGTH * PAGE_SIZE, 0);
 	bool good = !IS_ERR(file);
 	unsigned int i;
 
 	for (i = 0; good && i < NR_VMAS; i++)
-		good = map_one(i == FILE_VMA ? file : NULL, i, PROT_READ | PROT_WRITE);
+		good = map_one(mm, i == FILE_VMA ? file : NULL, i, PROT_READ | PROT_WRITE);
 	if (!IS_ERR(file))
 		fput(file);
 	return good;
 }
 
 /*
- * The thread of the test has no address space. It uses this one until
- * vma_lock_test_exit(). That must be reached, so use expectations and no
- * assertions: a failed assertion ends the thread.
+ * vma_lock_test_exit() must be reached with nothing held, so use expectations
+ * and no assertions: a failed assertion ends the thread.
  */
 static int vma_lock_test_init(struct kunit *test)
 {
@@ -80,19 +105,14 @@ static int vma_lock_test_init(struct kunit *test)
 	if (!mm)
 		return -ENOMEM;
 	arch_pick_mmap_layout(mm, &stack);
-	kthread_use_mm(mm);
 	test->priv = mm;
-	return map_all() ? 0 : -ENOMEM;
+	return map_all(mm) ? 0 : -ENOMEM;
 }
 
 static void vma_lock_test_exit(struct kunit *test)
 {
-	struct mm_struct *mm = test->priv;
-
-	if (!mm)
-		return;
-	kthread_unuse_mm(mm);
-	mmput(mm);
+	if (test->priv)
+		mmput(test->priv);
 }
 
 /* Expect to find VMA number @nr from @addr, or none if @nr is NR_VMAS. */
@@ -182,10 +202,10 @@ static void find_covering_and_next(struct kunit *test)
 
 static void find_nothing_in_an_empty_space(struct kunit *test)
 {
-	KUNIT_EXPECT_EQ(test, 0, vm_munmap(start_of(0), start_of(NR_VMAS) - start_of(0)));
+	KUNIT_EXPECT_EQ(test, 0, unmap(test->priv, start_of(0), start_of(NR_VMAS) - start_of(0)));
 	expect_vma(test, 0, NR_VMAS);
 	expect_vma(test, start_of(3), NR_VMAS);
-	KUNIT_EXPECT_TRUE(test, map_one(NULL, 5, PROT_READ));
+	KUNIT_EXPECT_TRUE(test, map_one(test->priv, NULL, 5, PROT_READ));
 	expect_vma(test, 0, 5);
 	expect_vma(test, end_of(5), NR_VMAS);
 }
@@ -206,7 +226,7 @@ static void walk_with_filters(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0L, search_files(test, end_of(FILE_VMA)));
 	KUNIT_EXPECT_EQ(test, (long)start_of(0), search_flags(test, 0, VM_READ | VM_WRITE));
 	KUNIT_EXPECT_EQ(test, 0L, search_flags(test, 0, VM_EXEC));
-	KUNIT_EXPECT_TRUE(test, map_one(NULL, 20, PROT_READ | PROT_EXEC));
+	KUNIT_EXPECT_TRUE(test, map_one(test->priv, NULL, 20, PROT_READ | PROT_EXEC));
 	KUNIT_EXPECT_EQ(test, (long)start_of(20), search_flags(test, 0, VM_EXEC));
 	KUNIT_EXPECT_EQ(test, (long)start_of(21), search_flags(test, start_of(20), VM_WRITE));
 	KUNIT_EXPECT_EQ(test, 0L, search_flags(test, 0, VM_EXEC | VM_WRITE));
@@ -421,14 +441,13 @@ static void walk_sees_a_new_vma(struct kunit *test)
 		unsigned long hole = end_of(i - 1);
 
 		walk_over(test, &walk, i);
-		KUNIT_EXPECT_EQ(test, hole, vm_mmap(NULL, hole, PAGE_SIZE, PROT_EXEC,
-						    MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, 0));
+		KUNIT_EXPECT_TRUE(test, map(test->priv, NULL, hole, PAGE_SIZE, PROT_EXEC));
 		vma = vma_walk_next(&walk);
 		KUNIT_EXPECT_NOT_ERR_OR_NULL(test, vma);
 		if (!IS_ERR_OR_NULL(vma))
 			KUNIT_EXPECT_EQ(test, hole, vma->vm_start);
 		expect_rest(test, &walk, i, NR_VMAS);
-		KUNIT_EXPECT_EQ(test, 0, vm_munmap(hole, PAGE_SIZE));
+		KUNIT_EXPECT_EQ(test, 0, unmap(test->priv, hole, PAGE_SIZE));
 	}
 }
 
@@ -441,9 +460,9 @@ static void walk_does_not_see_a_removed_vma(struct kunit *test)
 		if (i == FILE_VMA)
 			continue;
 		walk_over(test, &walk, i);
-		KUNIT_EXPECT_EQ(test, 0, vm_munmap(start_of(i), LENGTH * PAGE_SIZE));
+		KUNIT_EXPECT_EQ(test, 0, unmap_one(test->priv, i));
 		expect_rest(test, &walk, i, i);
-		KUNIT_EXPECT_TRUE(test, map_one(NULL, i, PROT_READ | PROT_WRITE));
+		KUNIT_EXPECT_TRUE(test, map_one(test->priv, NULL, i, PROT_READ | PROT_WRITE));
 	}
 }
 
@@ -636,8 +655,8 @@ static void properties_of_a_changed_vma_are_new(struct kunit *test)
 
 	vma_walk_begin(&walk, test->priv, start_of(10));
 	KUNIT_EXPECT_EQ(test, 1U, vma_walk_read(&walk, NULL, &before, 1));
-	KUNIT_EXPECT_EQ(test, 0, vm_munmap(start_of(11), LENGTH * PAGE_SIZE));
-	KUNIT_EXPECT_TRUE(test, map_one(NULL, 12, PROT_READ | PROT_EXEC));
+	KUNIT_EXPECT_EQ(test, 0, unmap_one(test->priv, 11));
+	KUNIT_EXPECT_TRUE(test, map_one(test->priv, NULL, 12, PROT_READ | PROT_EXEC));
 	KUNIT_EXPECT_EQ(test, 1U, vma_walk_read(&walk, NULL, &after, 1));
 	KUNIT_EXPECT_EQ(test, start_of(12), after.start);
 	KUNIT_EXPECT_TRUE(test, after.flags & VM_EXEC);
@@ -669,7 +688,7 @@ static void a_row_has_one_file(struct kunit *test)
 
 	/* Nor does a row go on after a change: the file may be another one by now. */
 	begin_row(test->priv, &walk, &row);
-	KUNIT_EXPECT_EQ(test, 0, vm_munmap(start_of(0), LENGTH * PAGE_SIZE));
+	KUNIT_EXPECT_EQ(test, 0, unmap_one(test->priv, 0));
 	KUNIT_EXPECT_EQ(test, 0U, vma_walk_read(&walk, &row, props, 8));
 }
 
@@ -732,9 +751,7 @@ static int unmap_thread(void *arg)
 {
 	struct unmapper *unmapper = arg;
 
-	kthread_use_mm(unmapper->mm);
-	unmapper->ret = vm_munmap(start_of(10), LENGTH * PAGE_SIZE);
-	kthread_unuse_mm(unmapper->mm);
+	unmapper->ret = unmap_one(unmapper->mm, 10);
 	complete(&unmapper->done);
 	return 0;
 }
