@@ -147,24 +147,6 @@ TEST(mmap_of_a_file)
 	ASSERT_EQ(0, writers_run(mmap_file_case));
 }
 
-/* The kernel removes the old mapping before the file refuses the new one. */
-static bool mmap_fails_case(struct procmap_child *t)
-{
-	int fd = memfd_create("writers", MFD_CLOEXEC | MFD_ALLOW_SEALING);
-
-	return HOLDS(fd >= 0) && HOLDS(!ftruncate(fd, writers_bytes(64))) &&
-	       HOLDS(!fcntl(fd, F_ADD_SEALS, F_SEAL_FUTURE_WRITE)) &&
-	       HOLDS(writers_map(8, 12, WRITERS_RW)) && writers_seen(t, 1) &&
-	       HOLDS(!writers_map_file(12, 4, WRITERS_RW, fd, 0)) && HOLDS(errno == EPERM) &&
-	       writers_seen(t, 2) &&
-	       HOLDS(writers_map(12, 4, WRITERS_RW)) && writers_seen(t, 1);
-}
-
-TEST(mmap_over_others_fails_half_way)
-{
-	ASSERT_EQ(0, writers_run(mmap_fails_case));
-}
-
 static bool munmap_parts_case(struct procmap_child *t)
 {
 	return HOLDS(writers_map(8, 12, WRITERS_RW)) && writers_seen(t, 1) &&
@@ -252,6 +234,27 @@ static bool munmap_fails_case(struct procmap_child *t)
 TEST(munmap_fails_half_way)
 {
 	ASSERT_EQ(0, writers_run(munmap_fails_case));
+}
+
+/*
+ * The kernel removes the old mapping before hugetlbfs refuses the new one: its
+ * offset is inside a huge page.
+ */
+static bool mmap_fails_case(struct procmap_child *t)
+{
+	unsigned int huge = huge_size() / writers_bytes(1);
+	int fd = memfd_create("writers", MFD_CLOEXEC | MFD_HUGETLB);
+
+	return HOLDS(huge) && HOLDS(fd >= 0) && HOLDS(writers_map(huge - 4, huge + 8, WRITERS_RW)) &&
+	       writers_seen(t, 1) &&
+	       HOLDS(!writers_map_file(huge, huge, WRITERS_RW, fd, 1)) && HOLDS(errno == EINVAL) &&
+	       writers_seen(t, 2) &&
+	       HOLDS(writers_map(huge, huge, WRITERS_RW)) && writers_seen(t, 1);
+}
+
+TEST(mmap_over_others_fails_half_way)
+{
+	ASSERT_EQ(0, writers_run(mmap_fails_case));
 }
 
 /* The kernel splits areas of huge pages, but never merges them. */
