@@ -58,11 +58,11 @@ static void kill_process(pid_t pid)
 	waitpid(pid, NULL, 0);
 }
 
-static int gather(struct perf_tool *tool, union perf_event *event,
+static int gather(const struct perf_tool *tool, union perf_event *event,
 		  struct perf_sample *sample __maybe_unused,
 		  struct machine *machine __maybe_unused)
 {
-	struct events *events = container_of(tool, struct events, tool);
+	struct events *events = (struct events *)container_of(tool, struct events, tool);
 
 	if (events->used + event->header.size > EVENTS_SIZE)
 		return -1;
@@ -97,8 +97,10 @@ static int synthesize(struct events *events, enum proc_maps_call call, pid_t pid
 	events->used = 0;
 	events->nr = 0;
 	proc_maps__allow(proc_maps__name(call));
-	return perf_event__synthesize_mmap_events(&events->tool, &event, pid, pid, gather,
-						  &machines.host, data);
+	/* The tool is const for some versions of perf. */
+	return perf_event__synthesize_mmap_events(&events->tool, &event, pid, pid,
+						  (perf_event__handler_t)gather, &machines.host,
+						  data);
 }
 
 static bool is_lacking(enum proc_maps_call call)
