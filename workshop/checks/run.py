@@ -47,7 +47,7 @@ def allowed_skips():
 
 
 def is_allowed(check, case, allowed):
-    return any(fnmatch.fnmatch(check, left) and fnmatch.fnmatch(case, right)
+    return any(fnmatch.fnmatch(check, left) and case.matches(right)
                for left, right in allowed)
 
 
@@ -230,7 +230,7 @@ class Lane:
             return 0, int(status != 0), 0
         cases = cases_of(job.name, status, text)
         bad = [case for case in cases if not case.passed or
-               case.skipped and not is_allowed(job.name, case.name, self.allowed)]
+               case.skipped and not is_allowed(job.name, case, self.allowed)]
         skipped = [case for case in cases if case.skipped and case not in bad]
         counts = len(cases) - len(bad) - len(skipped), len(bad), len(skipped)
         Records().put(job.name, self.keys[job.name], counts, took)

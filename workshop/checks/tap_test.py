@@ -40,6 +40,12 @@ class Tap(unittest.TestCase):
     def test_a_skipped_case_is_a_skip(self):
         self.assertEqual(judged(f"1..1\n{INNER}# ok 2 # SKIP no root\nok 1 a: b\n"), (1, 0, 1))
 
+    def test_a_skip_is_known_by_its_reason(self):
+        for line in ("ok 1 # SKIP y: no root", "ok 1 x.y # SKIP y: no root", "ok 1 x.y # SKIP no root"):
+            case, = tap.parse(f"TAP version 13\n1..1\n# 1..1\n# {line}\nok 1 a: b\n")
+            self.assertTrue(case.matches("a: b: *: no root"), case.name)
+            self.assertFalse(case.matches("a: b: *: no cgroup"), case.name)
+
     def test_an_expected_failure_is_a_failure(self):
         self.assertEqual(judged(f"1..1\n{INNER}# ok 2 # XFAIL y\nok 1 a: b\n"), (1, 1, 0))
 
