@@ -32,7 +32,7 @@ import tap
 from places import BASE, BUILD, LOGS, ROOT
 
 import tree  # pylint: disable=wrong-import-order
-from common import Failure, Progress, main, read, say, write  # pylint: disable=wrong-import-order
+from common import Failure, Progress, default_base, main, read, say, write  # pylint: disable=wrong-import-order
 
 TROUBLE = re.compile(r"vm: (?!the emulator failed)")
 FAILED = re.compile(r"[# ]*not ok ")
@@ -279,9 +279,11 @@ def chosen(args):
     for name in args.names:
         if not fnmatch.filter(names, name):
             raise Failure(f"ONLY={name} is no part; there are {' '.join(sorted(names))}")
-    return [part for part in parts.PARTS if
-            (any(fnmatch.fnmatch(part.name, name) for name in args.names) if args.names
-             else args.all or part.every)]
+    if args.names:
+        return [part for part in parts.PARTS
+                if any(fnmatch.fnmatch(part.name, name) for name in args.names)]
+    return [part for part in parts.PARTS if (args.all or part.every) and
+            not (part.once and BASE != default_base())]
 
 
 def make_keys(todo):

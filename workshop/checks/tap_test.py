@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """Tests of what judges all other tests: the readers of TAP and console, and what runs the parts."""
 
+import argparse
 import os
 import re
 import sys
@@ -133,6 +134,23 @@ class Report(unittest.TestCase):
     def test_without_both_the_last_lines_are_shown(self):
         shown = run.telling_lines(f"vm: the emulator failed in the boot\n{self.MORE}")
         self.assertEqual((shown[0], shown[-1]), ("line 75", "line 99"))
+
+
+class Choice(unittest.TestCase):
+    """Which parts run."""
+
+    def names(self, base, *names):
+        args = argparse.Namespace(names=list(names), all=False)
+        with unittest.mock.patch.object(run, "BASE", base):
+            return [part.name for part in run.chosen(args)]
+
+    def test_what_takes_nothing_of_a_kernel_runs_with_the_first_base_only(self):
+        first, other = self.names(run.default_base()), self.names("another")
+        self.assertEqual(set(first) - set(other),
+                         {part.name for part in run.parts.PARTS if part.once and part.every})
+        self.assertIn("spdx", first)
+        self.assertIn("kunit", other)
+        self.assertEqual(self.names("another", "spdx"), ["spdx"])
 
 
 class Runs(unittest.TestCase):
