@@ -269,9 +269,18 @@ bool pvm_sleeps_in_call(pid_t pid, pid_t tid, long nr)
  */
 bool pvm_is_in(pid_t pid, pid_t tid, const char *function)
 {
-	char word[64];
+	char line[256];
+	bool found = false;
+	FILE *file;
 
-	return read_word(pid, tid, "wchan", word) && strstr(word, function);
+	/* wchan has only the innermost function, and guesses it without an unwinder. */
+	snprintf(line, sizeof(line), "/proc/%d/task/%d/stack", pid, tid);
+	file = fopen(line, "re");
+	while (file && !found && fgets(line, sizeof(line), file))
+		found = strstr(line, function);
+	if (file)
+		fclose(file);
+	return found;
 }
 
 /**
