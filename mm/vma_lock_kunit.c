@@ -80,6 +80,18 @@ static int unmap_one(struct mm_struct *mm, unsigned int nr)
 	return unmap(mm, start_of(nr), LENGTH * PAGE_SIZE);
 }
 
+/* The caller holds mmap_lock for writing, and goes on in this write section. */
+static int remove_one(struct mm_struct *mm, unsigned int nr)
+{
+	LIST_HEAD(uf);
+	int err;
+
+	kthread_use_mm(mm);
+	err = do_munmap(mm, start_of(nr), LENGTH * PAGE_SIZE, &uf);
+	kthread_unuse_mm(mm);
+	return err;
+}
+
 static bool map_all(struct mm_struct *mm)
 {
 	struct file *file = shmem_kernel_file_setup("vma_lock_kunit", LENGTH * PAGE_SIZE, 0);
@@ -291,10 +303,9 @@ static void holes_are_believed_beside_a_writer(struct kunit *test)
 static void removed_range_is_not_believed(struct kunit *test)
 {
 	struct mm_struct *mm = test->priv;
-	LIST_HEAD(uf);
 
 	mmap_write_lock(mm);
-	KUNIT_EXPECT_EQ(test, 0, do_munmap(mm, start_of(10), LENGTH * PAGE_SIZE, &uf));
+	KUNIT_EXPECT_EQ(test, 0, remove_one(mm, 10));
 	expect_again(test, start_of(10));
 	expect_again(test, end_of(10) - 1);
 	expect_again(test, end_of(9));
@@ -315,11 +326,10 @@ static void removed_range_is_not_believed(struct kunit *test)
 static void two_removed_ranges_hide_nothing_else(struct kunit *test)
 {
 	struct mm_struct *mm = test->priv;
-	LIST_HEAD(uf);
 
 	mmap_write_lock(mm);
-	KUNIT_EXPECT_EQ(test, 0, do_munmap(mm, start_of(4), LENGTH * PAGE_SIZE, &uf));
-	KUNIT_EXPECT_EQ(test, 0, do_munmap(mm, start_of(35), LENGTH * PAGE_SIZE, &uf));
+	KUNIT_EXPECT_EQ(test, 0, remove_one(mm, 4));
+	KUNIT_EXPECT_EQ(test, 0, remove_one(mm, 35));
 	expect_again(test, start_of(4));
 	expect_again(test, start_of(35));
 	expect_vma(test, start_of(20), 20);
@@ -338,11 +348,10 @@ static void the_last_removed_range_covers_the_rest(struct kunit *test)
 	const unsigned int last = 4 + 8 * VMA_REMOVALS;
 	struct mm_struct *mm = test->priv;
 	unsigned int i;
-	LIST_HEAD(uf);
 
 	mmap_write_lock(mm);
 	for (i = 4; i <= last; i += 8)
-		KUNIT_EXPECT_EQ(test, 0, do_munmap(mm, start_of(i), LENGTH * PAGE_SIZE, &uf));
+		KUNIT_EXPECT_EQ(test, 0, remove_one(mm, i));
 	for (i = 4; i <= last; i += 8)
 		expect_again(test, start_of(i));
 	KUNIT_EXPECT_EQ(test, 0L, search_covering(test, end_of(last - 12)));
