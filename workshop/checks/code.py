@@ -19,7 +19,8 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)
 sys.path.insert(0, os.path.join(ROOT, "workshop", "series"))
 
 import tree  # noqa: E402  pylint: disable=wrong-import-position
-from common import BUILD, SRC, SRC_BASE, Failure, read, write  # noqa: E402  pylint: disable=wrong-import-position
+from common import (BASE, BUILD, PATCHES, SRC, SRC_BASE, Failure, default_base,  # noqa: E402  pylint: disable=wrong-import-position
+                    read, write)
 from git import Repo  # noqa: E402  pylint: disable=wrong-import-position
 from lint import Lint  # noqa: E402  pylint: disable=wrong-import-position
 
@@ -33,9 +34,22 @@ DIRECTORIES = ["mm/", "fs/proc/"]
 NO_HISTORY = ["--ignore", "UNKNOWN_COMMIT_ID"]
 
 
-def known_patch(patch):
+def is_shared(path):
+    """Is it a file that all bases have from the top of the repository? It is judged with the first."""
+    return BASE != default_base() and os.path.exists(os.path.join(ROOT, path)) and \
+        not os.path.exists(os.path.join(PATCHES, "files", path))
+
+
+def of_base(mail):
+    """A mail without what it adds of shared files; empty if there is nothing else."""
+    head, *diffs = re.split(r"^(?=diff --git )", mail, flags=re.M)
+    own = [diff for diff in diffs if not is_shared(diff.split(None, 4)[3].removeprefix("b/"))]
+    return "".join([head, *own]) if own else ""
+
+
+def known_patch(text):
     """The file that says that a patch has passed: it takes seconds, and most edits change one."""
-    lines = read(patch, "rb").splitlines()
+    lines = text.encode().splitlines()
     kept = [line for line in lines if not line.startswith((b"Message-Id: ", b"In-Reply-To: ",
                                                            b"References: "))]
     tool = read(os.path.join(SRC, "scripts/checkpatch.pl"), "rb")
@@ -45,18 +59,20 @@ def known_patch(patch):
 
 def checkpatch():
     """One TAP case for each patch."""
-    patches = sorted(glob.glob(os.path.join(BUILD, "series", "*.patch")))
+    mails = {os.path.basename(path): of_base(read(path))
+             for path in sorted(glob.glob(os.path.join(BUILD, "series", "*.patch")))}
+    mails = {name: text for name, text in mails.items() if text}
     print("TAP version 13")
     failed = 0
-    for number, patch in enumerate(patches, 1):
-        known = known_patch(patch)
+    for number, (name, text) in enumerate(mails.items(), 1):
+        known = known_patch(text)
         if os.path.exists(known) and not os.environ.get("FRESH"):
-            print(f"ok {number} {os.path.basename(patch)}")
+            print(f"ok {number} {name}")
             continue
         result = subprocess.run(["perl", os.path.join(SRC, "scripts/checkpatch.pl"), "--strict",
                                  "--root", SRC, "--no-summary", "--show-types", *NO_HISTORY,
-                                 patch],
-                                cwd=SRC, capture_output=True, text=True, check=False)
+                                 "-"],
+                                cwd=SRC, input=text, capture_output=True, text=True, check=False)
         # A failure without any remark is one of checkpatch itself
         bad = result.returncode or re.search(r"^(ERROR|WARNING|CHECK):", result.stdout, re.M)
         failed += bool(bad)
@@ -64,8 +80,8 @@ def checkpatch():
             write(known, "")
         for line in result.stdout.splitlines() if bad else ():
             print(f"# {line}")
-        print(f"{'not ok' if bad else 'ok'} {number} {os.path.basename(patch)}")
-    print(f"1..{len(patches)}")
+        print(f"{'not ok' if bad else 'ok'} {number} {name}")
+    print(f"1..{len(mails)}")
     return 1 if failed else 0
 
 

@@ -32,6 +32,7 @@ class Part:
     @packages: groups of packages.sh
     @machine: it boots a test machine; other parts run next to those that do
     @every: it belongs to `make check`; others only to `make check-all`
+    @once: it takes nothing of a kernel, so it runs with the first base only, unless it is named
     """
 
     name: str
@@ -41,6 +42,7 @@ class Part:
     packages: tuple = ()
     machine: bool = False
     every: bool = False
+    once: bool = False
 
 
 def script(name, *words, **more):
@@ -51,8 +53,8 @@ def script(name, *words, **more):
     return dict(command=("python3", own, *words), **more)
 
 
-def static(name, *needs, packages=()):
-    return Part(name, needs=needs, packages=packages, every=True,
+def static(name, *needs, packages=(), once=True):
+    return Part(name, needs=needs, packages=packages, every=True, once=once,
                 **script("static.py", name, inputs=(".",)))
 
 
@@ -64,12 +66,12 @@ STATIC = [
     static("clocks"),
     static("covered"),
     static("own-c-style", TREE),
-    static("uapi", GUEST, packages=("uapi",)),
-    static("kernel-doc", TREE),
+    static("uapi", GUEST, packages=("uapi",), once=False),
+    static("kernel-doc", TREE, once=False),
     # Each row of an errno table has a test, and the man pages have its errno.
-    Part("errno", every=True, **script("errno_tables.py", inputs=(".",))),
+    Part("errno", every=True, once=True, **script("errno_tables.py", inputs=(".",))),
     # The programs that read results and the console.
-    Part("readers", every=True, **script("tap_test.py", inputs=("workshop",))),
+    Part("readers", every=True, once=True, **script("tap_test.py", inputs=("workshop",))),
     # checkpatch.pl --strict accepts every patch that `make series` writes.
     Part("checkpatch", needs=(MAILS,), every=True, **script("code.py", "checkpatch")),
 ]
@@ -89,13 +91,15 @@ USER = [
          needs=(TREE,), inputs=LOCK, packages=("user",), every=True),
     Part("buildid-fuzz", ("make", "-C", "tools/testing/buildid", "fuzz", "ROUNDS=150000", "SEED=1",
                           f"OUTPUT={BUILD}/buildid"),
-         inputs=("include/linux", "lib", "tools/testing/buildid"), packages=("user",), every=True),
+         inputs=("include/linux", "lib", "tools/testing/buildid"), packages=("user",), every=True,
+         once=True),
     # The client's own tests, on a made-up kernel.
     Part("client", ("sh", "-c", f"mkdir -p {BUILD}/client-test && make -C tools/procmap "
                     f"O={BUILD}/client-test check"),
-         inputs=("include/uapi", "tools/procmap"), packages=("guest", "uapi"), every=True),
+         inputs=("include/uapi", "tools/procmap"), packages=("guest", "uapi"), every=True,
+         once=True),
     # Several bases, with made-up kernels of a few files.
-    Part("bases", every=True, packages=("tree",),
+    Part("bases", every=True, once=True, packages=("tree",),
          **script("bases_test.py", inputs=("Makefile", "workshop"))),
     # The documentation and the man pages build without warnings.
     Part("docs", every=True, needs=(TREE,), packages=("docs",),
@@ -108,7 +112,7 @@ USER = [
          needs=(CODE,), inputs=("tools/testing/vma_lock",), packages=("user",)),
     # The model of the lock, without each rule; and the litmus tests, without each barrier.
     Part("vma-lock-model", ("make", "-C", "tools/testing/vma_lock", "model"),
-         inputs=("tools/testing/vma_lock",), packages=("user",)),
+         inputs=("tools/testing/vma_lock",), packages=("user",), once=True),
     # Break the lock in each way that "removals" names; each must be noticed.
     Part("vma-lock-removals", ("tools/testing/vma_lock/removals.py", "--ktree", SRC, "--output",
                                f"{BUILD}/vma_lock-removals"),

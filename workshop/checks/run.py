@@ -32,7 +32,7 @@ import tap
 from places import BASE, BUILD, LOGS, ROOT
 
 import tree  # pylint: disable=wrong-import-order
-from common import Failure, Progress, main, read, say, write  # pylint: disable=wrong-import-order
+from common import Failure, Progress, default_base, main, read, say, write  # pylint: disable=wrong-import-order
 
 TROUBLE = re.compile(r"vm: (?!the emulator failed)")
 FAILED = re.compile(r"[# ]*not ok ")
@@ -47,7 +47,7 @@ def allowed_skips():
 
 
 def is_allowed(check, case, allowed):
-    return any(fnmatch.fnmatch(check, left) and fnmatch.fnmatch(case, right)
+    return any(fnmatch.fnmatch(check, left) and case.matches(right)
                for left, right in allowed)
 
 
@@ -230,7 +230,7 @@ class Lane:
             return 0, int(status != 0), 0
         cases = cases_of(job.name, status, text)
         bad = [case for case in cases if not case.passed or
-               case.skipped and not is_allowed(job.name, case.name, self.allowed)]
+               case.skipped and not is_allowed(job.name, case, self.allowed)]
         skipped = [case for case in cases if case.skipped and case not in bad]
         counts = len(cases) - len(bad) - len(skipped), len(bad), len(skipped)
         Records().put(job.name, self.keys[job.name], counts, took)
@@ -279,9 +279,11 @@ def chosen(args):
     for name in args.names:
         if not fnmatch.filter(names, name):
             raise Failure(f"ONLY={name} is no part; there are {' '.join(sorted(names))}")
-    return [part for part in parts.PARTS if
-            (any(fnmatch.fnmatch(part.name, name) for name in args.names) if args.names
-             else args.all or part.every)]
+    if args.names:
+        return [part for part in parts.PARTS
+                if any(fnmatch.fnmatch(part.name, name) for name in args.names)]
+    return [part for part in parts.PARTS if (args.all or part.every) and
+            not (part.once and BASE != default_base())]
 
 
 def make_keys(todo):

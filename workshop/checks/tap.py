@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """Reading TAP, also as run_kselftest.sh nests it: the inner lines prefixed by `# `."""
 
+import fnmatch
 import re
 
 RESULT = re.compile(r"^(not ok|ok) (\d+)\b[ -]*(.*)$")
@@ -12,8 +13,14 @@ PREFIX = re.compile(r"^# ?")
 class Case:
     """One result line."""
 
-    def __init__(self, name, passed, skipped):
-        self.name, self.passed, self.skipped = name, passed, skipped
+    def __init__(self, name, passed, skipped, reason=""):
+        self.name, self.passed, self.skipped, self.reason = name, passed, skipped, reason
+
+    def matches(self, pattern):
+        """Is it this case, or one that is skipped for this reason? Harnesses tell the reason with
+        or without the name of the case."""
+        return any(fnmatch.fnmatch(text, pattern)
+                   for text in (self.name, f"{self.name}: {self.reason}"))
 
 
 class Block:
@@ -36,8 +43,9 @@ class Block:
         word, number, text = match.groups()
         directive = DIRECTIVE.search(text)
         skipped = bool(directive) and directive.group(1).upper() == "SKIP"
-        name = DIRECTIVE.sub("", text).strip() or (directive.group(2) if directive else "")
-        case = Case(name or f"case {number}", word == "ok" and (not directive or skipped), skipped)
+        reason = directive.group(2) if directive else ""
+        name = DIRECTIVE.sub("", text).strip() or reason or f"case {number}"
+        case = Case(name, word == "ok" and (not directive or skipped), skipped, reason)
         self.cases.append(case)
         self.numbers.append(int(number))
         return case

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """Tests of what judges all other tests: the readers of TAP and console, and what runs the parts."""
 
+import argparse
 import os
 import re
 import sys
@@ -39,6 +40,12 @@ class Tap(unittest.TestCase):
 
     def test_a_skipped_case_is_a_skip(self):
         self.assertEqual(judged(f"1..1\n{INNER}# ok 2 # SKIP no root\nok 1 a: b\n"), (1, 0, 1))
+
+    def test_a_skip_is_known_by_its_reason(self):
+        for line in ("ok 1 # SKIP y: no root", "ok 1 x.y # SKIP y: no root", "ok 1 x.y # SKIP no root"):
+            case, = tap.parse(f"TAP version 13\n1..1\n# 1..1\n# {line}\nok 1 a: b\n")
+            self.assertTrue(case.matches("a: b: *: no root"), case.name)
+            self.assertFalse(case.matches("a: b: *: no cgroup"), case.name)
 
     def test_an_expected_failure_is_a_failure(self):
         self.assertEqual(judged(f"1..1\n{INNER}# ok 2 # XFAIL y\nok 1 a: b\n"), (1, 1, 0))
@@ -127,6 +134,23 @@ class Report(unittest.TestCase):
     def test_without_both_the_last_lines_are_shown(self):
         shown = run.telling_lines(f"vm: the emulator failed in the boot\n{self.MORE}")
         self.assertEqual((shown[0], shown[-1]), ("line 75", "line 99"))
+
+
+class Choice(unittest.TestCase):
+    """Which parts run."""
+
+    def names(self, base, *names):
+        args = argparse.Namespace(names=list(names), all=False)
+        with unittest.mock.patch.object(run, "BASE", base):
+            return [part.name for part in run.chosen(args)]
+
+    def test_what_takes_nothing_of_a_kernel_runs_with_the_first_base_only(self):
+        first, other = self.names(run.default_base()), self.names("another")
+        self.assertEqual(set(first) - set(other),
+                         {part.name for part in run.parts.PARTS if part.once and part.every})
+        self.assertIn("spdx", first)
+        self.assertIn("kunit", other)
+        self.assertEqual(self.names("another", "spdx"), ["spdx"])
 
 
 class Runs(unittest.TestCase):

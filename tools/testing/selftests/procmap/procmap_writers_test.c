@@ -245,8 +245,8 @@ static bool mmap_fails_case(struct procmap_child *t)
 	unsigned int huge = huge_size() / writers_bytes(1);
 	int fd = memfd_create("writers", MFD_CLOEXEC | MFD_HUGETLB);
 
-	return HOLDS(huge) && HOLDS(fd >= 0) && HOLDS(writers_map(huge - 4, huge + 8, WRITERS_RW)) &&
-	       writers_seen(t, 1) &&
+	return HOLDS(huge) && HOLDS(fd >= 0) &&
+	       HOLDS(writers_map(huge - 4, huge + 8, WRITERS_RW)) && writers_seen(t, 1) &&
 	       HOLDS(!writers_map_file(huge, huge, WRITERS_RW, fd, 1)) && HOLDS(errno == EINVAL) &&
 	       writers_seen(t, 2) &&
 	       HOLDS(writers_map(huge, huge, WRITERS_RW)) && writers_seen(t, 1);
