@@ -5,14 +5,11 @@
  * Documentation/mm/vma_lock.rst has the rules and explains why they hold.
  */
 #include <linux/export.h>
-#include <linux/jhash.h>
 #include <linux/mm.h>
 #include <linux/random.h>
 #include <linux/sched.h>
-#include <linux/vma_base.h>
 #include <linux/vma_generation.h>
 #include <linux/vma_lock.h>
-#include <linux/vma_lock_init.h>
 #include <linux/wait_bit.h>
 
 #include "vma_read.h"
@@ -22,72 +19,6 @@
  * worth it.
  */
 #define VMA_LOCK_SPINS		256
-#ifdef CONFIG_DEBUG_VM
-/*
- * x86 clears VM_PAT when it zaps a mapping, under no lock of the VMA. No reader
- * may look at this bit.
- */
-#ifdef CONFIG_X86
-#define VMA_LOCK_UNSTABLE_FLAGS	VM_PAT
-#else
-#define VMA_LOCK_UNSTABLE_FLAGS	0UL
-#endif
-
-static unsigned long vma_lock_hash(const struct vm_area_struct *vma)
-{
-	unsigned long state[] = {
-		vma->vm_start, vma->vm_end, vma->vm_pgoff,
-		vma->vm_flags & ~VMA_LOCK_UNSTABLE_FLAGS,
-		(unsigned long)vma->vm_file,
-		(unsigned long)vma_given_name(vma),
-	};
-
-	return jhash2((u32 *)state, sizeof(state) / (sizeof(u32)), 0);
-}
-
-/**
- * vma_lock_check() - warn if a VMA has been changed without a mark
- * @vma: the VMA: read-locked, or about to be marked
- * @word: its lock word, not marked for the current write section
- *
- * The first call after a mark notes a hash of the VMA. Later calls compare with
- * it. Several readers may note at the same time: they note the same hash.
- *
- * Context: any.
- */
-void vma_lock_check(struct vm_area_struct *vma, long word)
-{
-	unsigned long mark = (unsigned long)word >> VMA_HOLD_SEQ_SHIFT;
-	unsigned long hash;
-
-	if (word & VMA_HOLD_DETACHED)
-		return;
-	hash = vma_lock_hash(vma);
-	/* Acquire: the mark before the hash; pairs with the release below. */
-	if (smp_load_acquire(&vma->vm_hold_noted) != mark + 1) {
-		WRITE_ONCE(vma->vm_hold_hash, hash);
-		/* Release: a caller that sees the mark sees this hash. */
-		smp_store_release(&vma->vm_hold_noted, mark + 1);
-	} else if (READ_ONCE(vma->vm_hold_hash) != hash) {
-		dump_vma(vma);
-		WARN_ONCE(1, "VMA changed without vma_change_begin()");
-	}
-}
-#endif /* CONFIG_DEBUG_VM */
-
-/**
- * vma_lock_ctor() - constructor of the cache of VMAs
- * @vma: a struct vm_area_struct
- *
- * The lock word stays valid after the VMA is freed: a reader with an old
- * pointer may still test it.
- *
- * Context: any.
- */
-void vma_lock_ctor(void *vma)
-{
-	atomic_long_set(&((struct vm_area_struct *)vma)->vm_hold, VMA_HOLD_DETACHED);
-}
 
 #ifdef CONFIG_LOCKDEP
 /*

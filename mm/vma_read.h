@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The reader's side of per-VMA locks, for the search in mm/vma_search.c.
+ * The reader's side of per-VMA locks.
  *
  * Documentation/mm/vma_lock.rst has the rules and the argument why they hold.
  */

@@ -20,16 +20,6 @@
 
 #ifdef CONFIG_VMA_SEARCH
 
-/*
- * vm_area_struct.vm_hold: the number of readers, two flags, and the value of
- * mm->vma_seq for which the VMA was marked last.
- */
-#define VMA_HOLD_READER		0x001L
-#define VMA_HOLD_READERS	0x3ffL
-#define VMA_HOLD_WAITING	0x400L	/* a writer sleeps for READERS == 0 */
-#define VMA_HOLD_DETACHED	0x800L	/* in no tree: no reader may lock it */
-#define VMA_HOLD_SEQ_SHIFT	12
-
 void vma_lock_init_mm(struct mm_struct *mm);
 void __vma_change_begin(struct vm_area_struct *vma);
 void vma_start_rename(struct mm_struct *mm);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * How a struct vm_area_struct comes to be, with its lock; see vma_lock.h.
+ * How a struct vm_area_struct comes to be, with its lock word.
  */
 #ifndef _LINUX_VMA_LOCK_INIT_H
 #define _LINUX_VMA_LOCK_INIT_H
@@ -8,14 +8,26 @@
 #include <linux/atomic.h>
 #include <linux/mm_types.h>
 #include <linux/string.h>
-#include <linux/vma_lock.h>
+#include <linux/vma_lock_types.h>
 
 #ifdef CONFIG_VMA_SEARCH
 
 /* A reader may test a VMA that is free: its memory must remain a VMA's. */
 #define VMA_LOCK_SLAB_FLAGS	SLAB_TYPESAFE_BY_RCU
 
-void vma_lock_ctor(void *vma);
+/**
+ * vma_lock_ctor() - constructor of the cache of VMAs
+ * @vma: a struct vm_area_struct
+ *
+ * The lock word stays valid after the VMA is freed: a reader with an old
+ * pointer may still test it.
+ *
+ * Context: any.
+ */
+static inline void vma_lock_ctor(void *vma)
+{
+	atomic_long_set(&((struct vm_area_struct *)vma)->vm_hold, VMA_HOLD_DETACHED);
+}
 
 /**
  * vma_lock_clear() - zero a VMA except for its lock

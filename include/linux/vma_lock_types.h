@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Data in struct mm_struct for searches of its tree of VMAs without mmap_lock;
- * see vma_lock.h.
+ * Per-VMA locks: what is in struct vm_area_struct and struct mm_struct; see
+ * vma_lock.h.
  */
 #ifndef _LINUX_VMA_LOCK_TYPES_H
 #define _LINUX_VMA_LOCK_TYPES_H
@@ -9,6 +9,16 @@
 #include <linux/atomic.h>
 #include <linux/seqlock.h>
 #include <linux/types.h>
+
+/*
+ * vm_area_struct.vm_hold: the number of readers, two flags, and the value of
+ * mm->vma_seq for which the VMA was marked last. That is odd in a write section.
+ */
+#define VMA_HOLD_READER		0x001L
+#define VMA_HOLD_READERS	0x3ffL
+#define VMA_HOLD_WAITING	0x400L	/* a writer sleeps for READERS == 0 */
+#define VMA_HOLD_DETACHED	0x800L	/* in no tree: no reader may lock it */
+#define VMA_HOLD_SEQ_SHIFT	12
 
 /*
  * mremap() takes VMAs out of the tree at up to three places in one write

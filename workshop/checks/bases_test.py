@@ -342,6 +342,105 @@ def test_a_file_that_one_base_drops_stays_for_the_others(project):
     project.good("tree")
 
 
+AGAIN = """From: A <a@localhost>
+Date: Thu, 1 Jan 1970 00:00:00 +0000
+Subject: mm: again
+
+Text.
+---
+diff --git a/mm/ours.c b/mm/ours.c
+--- a/mm/ours.c
++++ b/mm/ours.c
+@@ -3,4 +3,5 @@ int b;
+ int c;
+ int d;
+ int e;
++int again;
+ int f;
+"""
+
+
+def lines_of(*names):
+    return "".join(f"int {name};\n" for name in names)
+
+
+def add_again(project, *names):
+    """A patch that changes a file of the overlay, which has these lines now."""
+    project.write("mm/ours.c", lines_of(*names))
+    project.write("patches/9.1/0003-again.patch", AGAIN)
+    project.write("patches/9.1/series", OURS["patches/9.1/series"] + "0003-again.patch\n")
+    project.git("add", "-A")
+
+
+def test_a_patch_may_change_a_file_that_an_earlier_one_adds(project):
+    add_again(project, *"abcde", "again", "f")
+    project.good("tree")
+    src = "build/9.1/src"
+    assert project.git("show", "HEAD~:mm/ours.c", tree=src) == lines_of(*"abcdef")
+    assert project.git("show", "HEAD:mm/ours.c", tree=src) == lines_of(*"abcde", "again", "f")
+    assert "nothing" in project.good("refresh")
+    project.write("../other/Makefile", KERNEL["Makefile"].replace("{minor}", "1"))
+    project.write("../other/MAINTAINERS", KERNEL["MAINTAINERS"])
+    project.write("../other/mm/mm.c", "int one;\nint two_91;\nint three;\n")
+    project.good("apply", f"KDIR={project.holder.name}/other")
+    assert project.read("../other/mm/ours.c") == lines_of(*"abcde", "again", "f")
+
+
+def test_an_edit_elsewhere_in_such_a_file_goes_to_the_patch_that_adds_it(project):
+    add_again(project, "new", *"abcde", "again", "f")
+    project.good("tree")
+    assert project.git("show", "HEAD~:mm/ours.c", tree="build/9.1/src") == lines_of("new", *"abcdef")
+    project.good("refresh")
+    assert "@@ -4,4 +4,5 @@" in project.read("patches/9.1/0003-again.patch")
+    assert project.read("mm/ours.c") == lines_of("new", *"abcde", "again", "f")
+
+
+def test_such_a_change_that_the_file_does_not_have_is_an_error(project):
+    add_again(project, *"abcdef")
+    refused(project.make("tree"), "0003-again.patch does not fit", "mm/ours.c")
+
+
+def test_a_change_before_the_file_is_there_is_an_error(project):
+    add_again(project, *"abcde", "again", "f")
+    project.write("patches/9.1/series", "0003-again.patch\n" + OURS["patches/9.1/series"])
+    refused(project.make("tree"), "0003-again.patch", "mm/ours.c", "no earlier commit adds")
+
+
+def test_numbers_that_a_base_leaves_free_stay_free(project):
+    add_again(project, *"abcde", "again", "f")
+    project.good("tree")
+    project.write("build/9.1/src/mm/mm.c", "int new;\n")
+    project.git("commit", "--quiet", "-a", "-m", "mm: new", tree="build/9.1/src")
+    project.good("refresh")
+    numbers = [line[:4] for line in project.read("patches/9.1/series").splitlines()]
+    assert numbers == ["0001", "0003", "0004"], numbers
+
+
+def test_the_series_says_how_long_each_patch_is(project):
+    project.write("patches/9.1/series", OURS["patches/9.1/series"].rstrip() + " tools/ours.c lib/ours.rst\n")
+    project.write("tools/ours.c", "int x;\n" * 2000)
+    project.write("lib/ours.rst", "x\n" * 3000)
+    project.write("mm/ours.c", "int x;\n" * 497)
+    project.git("add", "-A")
+    rows = [line.split(maxsplit=3) for line in project.good("series").splitlines()]
+    assert ["500", "2000", "3000", "mm: ours"] in rows, rows
+    project.write("mm/ours.c", "int x;\n" * 498)
+    refused(project.make("series"), "mm: ours", "501", "kernel", "500")
+    project.write("mm/ours.c", "")
+    project.write("tools/ours.c", "int x;\n" * 2001)
+    refused(project.make("series"), "mm: ours", "2001", "tools", "2000")
+
+
+def test_fixes_of_the_base_are_a_series_of_their_own_as_well(project):
+    project.good("series", "BASE=9.2")
+    assert not project.has("build/series/fixes")
+    patch = OURS["patches/9.2/0001-ours.patch"].replace("Text.", "Text.\n\nCc: stable@vger.kernel.org")
+    project.write("patches/9.2/0001-ours.patch", patch)
+    project.good("series", "BASE=9.2")
+    assert os.listdir(os.path.join(project.top, "build/series/fixes")) == ["0001-mm-ours.patch"]
+    assert "[PATCH]" in project.read("build/series/fixes/0001-mm-ours.patch")
+
+
 def main():
     sys.exit(cases.run(globals(), Project))
 

@@ -80,8 +80,9 @@ def remove_empty(top, directory):
 
 
 def wanted_files(commits):
-    """Names of the files that hunks change."""
+    """Names of the files of the tree that hunks change."""
     names = {name for commit in commits for name in tree.targets(commit)}
+    names.difference_update(name for commit in commits for name in commit.files)
     if any(commit.files for commit in commits):
         names.add("MAINTAINERS")
     return names

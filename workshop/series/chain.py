@@ -9,7 +9,8 @@ import re
 import maintainers
 from base import narrow_files
 from common import PATCHES, ROOT, Failure, notice, read, rel
-from series import FILES, Commit, fold_directories, is_kernel_path, place_of, taken_elsewhere
+from series import (FILES, Commit, file_diffs, fold_directories, is_kernel_path, place_of,
+                    taken_elsewhere)
 from writer import Author
 
 LINKED = re.compile(r"^tools/(include/uapi/.*)$")
@@ -81,9 +82,12 @@ def slug(subject):
 class Chain:
     """What the commits base..tip are as files of this repository."""
 
-    def __init__(self, repo, base, tip, generated=None):
+    def __init__(self, repo, base, tip, generated=None, known=()):
         self.repo, self.base, self.tip = repo, base, tip
         self.generated = generated
+        # (subject, file) of the hunks that the series has, for files of the overlay as well
+        self.hunks = {(commit.subject, name) for commit in known
+                      for name, _ in file_diffs(commit.diff)}
         steps = history(repo, base, tip)
         self.commits = []
         self.added = {}
@@ -106,7 +110,7 @@ class Chain:
         status, path, _ = change
         if path == "MAINTAINERS":
             self.check_maintainers(step, change)
-        elif path in self.added:
+        elif path in self.added and (commit.subject, path) not in self.hunks:
             notice(f"{path}: the change of `{commit.subject}` goes into "
                    f"`{self.added[path]}`, which adds the file")
         elif status == "A":
@@ -178,8 +182,11 @@ class Chain:
 def name_patches(commits, known):
     """Number the patches; one with a known subject keeps its name and the order of its files."""
     by_subject = {commit.subject: commit for commit in known}
-    for number, commit in enumerate(commits, 1):
+    number = 0
+    for commit in commits:
         old = by_subject.get(commit.subject) or Commit(f"0000-{slug(commit.subject)}.patch", [])
+        # The numbers of commits that only other bases have stay free.
+        number = max(number + 1, int(old.patch[:4]))
         commit.patch = f"{number:04}-{old.patch[5:]}"
         if set(commit.files) == set(old.files):
             commit.files = old.files

@@ -3,7 +3,8 @@
 """make series: build/series/*.patch with a cover letter, for `git am`, `git send-email` and b4.
 
 build/series is a link to build/<base>/series of the base of the last call. With PART=kernel it is
-build/<base>/series-kernel, which has only what is part of a kernel.
+build/<base>/series-kernel, which has only what is part of a kernel. fixes/ in there has the fixes of
+the base once more, as a series of their own.
 
 The cover letter does not end in .patch: `git am build/series/*.patch` would stop at a mail without
 a patch, and `git send-email build/series` sends every file of a directory, whatever its name.
@@ -15,6 +16,7 @@ import shutil
 
 import base
 import series
+import sizes
 import tree
 from common import BUILD, PATCHES, SRC, TOP, Failure, lock, main, read, rel, say, write
 from git import Repo
@@ -22,6 +24,8 @@ from git import Repo
 PARTS = ("all", "kernel")
 # What neither a kernel nor its documentation needs of ours. Pages include files of samples/.
 NOT_KERNEL = "tools/"
+# What marks a fix of the base
+STABLE = "Cc: stable@vger.kernel.org"
 LAST = os.path.join(TOP, "series")
 
 
@@ -80,14 +84,32 @@ def unfold(path, ident):
     write(path, head + blank + body)
 
 
-def format_patches(repo, start, tip, out):
-    """git format-patch, with the identity and date of the last commit; returns the cover letter."""
+def format_patches(repo, start, tip, out, *options):
+    """git format-patch, with the identity and date of the last commit."""
     name, mail, date = repo.out("show", "-s", "--format=%an%n%ae%n%aD", tip).split("\n")
     env = {"GIT_COMMITTER_NAME": name, "GIT_COMMITTER_EMAIL": mail, "GIT_COMMITTER_DATE": date}
-    repo.run("format-patch", "--quiet", "--cover-letter", "--no-signature", "--zero-commit", "--thread",
-             f"--base={start}", "--no-renames", "--output-directory", out, f"{start}..{tip}", env=env)
+    repo.run("format-patch", "--quiet", "--no-signature", "--zero-commit", "--thread",
+             f"--base={start}", "--no-renames", "--output-directory", out, *options, f"{start}..{tip}",
+             env=env)
     for name in os.listdir(out):
         unfold(os.path.join(out, name), tip[:12])
+
+
+def format_fixes(repo, start, tip, out):
+    """The commits at the start of the series that fix the base."""
+    last = start
+    for commit in repo.out("rev-list", "--reverse", f"{start}..{tip}").split():
+        if STABLE not in repo.out("show", "-s", "--format=%B", commit).splitlines():
+            break
+        last = commit
+    if last != start:
+        format_patches(repo, start, last, os.path.join(out, "fixes"))
+
+
+def format_series(repo, start, tip, out):
+    """All mails; returns the cover letter."""
+    format_patches(repo, start, tip, out, "--cover-letter")
+    format_fixes(repo, start, tip, out)
     letter = os.path.join(out, "0000-cover-letter.txt")
     os.rename(os.path.join(out, "0000-cover-letter.patch"), letter)
     return letter
@@ -117,7 +139,8 @@ def emit(repo, state, part):
         tip = tree.series_tip(repo, state["commit"], commits)
     new = f"{out}.new"
     shutil.rmtree(new, ignore_errors=True)
-    letter = format_patches(repo, state["commit"], tip, new)
+    sizes.check_sizes(repo, state["commit"], tip)
+    letter = format_series(repo, state["commit"], tip, new)
     cover_letter(letter, about_part(part, commits, total), about_base(repo, state))
     shutil.rmtree(out, ignore_errors=True)
     os.rename(new, out)

@@ -19,13 +19,13 @@ from git import Repo
 from writer import Writer
 
 
-def fold_place(repo, base, steps, path):
+def fold_place(repo, steps, path):
     """The number of the commit that an edit of this file belongs to."""
     touching = [number for number, step in enumerate(steps) if path in step.paths()]
     if not touching:
         raise Failure(f"{path} is edited, and no commit of the series touches it; commit the edit "
                       f"in {rel(repo.tree)} so that it has a message of its own")
-    return touching[-1] if repo.files(base, [path]) else touching[0]
+    return touching[-1]
 
 
 def fold_edits(repo, base, tip):
@@ -38,7 +38,7 @@ def fold_edits(repo, base, tip):
     if not dirty:
         return tip
     steps = history(repo, base, tip)
-    places = {path: fold_place(repo, base, steps, path) for path in dirty}
+    places = {path: fold_place(repo, steps, path) for path in dirty}
     edited = {path: from_disk(repo, path) for path in dirty}
     writer = Writer(repo, base)
     for number, step in enumerate(steps):
@@ -107,12 +107,12 @@ def refresh_from_src():
     if repo.out("merge-base", base, "HEAD") != base:
         raise Failure(f"the commits in {rel(SRC)} do not start at its base; `make tree FORCE=1`")
     known = series.load_series()
-    old = files_of(Chain(repo, base, tree.GENERATED, tree.GENERATED), known)
+    old = files_of(Chain(repo, base, tree.GENERATED, tree.GENERATED, known), known)
     if tree.is_generated(repo, base, known):
         # They may still be written in another way, with other context or line numbers.
         old = {path: on_disk(path) for path in old}
     tip = fold_edits(repo, base, "HEAD")
-    files, obsolete = merge(old, files_of(Chain(repo, base, tip, tree.GENERATED), known))
+    files, obsolete = merge(old, files_of(Chain(repo, base, tip, tree.GENERATED, known), known))
     touched = write_all(files, obsolete)
     report(touched)
     if touched:
@@ -146,9 +146,9 @@ def refresh_from(directory):
     if len(roots) != 1:
         raise Failure(f"TREE={directory} has {len(roots)} first commits; it needs just the base")
     tip = fold_edits(repo, roots[0], "HEAD")
-    chain = Chain(repo, roots[0], tip)
     os.environ["UNLISTED"] = "ok"
     known = series.load_series()
+    chain = Chain(repo, roots[0], tip, known=known)
     own = {commit.subject for commit in chain.commits}
     kept = [commit for commit in known if commit.subject not in own]
     for commit in kept:
@@ -178,7 +178,7 @@ def check():
     known = series.load_series()
     base = repo.ref("refs/heads/base")
     tip = tree.series_tip(repo, base, known)
-    files = files_of(Chain(repo, base, tip), known)
+    files = files_of(Chain(repo, base, tip, known=known), known)
     wrong = [path for path, entry in files.items() if on_disk(path) != entry]
     for path in wrong:
         print(f"{path} would change")

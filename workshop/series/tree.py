@@ -28,6 +28,9 @@ class Builder:
 
     The index in which hunks are applied has no files but those that they change: git reads and
     writes all of it each time.
+
+    The overlay has a file as the last commit leaves it. The commit that adds it has it without what
+    later commits change in it.
     """
 
     def __init__(self, repo, base_commit, commits):
@@ -40,15 +43,16 @@ class Builder:
         if any(commit.files for commit in commits):
             self.base_maintainers = self.repo.run("cat-file", "blob", f"{base_commit}:MAINTAINERS")[1]
         self.maintainers = self.base_maintainers
-        self.read_base(base_commit)
+        added = {name: commit.patch for commit in commits for name in commit.files}
+        self.read_base(base_commit, added)
+        self.first = self.first_contents(added)
 
-    def read_base(self, base_commit):
+    def read_base(self, base_commit, added):
         """Fill the index; what the overlay adds must be new."""
         index = self.repo.env["GIT_INDEX_FILE"]
         if os.path.exists(index):
             os.unlink(index)
         changed = {name for commit in self.commits for name in targets(commit)}
-        added = {name: commit.patch for commit in self.commits for name in commit.files}
         there = self.repo.lines("ls-tree", "-r", "-z", "--full-tree", base_commit, "--",
                                 *sorted({*changed, *added}))
         for entry in there:
@@ -58,20 +62,40 @@ class Builder:
         self.repo.run("update-index", "-z", "--index-info",
                       data="".join(f"{entry}\0" for entry in there).encode())
 
-    def apply_hunks(self, commit):
-        """Returns what the hunks change, as ls-files prints it; git applies without fuzz."""
-        if not commit.diff:
-            return []
-        names = targets(commit)
-        for name in names:
-            if name in self.ours:
-                raise Failure(f"{rel(commit.path)} has a hunk for {name}, which is a file of the "
-                              "overlay; edit that one")
-        status, _, err = self.repo.run("apply", "--cached", "--whitespace=nowarn", "-",
-                                       data=commit.diff.encode(), ok=(0, 1, 128))
+    def first_contents(self, added):
+        """{name: (mode, object)} of the overlay files that hunks change, as they are added."""
+        names = {name for commit in self.commits for name in targets(commit) if name in added}
+        for name in sorted(names):
+            content, mode = series.overlay_blob(name)
+            blob = self.repo.out("hash-object", "-w", "--stdin", data=content)
+            self.repo.run("update-index", "--add", "--cacheinfo", f"{mode},{blob},{name}")
+        for commit in reversed(self.commits):
+            self.apply(commit, "".join(text for name, text in series.file_diffs(commit.diff)
+                                       if name in names), "--reverse")
+        return {name: tuple(entry.split()[:2]) for entry, _, name in
+                (line.partition("\t") for line in self.entries(names))}
+
+    def entries(self, names):
+        return self.repo.lines("ls-files", "-s", "-z", "--", *names) if names else []
+
+    def apply(self, commit, diff, *options):
+        """Apply hunks of a commit to the index, without fuzz."""
+        if not diff:
+            return
+        status, _, err = self.repo.run("apply", "--cached", "--whitespace=nowarn", *options, "-",
+                                       data=diff.encode(), ok=(0, 1, 128))
         if status:
             raise Misfit(f"{rel(commit.path)} does not fit: {first_line(err)}")
-        return self.repo.lines("ls-files", "-s", "-z", "--", *names)
+
+    def apply_hunks(self, commit):
+        """Returns what the hunks change, as ls-files prints it."""
+        names = targets(commit)
+        for name in names:
+            if name in self.first and name not in self.ours:
+                raise Failure(f"{rel(commit.path)} has a hunk for {name}, which no earlier commit "
+                              "adds")
+        self.apply(commit, commit.diff)
+        return self.entries(names)
 
     def add_maintainers(self):
         """Our entries of MAINTAINERS for the files that there are so far."""
@@ -89,8 +113,11 @@ class Builder:
             about, _, name = entry.partition("\t")
             self.writer.object(name, *about.split()[:2])
         for name in commit.files:
-            content, mode = series.overlay_blob(name)
-            self.writer.file(name, mode, content)
+            if name in self.first:
+                self.writer.object(name, *self.first[name])
+            else:
+                content, mode = series.overlay_blob(name)
+                self.writer.file(name, mode, content)
             self.ours.append(name)
         if commit.files:
             self.add_maintainers()

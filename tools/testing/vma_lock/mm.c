@@ -3,5 +3,9 @@
 #include "shim/kernel.h"
 
 #include "mm/vma_lock.c"
+#ifdef CONFIG_DEBUG_VM
+#include "mm/vma_lock_debug.c"
+#endif
+#include "mm/vma_look.c"
 #include "mm/vma_search.c"
 #include "mm/vma_props.c"

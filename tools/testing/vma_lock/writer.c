@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * A writer: what system calls do to the tree and to its VMAs, with the marks
- * that patches/0005 puts there, in the order of mm/mmap.c.
+ * that patches/0011 puts there, in the order of mm/mmap.c.
  */
 #include "writer.h"
 

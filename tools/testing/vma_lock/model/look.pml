@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The reader's side of the search; see mm/vma_search.c. At each place it looks
+ * The reader's side of the search; see mm/vma_look.[ch]. At each place it looks
  * in the quiet way or in the careful way.
  */
 

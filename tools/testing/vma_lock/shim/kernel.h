@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What mm/vma_lock.c, mm/vma_search.c and mm/vma_props.c need of the kernel.
+ * What the files of mm.c need of the kernel.
  *
  * The harness of tools/testing/radix-tree has most of what lib/maple_tree.c
  * needs. This file adds the rest. The Makefile writes a header that includes
