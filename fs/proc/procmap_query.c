@@ -2,10 +2,7 @@
 /*
  * PROCMAP_QUERY: one VMA of an address space, as a struct.
  *
- * A query fetches and checks the arguments, finds and locks the VMA, copies its
- * properties, unlocks it, and copies the answer out. The locked VMA keeps its
- * file open, so only a build ID that must be read from disk needs a reference to
- * the file.
+ * The locked VMA keeps its file open: only reading from disk needs a reference.
  */
 #include <linux/fs.h>
 #include <linux/hugetlb.h>
@@ -242,10 +239,7 @@ static int procmap_query_copy_build_id_out(const struct procmap_query *q,
 	return copy_to_user(u64_to_user_ptr(q->build_id_addr), id->bytes, id->size) ? -EFAULT : 0;
 }
 
-/*
- * Copy the answer out, the struct last. The caller's memory may fault, so
- * nothing of the target may be held any more.
- */
+/* Copy the answer out, the struct last. Nothing of the target is held. */
 static int procmap_query_answer(struct procmap_query *q, struct procmap_answer *answer,
 				struct procmap_query __user *uq)
 {
