@@ -1,40 +1,39 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The flags of process_vm_readv(2) and process_vm_writev(2).
+ * PROCESS_VM_PIDFD of process_vm_readv(2) and process_vm_writev(2).
  */
 #ifndef _MM_PROCESS_VM_H
 #define _MM_PROCESS_VM_H
 
-#include <linux/mm_types.h>
-#include <linux/sched/mm.h>
-#include <linux/uio.h>
+#include <linux/err.h>
+#include <linux/pid.h>
+#include <linux/sched.h>
 #include <uapi/linux/process_vm.h>
 
-struct task_struct;
+struct mm_struct;
 
-#define PROCESS_VM_FLAGS	(PROCESS_VM_PIDFD | PROCESS_VM_NOWAIT)
-
-int process_vm_target(int which, unsigned long flags, struct task_struct **task,
-		      struct mm_struct **mm);
-int process_vm_rw_nowait(const struct iovec *remote, struct iov_iter *iter, struct mm_struct *mm,
-			 struct page **pages, unsigned int max_pages, int vm_write);
+struct mm_struct *process_vm_visit(struct task_struct *task, unsigned long flags,
+				   unsigned int mode);
+struct mm_struct *process_vm_access(struct task_struct *task, unsigned long flags);
 
 /**
- * process_vm_put_mm - release the address space of process_vm_target()
- * @mm: the address space
- * @flags: the same flags
+ * process_vm_task - get the task that the first argument names
+ * @which: thread ID in the caller's PID namespace, or a pidfd with
+ *	PROCESS_VM_PIDFD
+ * @flags: PROCESS_VM_* flags
  *
- * With PROCESS_VM_NOWAIT the caller holds mm_count only (see
- * <linux/mm_visit.h>), so it never tears the address space down.
- *
- * Context: Process context; does not sleep with PROCESS_VM_NOWAIT.
+ * Return: the task, with a reference. -EBADF: @which is no pidfd; -ESRCH: there is
+ * no such thread, or the process has been reaped.
  */
-static inline void process_vm_put_mm(struct mm_struct *mm, unsigned long flags)
+static inline struct task_struct *process_vm_task(int which, unsigned long flags)
 {
-	if (unlikely(flags & PROCESS_VM_NOWAIT))
-		mmdrop(mm);
-	else
-		mmput(mm);
+	struct task_struct *task;
+	unsigned int file_flags;
+
+	if (unlikely(flags & PROCESS_VM_PIDFD))
+		return pidfd_get_task(which, &file_flags);
+	task = find_get_task_by_vpid(which);
+	return task ? task : ERR_PTR(-ESRCH);
 }
 
 #endif /* _MM_PROCESS_VM_H */

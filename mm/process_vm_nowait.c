@@ -2,9 +2,6 @@
 /*
  * process_vm_readv(2) and process_vm_writev(2) with PROCESS_VM_NOWAIT.
  *
- * A read takes what resident_page() finds. A write goes to pages that the
- * target has mapped writable. Neither has a page fault in the target.
- *
  * The target and the servers of its memory may be hostile, so the call waits
  * for nothing that they can hold for long. It only tries mmap_lock, and drops
  * it before it copies anything, since the caller's own buffers may fault. It
@@ -12,8 +9,8 @@
  * too. Marking the page dirty later would mean waiting for the lock then.
  *
  * The caller may be hostile, too, or have a small share of the processor. It
- * only visits the address space, so the teardown of the target never waits for
- * it. It disables preemption for as long as it holds mmap_lock.
+ * holds no mm_users, so the teardown of the target never waits for it. It
+ * disables preemption for as long as it holds mmap_lock.
  */
 #include <linux/backing-dev.h>
 #include <linux/highmem.h>
@@ -23,27 +20,23 @@
 #include <linux/mm_visit.h>
 #include <linux/mmu_context.h>
 #include <linux/pagemap.h>
+#include <linux/ptrace.h>
 #include <linux/sched/mm.h>
 #include <linux/sched/signal.h>
 #include <linux/secretmem.h>
 
 #include "process_vm.h"
+#include "process_vm_nowait.h"
 #include "resident.h"
 #include "resident_base.h"
 
-/*
- * How often to look for a page that moves between the page table and another
- * place meanwhile.
- */
+/* How often to look up a page that moves between the page table and another place. */
 #define NOWAIT_LOOKS	4
 
-/*
- * How often to fault in the caller's buffer when it is gone again before the
- * copy.
- */
+/* How often to fault in a buffer of the caller that is gone again before the copy. */
 #define NOWAIT_COPIES	16
 
-/* The pages of one look, and whether they are pinned or just referenced. */
+/* The pages of one lookup, and whether they are pinned or just referenced. */
 struct nowait_pages {
 	struct mm_struct *mm;
 	struct page **pages;
@@ -77,12 +70,9 @@ static void nowait_release(struct nowait_pages *np)
  * write they must be writable. A child that the target forks after this does
  * not see the write: fork() copies pinned pages.
  *
- * This does not sleep. With FOLL_NOFAULT, get_user_pages() neither faults nor
- * reschedules, and reads page tables under their spinlock, as it does those of
- * hugetlb. It calls the hooks of the architecture (arch_make_page_accessible())
- * under that lock, too. On machines with aliasing caches, flush_dcache_page()
- * looks at all mappings of a file. On others all takes time for 16 pages at
- * most.
+ * This does not sleep: with FOLL_NOFAULT, get_user_pages() neither faults nor
+ * reschedules. On machines with aliasing caches, flush_dcache_page() looks at all
+ * mappings of a file; on others this takes time for 16 pages at most.
  */
 static long nowait_pin(struct nowait_pages *np, unsigned long addr)
 {
@@ -107,13 +97,11 @@ static struct page *nowait_find(struct vm_area_struct *vma, unsigned long addr)
 }
 
 /*
- * To read from a page takes a reference, but no pin. FOLL_PIN would need a copy
- * of a page that the target shares with a child, so that the page stays the
- * target's. But the bytes of the shared page are the same now, and the
- * reference keeps them so: a child that writes gets a copy. hugetlb is
- * different: it looks only at the mappings to decide whether to copy. So there
- * the pin is needed, and it fails while the page is shared. The pin also works
- * for [vsyscall], which is no VMA.
+ * Reading from a page takes a reference, but no pin: FOLL_PIN would need a copy
+ * of a page that the target shares with a child. The reference keeps the bytes of
+ * the shared page as they are: a child that writes gets a copy. hugetlb looks only
+ * at the mappings to decide whether to copy: there the pin is needed, and fails
+ * while the page is shared. The pin also works for [vsyscall], which is no VMA.
  */
 static long nowait_get(struct nowait_pages *np, unsigned long addr)
 {
@@ -140,11 +128,10 @@ static long nowait_get(struct nowait_pages *np, unsigned long addr)
 
 /*
  * Look up pages from @addr on, at least one, until one is missing: the next
- * look begins with that one. The caller keeps the processor meanwhile, so
- * nobody waits for it longer than a look at np->count pages takes. Nothing in
- * here sleeps, and only interrupts prolong it.
+ * lookup begins with that one. The caller keeps the processor meanwhile, so
+ * nobody waits for it longer than a lookup of np->count pages takes.
  */
-static int nowait_look(struct nowait_pages *np, unsigned long addr)
+static int nowait_look_up(struct nowait_pages *np, unsigned long addr)
 {
 	long found;
 
@@ -184,10 +171,7 @@ static bool nowait_trylock_page(struct page *page)
 	return false;
 }
 
-/*
- * The page is locked, so the caller's buffer must not fault: copy only what is
- * there.
- */
+/* The page is locked, so the caller's buffer must not fault: copy what is there. */
 static size_t nowait_write_locked(struct page *page, unsigned int offset, size_t len,
 				  struct iov_iter *iter)
 {
@@ -223,9 +207,8 @@ static int nowait_write_file_page(struct page *page, unsigned int offset, size_t
 
 /*
  * No file system needs to know of a dirty anonymous page, so this does not lock
- * it. Without the lock, the page may leave the swap cache, and swapoff() may
- * free the latter. So do not use set_page_dirty(), which looks at the swap
- * cache. Set only the flag, which is all that a swap-out looks at.
+ * it. But then swapoff() may free the swap cache, which set_page_dirty() looks
+ * at. Set only the flag, which is all that a swap-out looks at.
  */
 static int nowait_write_anon_page(struct page *page, unsigned int offset, size_t len,
 				  struct iov_iter *iter)
@@ -275,11 +258,91 @@ static int nowait_copy(struct nowait_pages *np, unsigned int offset, size_t len,
 }
 
 /**
+ * process_vm_access_nowait - get the mm_count of a target without waiting
+ * @task: the task; the leader of the process with PROCESS_VM_PIDFD
+ * @flags: PROCESS_VM_* flags
+ *
+ * To log a denied access, Yama reads the target's command line, which may wait
+ * for the target: so this is not audited. ptrace_may_access() may be called with
+ * preemption disabled: it decides under a spinlock.
+ *
+ * Context: process context. Tries exec_update_lock of @task.
+ * Return: the address space, to be released with mmdrop(). -EAGAIN: the task is
+ * in execve(); else as process_vm_visit().
+ */
+struct mm_struct *process_vm_access_nowait(struct task_struct *task, unsigned long flags)
+{
+	const unsigned int mode = PTRACE_MODE_ATTACH_REALCREDS | PTRACE_MODE_NOAUDIT;
+	struct mm_struct *mm = ERR_PTR(-EAGAIN);
+
+	mm_visit_hold();
+	if (down_read_trylock(&task->signal->exec_update_lock)) {
+		mm = process_vm_visit(task, flags, mode);
+		up_read(&task->signal->exec_update_lock);
+	}
+	mm_visit_let_go();
+	return mm;
+}
+
+/**
+ * DOC: errno of PROCESS_VM_PIDFD and PROCESS_VM_NOWAIT
+ *
+ * .. list-table::
+ *    :header-rows: 1
+ *    :widths: 14 44 42
+ *
+ *    * - errno
+ *      - when
+ *      - tested by
+ *    * - EINVAL
+ *      - ``flags`` has an unknown bit
+ *      - process_vm_flags_test: flags.a_probe_gets_EINVAL_for_every_other_bit,
+ *        flags.an_unknown_bit_is_EINVAL_and_copies_nothing
+ *    * - EBADF
+ *      - ``PROCESS_VM_PIDFD``: the argument is not a descriptor, or not one of a pidfd
+ *      - process_vm_pidfd_test: what_is_no_pidfd_is_EBADF
+ *    * - ESRCH
+ *      - the process has exited
+ *      - process_vm_pidfd_test: an_exited_process_is_ESRCH_before_and_after_it_is_reaped
+ *    * - ESRCH
+ *      - the process is a kernel thread
+ *      - process_vm_pidfd_test: a_kernel_thread_has_no_memory
+ *    * - ESRCH
+ *      - ``PROCESS_VM_NOWAIT``: the process exits during the call, and nothing was transferred
+ *      - process_vm_exit_test:
+ *        last.NOWAIT.calls_that_race_with_the_death_of_a_large_target_return
+ *    * - EPERM
+ *      - the caller lacks the permission that a call without flags needs, too
+ *      - process_vm_pidfd_test: another_user_s_process_is_EPERM,
+ *        a_process_that_is_not_dumpable_is_EPERM
+ *    * - EFAULT
+ *      - ``PROCESS_VM_NOWAIT``: the first byte would have to be waited for
+ *      - process_vm_stall_test: stall.uffd_missing.NOWAIT_returns,
+ *        stall.fuse_page.NOWAIT_returns, stall.swapped.NOWAIT_returns
+ *    * - EFAULT
+ *      - ``PROCESS_VM_NOWAIT``: the first byte to write is not mapped writable at this moment
+ *      - process_vm_resident_test:
+ *        memory.untouched.NOWAIT_write_ends_at_a_fault_and_changes_nothing,
+ *        memory.forked.NOWAIT_write_ends_at_a_fault_and_changes_nothing
+ *    * - EAGAIN
+ *      - ``PROCESS_VM_NOWAIT``: someone else has locked the address space at this moment, and
+ *        nothing was transferred
+ *      - process_vm_stall_test: stall.mmap_written.NOWAIT_returns,
+ *        stall.mmap_queued.NOWAIT_returns
+ *    * - EAGAIN
+ *      - ``PROCESS_VM_NOWAIT``: the process is in the middle of execve(2)
+ *      - process_vm_stall_test: stall.exec.NOWAIT_returns, stall.exec_old_mm.NOWAIT_returns
+ *    * - EINTR
+ *      - the caller was killed, and nothing was transferred
+ *      - process_vm_stall_test: a_call_that_is_killed_is_EINTR
+ */
+
+/**
  * process_vm_rw_nowait - transfer what needs no waiting
  * @remote: one range of the target's memory
  * @iter: the caller's buffers, advanced by what was transferred
  * @mm: the target's address space, its mm_count held
- * @pages: room for @max_pages pages
+ * @pages: space for @max_pages pages
  * @max_pages: how many pages to look up at a time
  * @vm_write: 0: from @remote to @iter, 1: from @iter to @remote
  *
@@ -307,7 +370,7 @@ int process_vm_rw_nowait(const struct iovec *remote, struct iov_iter *iter, stru
 			return -EINTR;
 		cond_resched();
 		np.count = min_t(unsigned long, (len - 1 + offset) / PAGE_SIZE + 1, max_pages);
-		err = nowait_look(&np, addr - offset);
+		err = nowait_look_up(&np, addr - offset);
 		if (err)
 			return err;
 

@@ -2,49 +2,20 @@
 /*
  * PROCMAP_QUERY: one VMA of an address space, as a struct.
  *
- * A query runs in steps: fetch and check the arguments, find and lock the VMA,
- * copy its properties, unlock it, copy the answer out. No step holds a lock
- * that the next step does not need.
- *
- * A locked VMA keeps its file open, so the query takes no reference to the
- * file. Under this lock it formats the path, and reads the build ID if the page
- * cache has it. Preemption is disabled meanwhile (except with PREEMPT_RT),
- * because a writer may wait for the lock. Only a build ID that must be read
- * from disk needs a reference, and only on file systems that no ordinary user
- * serves. So closing the file waits for none.
- *
- * The descriptor holds mm_count, not mm_users. So a query never has to tear the
- * address space down; see <linux/mm_visit.h>.
+ * The locked VMA keeps its file open: only reading from disk needs a reference.
  */
-#include <linux/buildid.h>
-#include <linux/buildid_file.h>
-#include <linux/file.h>
 #include <linux/fs.h>
 #include <linux/hugetlb.h>
 #include <linux/limits.h>
 #include <linux/minmax.h>
 #include <linux/mm.h>
 #include <linux/mm_visit.h>
-#include <linux/seq_file.h>
-#include <linux/slab.h>
 #include <linux/uaccess.h>
 #include <linux/vma_base.h>
 #include <linux/vma_search.h>
 #include "internal.h"
-
-/* Most paths are shorter. Longer ones cost an allocation and a second look. */
-#define PROCMAP_NAME_SHORT	256
-
-/* The same properties as bits of a query and as bits of a VMA. */
-static const struct {
-	u64 query;
-	unsigned long vm;
-} procmap_query_bits[] = {
-	{ PROCMAP_QUERY_VMA_READABLE,	VM_READ },
-	{ PROCMAP_QUERY_VMA_WRITABLE,	VM_WRITE },
-	{ PROCMAP_QUERY_VMA_EXECUTABLE,	VM_EXEC },
-	{ PROCMAP_QUERY_VMA_SHARED,	VM_MAYSHARE },
-};
+#include "procmap.h"
+#include "procmap_flags.h"
 
 #define PROCMAP_QUERY_FLAGS						\
 	(PROCMAP_QUERY_VMA_READABLE | PROCMAP_QUERY_VMA_WRITABLE |	\
@@ -55,33 +26,50 @@ static_assert(sizeof(struct procmap_query) == PROCMAP_QUERY_SIZE_VER0);
 static_assert(offsetofend(struct procmap_query, query_addr) == PROCMAP_QUERY_SIZE_MIN);
 
 /**
- * struct procmap_extras - the parts of an answer that are not plain fields
+ * struct procmap_answer - the parts of an answer that are no plain fields
+ * @name: the name
+ * @build_id: the build ID; its size is 0 while it is not known
  * @file: the file, with a reference, if its build ID must be read from disk;
  *	else NULL
- * @name: the name, once it is known; else NULL
- * @name_len: bytes of the name that were written, with the NUL
- * @build_id_len: bytes of the build ID; 0 while it is not known
- * @build_id: the build ID
- * @name_room: size of @name_buf in bytes
- * @name_buf: buffer to format the name: @short_name, or memory for a longer
- *	name
- * @short_name: memory for most names
+ * @space: space for most names
  */
-struct procmap_extras {
+struct procmap_answer {
+	struct procmap_name name;
+	struct procmap_build_id build_id;
 	struct file *file;
-	const char *name;
-	u32 name_len;
-	u32 build_id_len;
-	unsigned char build_id[BUILD_ID_SIZE_MAX];
-	size_t name_room;
-	char *name_buf;
-	char short_name[PROCMAP_NAME_SHORT];
+	char space[PROCMAP_NAME_SHORT];
 };
 
+/**
+ * procmap_fetch() - fetch a struct that begins with its size
+ * @to: out: the struct, with zeroes for what the caller does not know
+ * @known: its size in the kernel
+ * @from: the caller's
+ * @min: the smallest size that is accepted
+ *
+ * Return: 0; -EINVAL, -E2BIG: the size is wrong, or the excess bytes are not zero;
+ * -EFAULT: it cannot be read.
+ */
+int procmap_fetch(void *to, size_t known, const void __user *from, size_t min)
+{
+	u64 size;
+	int err;
+
+	if (get_user(size, (const u64 __user *)from))
+		return -EFAULT;
+	if (size < min)
+		return -EINVAL;
+	if (size > PAGE_SIZE)
+		return -E2BIG;
+	err = copy_struct_from_user(to, known, from, size);
+	/* Another thread may have changed it since. Keep the checked size. */
+	*(u64 *)to = size;
+	return err;
+}
+
 /*
- * Fetch a struct of the usual size, and only the input fields. This costs half
- * as much as copy_struct_from_user(). -EAGAIN leaves everything else to the
- * general way: another size, and a struct that cannot be read.
+ * Fetch a struct of the usual size, and only the input fields: this costs half
+ * as much as copy_struct_from_user(). -EAGAIN leaves all else to procmap_fetch().
  */
 static int procmap_query_fetch_fast(struct procmap_query *q, const struct procmap_query __user *uq)
 {
@@ -104,32 +92,13 @@ fault:
 	return -EAGAIN;
 }
 
-static int procmap_query_fetch(struct procmap_query *q, const struct procmap_query __user *uq)
-{
-	u64 size;
-	int err;
-
-	if (likely(!procmap_query_fetch_fast(q, uq)))
-		return 0;
-	if (get_user(size, &uq->size))
-		return -EFAULT;
-	if (size < PROCMAP_QUERY_SIZE_MIN)
-		return -EINVAL;
-	if (size > PAGE_SIZE)
-		return -E2BIG;
-	err = copy_struct_from_user(q, sizeof(*q), uq, size);
-	/* Another thread may have changed it since. Keep the checked size. */
-	q->size = size;
-	return err;
-}
-
 /*
  * Write all answers or none. The struct lies in two pages at most. So write the
  * first and the last word first, with the values that they already have: a
  * fault comes before any value changes.
  */
 static int procmap_query_store_fast(const struct procmap_query *q,
-				    const struct procmap_extras *extras,
+				    const struct procmap_answer *answer,
 				    struct procmap_query __user *uq)
 {
 	if (!user_write_access_begin(uq, sizeof(*q)))
@@ -144,8 +113,8 @@ static int procmap_query_store_fast(const struct procmap_query *q,
 	unsafe_put_user(q->inode, &uq->inode, fault);
 	unsafe_put_user(q->dev_major, &uq->dev_major, fault);
 	unsafe_put_user(q->dev_minor, &uq->dev_minor, fault);
-	unsafe_put_user(extras->name_len, &uq->vma_name_size, fault);
-	unsafe_put_user(extras->build_id_len, &uq->build_id_size, fault);
+	unsafe_put_user(answer->name.len, &uq->vma_name_size, fault);
+	unsafe_put_user(answer->build_id.size, &uq->build_id_size, fault);
 	user_write_access_end();
 	return 0;
 fault:
@@ -153,17 +122,17 @@ fault:
 	return -EFAULT;
 }
 
-static int procmap_query_store(struct procmap_query *q, const struct procmap_extras *extras,
+static int procmap_query_store(struct procmap_query *q, const struct procmap_answer *answer,
 			       struct procmap_query __user *uq)
 {
 	u8 __user *last = (u8 __user *)uq + q->size - 1;
 	u8 byte;
 
 	if (likely(q->size >= sizeof(*q)))
-		return procmap_query_store_fast(q, extras, uq);
+		return procmap_query_store_fast(q, answer, uq);
 
-	q->vma_name_size = extras->name_len;
-	q->build_id_size = extras->build_id_len;
+	q->vma_name_size = answer->name.len;
+	q->build_id_size = answer->build_id.size;
 	if (put_user(q->size, &uq->size) || get_user(byte, last) || put_user(byte, last) ||
 	    copy_to_user(uq, q, q->size))
 		return -EFAULT;
@@ -181,161 +150,61 @@ static int procmap_query_check(const struct procmap_query *q)
 	return 0;
 }
 
-static unsigned long procmap_query_to_vm_flags(u64 query_flags)
+static void procmap_query_snapshot_file(struct procmap_query *q, const struct vm_area_struct *vma)
 {
-	unsigned long vm_flags = 0;
-	int i;
+	const struct inode *inode;
 
-	for (i = 0; i < ARRAY_SIZE(procmap_query_bits); i++)
-		if (query_flags & procmap_query_bits[i].query)
-			vm_flags |= procmap_query_bits[i].vm;
-	return vm_flags;
-}
-
-static u64 procmap_query_from_vm_flags(unsigned long vm_flags)
-{
-	u64 query_flags = 0;
-	int i;
-
-	for (i = 0; i < ARRAY_SIZE(procmap_query_bits); i++)
-		if (vm_flags & procmap_query_bits[i].vm)
-			query_flags |= procmap_query_bits[i].query;
-	return query_flags;
-}
-
-/*
- * Format the path of the file, as seen from the caller's root. Use no more room
- * than the caller's buffer has, so that a path that is too long for it fails
- * here. -ENAMETOOLONG: the path does not fit.
- */
-static int procmap_query_path(const struct procmap_query *q, struct procmap_extras *extras,
-			      struct file *file)
-{
-	char *path = d_path(vma_file_path(file), extras->name_buf,
-			    min_t(size_t, extras->name_room, q->vma_name_size));
-
-	if (IS_ERR(path))
-		return PTR_ERR(path);
-	extras->name = path;
-	return 0;
-}
-
-/**
- * procmap_copy_name() - copy the name of a VMA that does not show a path
- * @vma: the VMA, without a file or with a name that the process has given
- * @buf: where to copy it
- * @room: size of @buf in bytes. Such a name has no more than 256 of them
- *
- * The source of the name may go away as soon as the VMA is unlocked.
- *
- * Context: @vma locked, by mmap_lock or by its own lock. Does not sleep.
- * Return: @buf, or NULL if the VMA has no name.
- */
-const char *procmap_copy_name(struct vm_area_struct *vma, char *buf, size_t room)
-{
-	const struct anon_vma_name *given = vma_given_name(vma);
-	const char *name = vma->vm_file ? NULL : proc_vma_fixed_name(vma);
-
-	if (name)
-		strscpy(buf, name, room);
-	else if (given)
-		snprintf(buf, room, vma->vm_file ? "[anon_shmem:%s]" : "[anon:%s]", given->name);
-	else
-		return NULL;
-	return buf;
-}
-
-/*
- * Read the build ID from the page cache. If that is not possible, take a
- * reference, to read the file after the VMA is unlocked.
- */
-static void procmap_query_build_id(struct procmap_extras *extras, struct file *file)
-{
-	unsigned int size;
-	int err = build_id_read_cached(file, extras->build_id, &size);
-
-	if (!err)
-		extras->build_id_len = size;
-	else if (err == -EAGAIN)
-		extras->file = get_file(file);
-}
-
-static int procmap_query_snapshot_file(struct procmap_query *q, struct procmap_extras *extras,
-				       struct vm_area_struct *vma)
-{
-	struct file *file = vma->vm_file;
-	const struct inode *inode = vma_file_inode(file);
-	int err;
-
+	if (!vma->vm_file) {
+		q->vma_offset = 0;
+		q->inode = 0;
+		q->dev_major = 0;
+		q->dev_minor = 0;
+		return;
+	}
+	inode = vma_file_inode(vma->vm_file);
 	q->vma_offset = (u64)vma->vm_pgoff << PAGE_SHIFT;
 	q->inode = inode->i_ino;
 	q->dev_major = MAJOR(inode->i_sb->s_dev);
 	q->dev_minor = MINOR(inode->i_sb->s_dev);
-	if (q->vma_name_size && vma_given_name(vma)) {
-		extras->name = procmap_copy_name(vma, extras->name_buf, extras->name_room);
-	} else if (q->vma_name_size) {
-		err = procmap_query_path(q, extras, file);
+}
+
+/* Copy the properties of the held VMA. Nothing here may sleep or allocate. */
+static int procmap_query_snapshot(struct procmap_query *q, struct procmap_answer *answer,
+				  struct vm_area_struct *vma)
+{
+	int err;
+
+	q->vma_start = vma->vm_start;
+	q->vma_end = vma->vm_end;
+	q->vma_flags = procmap_flags_from_vm(vma->vm_flags);
+	q->vma_page_size = vma_kernel_pagesize(vma);
+	procmap_query_snapshot_file(q, vma);
+	if (q->vma_name_size) {
+		err = procmap_name_copy(&answer->name, vma, q->vma_name_size);
 		if (err)
 			return err;
 	}
-	if (q->build_id_size)
-		procmap_query_build_id(extras, file);
+	if (q->build_id_size && vma->vm_file)
+		procmap_build_id_find(&answer->build_id, vma->vm_file, &answer->file);
 	return 0;
-}
-
-/*
- * Copy the properties of a locked VMA. Nothing here may sleep or allocate.
- * -ENAMETOOLONG: the buffer is too small for the path.
- */
-static int procmap_query_snapshot(struct procmap_query *q, struct procmap_extras *extras,
-				  struct vm_area_struct *vma)
-{
-	q->vma_start = vma->vm_start;
-	q->vma_end = vma->vm_end;
-	q->vma_flags = procmap_query_from_vm_flags(vma->vm_flags);
-	q->vma_page_size = vma_kernel_pagesize(vma);
-	if (vma->vm_file)
-		return procmap_query_snapshot_file(q, extras, vma);
-
-	q->vma_offset = 0;
-	q->inode = 0;
-	q->dev_major = 0;
-	q->dev_minor = 0;
-	if (q->vma_name_size)
-		extras->name = procmap_copy_name(vma, extras->name_buf, extras->name_room);
-	return 0;
-}
-
-/*
- * Allocate a larger buffer for the name. No path that a program can open is
- * longer than PATH_MAX. -ENAMETOOLONG: more room would not help; -ENOMEM: no
- * memory.
- */
-static int procmap_query_more_room(const struct procmap_query *q, struct procmap_extras *extras)
-{
-	if (extras->name_room == PATH_MAX || q->vma_name_size <= extras->name_room)
-		return -ENAMETOOLONG;
-	extras->name_buf = kmalloc(PATH_MAX, GFP_KERNEL_ACCOUNT);
-	extras->name_room = PATH_MAX;
-	return extras->name_buf ? 0 : -ENOMEM;
 }
 
 /* Find the next VMA that matches, and take a snapshot of it. */
-static int procmap_query_look(struct vma_search *search, struct procmap_query *q,
-			      struct procmap_extras *extras)
+static int procmap_query_find(struct vma_search *search, struct procmap_query *q,
+			      struct procmap_answer *answer)
 {
 	struct vm_area_struct *vma = vma_search_next(search);
 	int err;
 
 	if (IS_ERR_OR_NULL(vma))
 		return vma ? PTR_ERR(vma) : -ENOENT;
-	err = procmap_query_snapshot(q, extras, vma);
+	err = procmap_query_snapshot(q, answer, vma);
 	vma_search_end(search);
 	return err;
 }
 
 static int procmap_query_look_up(struct mm_struct *mm, struct procmap_query *q,
-				 struct procmap_extras *extras)
+				 struct procmap_answer *answer)
 {
 	struct vma_search search;
 	int err;
@@ -347,14 +216,14 @@ static int procmap_query_look_up(struct mm_struct *mm, struct procmap_query *q,
 		return mm_visit_over(mm) ? -ESRCH : -ENOENT;
 
 	vma_search_begin(&search, mm, q->query_addr);
-	search.flags = procmap_query_to_vm_flags(q->query_flags);
+	search.flags = procmap_flags_to_vm(q->query_flags);
 	search.file_only = q->query_flags & PROCMAP_QUERY_FILE_BACKED_VMA;
 	search.covering = !(q->query_flags & PROCMAP_QUERY_COVERING_OR_NEXT_VMA);
 	for (;;) {
-		err = procmap_query_look(&search, q, extras);
+		err = procmap_query_find(&search, q, answer);
 		if (likely(err != -ENAMETOOLONG))
 			return err;
-		err = procmap_query_more_room(q, extras);
+		err = procmap_name_grow(&answer->name, q->vma_name_size);
 		if (err)
 			return err;
 		/* The search has passed over everything before this VMA. */
@@ -362,85 +231,28 @@ static int procmap_query_look_up(struct mm_struct *mm, struct procmap_query *q,
 	}
 }
 
-static int procmap_query_put_name(const struct procmap_query *q, struct procmap_extras *extras)
+static int procmap_query_copy_build_id_out(const struct procmap_query *q,
+					   const struct procmap_build_id *id)
 {
-	size_t len;
-
-	if (!extras->name)
-		return 0;
-	len = strlen(extras->name) + 1;
-	if (len > q->vma_name_size)
+	if (id->size > q->build_id_size)
 		return -ENAMETOOLONG;
-	if (copy_to_user(u64_to_user_ptr(q->vma_name_addr), extras->name, len))
-		return -EFAULT;
-	extras->name_len = len;
-	return 0;
+	return copy_to_user(u64_to_user_ptr(q->build_id_addr), id->bytes, id->size) ? -EFAULT : 0;
 }
 
-/* Read the build ID from disk. Drops the reference to the file. */
-static int procmap_query_read_build_id(struct procmap_extras *extras)
-{
-	unsigned int size;
-	int err = build_id_read_file(extras->file, extras->build_id, &size);
-
-	fput(extras->file);
-	if (!err)
-		extras->build_id_len = size;
-	return err == -EINTR ? err : 0;
-}
-
-static int procmap_query_put_build_id(const struct procmap_query *q, struct procmap_extras *extras)
-{
-	if (extras->build_id_len > q->build_id_size)
-		return -ENAMETOOLONG;
-	if (copy_to_user(u64_to_user_ptr(q->build_id_addr), extras->build_id, extras->build_id_len))
-		return -EFAULT;
-	return 0;
-}
-
-/*
- * Copy the answer out, the struct last. The caller's memory may fault, so
- * nothing of the target may be held any more.
- */
-static int procmap_query_answer(struct procmap_query *q, struct procmap_extras *extras,
+/* Copy the answer out, the struct last. Nothing of the target is held. */
+static int procmap_query_answer(struct procmap_query *q, struct procmap_answer *answer,
 				struct procmap_query __user *uq)
 {
 	int err = 0;
 
-	if (extras->file)
-		err = procmap_query_read_build_id(extras);
-	if (!err && q->vma_name_size)
-		err = procmap_query_put_name(q, extras);
-	if (!err && extras->build_id_len)
-		err = procmap_query_put_build_id(q, extras);
-	return err ?: procmap_query_store(q, extras, uq);
-}
-
-static int procmap_query(struct mm_struct *mm, struct procmap_query __user *uq)
-{
-	struct procmap_extras extras;
-	struct procmap_query q;
-	int err;
-
-	err = procmap_query_fetch(&q, uq);
-	if (err)
-		return err;
-	err = procmap_query_check(&q);
-	if (err)
-		return err;
-
-	extras.file = NULL;
-	extras.name = NULL;
-	extras.name_len = 0;
-	extras.build_id_len = 0;
-	extras.name_buf = extras.short_name;
-	extras.name_room = sizeof(extras.short_name);
-	err = procmap_query_look_up(mm, &q, &extras);
-	if (!err)
-		err = procmap_query_answer(&q, &extras, uq);
-	if (unlikely(extras.name_buf != extras.short_name))
-		kfree(extras.name_buf);
-	return err;
+	if (answer->file && procmap_build_id_read(&answer->build_id, &answer->file) == -EINTR)
+		return -EINTR;
+	if (answer->name.len)
+		err = procmap_name_copy_out(&answer->name, u64_to_user_ptr(q->vma_name_addr),
+					    q->vma_name_size);
+	if (!err && answer->build_id.size)
+		err = procmap_query_copy_build_id_out(q, &answer->build_id);
+	return err ?: procmap_query_store(q, answer, uq);
 }
 
 /**
@@ -479,7 +291,7 @@ static int procmap_query(struct mm_struct *mm, struct procmap_query __user *uq)
  *      - ``size`` is larger than a page
  *      - procmap_errors_test: errors.e2big_size_above_page_size
  *    * - E2BIG
- *      - the struct is larger than the kernel knows, and not zero in what it does not know
+ *      - the struct is larger than the kernel's, and the excess bytes are not zero
  *      - procmap_sizes_test: sizes.longer_with_other_tail_is_e2big_and_unchanged
  *    * - ENAMETOOLONG
  *      - the name does not fit its buffer
@@ -511,20 +323,35 @@ static int procmap_query(struct mm_struct *mm, struct procmap_query __user *uq)
  */
 
 /**
- * procmap_query_ioctl() - ioctl() on /proc/<pid>/maps
- * @file: the open file, whose address space was authorised when it was opened
- * @cmd: PROCMAP_QUERY
- * @arg: user pointer to a struct procmap_query
+ * procmap_query() - PROCMAP_QUERY
+ * @mm: the address space, its mm_count held; NULL: none
+ * @uq: the caller's struct
  *
  * Context: process context, no locks held. Sleeps, killable.
  * Return: 0, or an errno of the table above.
  */
-long procmap_query_ioctl(struct file *file, unsigned int cmd, unsigned long arg)
+int procmap_query(struct mm_struct *mm, struct procmap_query __user *uq)
 {
-	struct seq_file *seq = file->private_data;
-	struct proc_maps_private *priv = seq->private;
+	struct procmap_answer answer;
+	struct procmap_query q;
+	int err;
 
-	if (cmd != PROCMAP_QUERY)
-		return -ENOTTY;
-	return procmap_query(priv->mm, (struct procmap_query __user *)arg);
+	err = procmap_query_fetch_fast(&q, uq);
+	if (unlikely(err))
+		err = procmap_fetch(&q, sizeof(q), uq, PROCMAP_QUERY_SIZE_MIN);
+	if (!err)
+		err = procmap_query_check(&q);
+	if (err)
+		return err;
+
+	answer.name.buf = answer.space;
+	answer.name.size = sizeof(answer.space);
+	answer.name.len = 0;
+	answer.build_id.size = 0;
+	answer.file = NULL;
+	err = procmap_query_look_up(mm, &q, &answer);
+	if (!err)
+		err = procmap_query_answer(&q, &answer, uq);
+	procmap_name_free(&answer.name);
+	return err;
 }

@@ -1,16 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The text of /proc/<pid>/maps, one locked VMA at a time.
+ * The maps output, /proc/<pid>/maps, one locked VMA at a time.
  *
- * A read finds each VMA by the search, formats its line into the buffer of
- * seq_file while it holds the VMA, and releases it. seq_file allocates and
- * copies to user memory only when nothing is held. Nobody takes mmap_lock.
+ * A read formats the line of a VMA into the buffer of seq_file while it holds the
+ * VMA. seq_file allocates and copies to user memory when nothing is held.
  *
- * The position between two reads is the start of the VMA behind the last line, as
- * in the text under mmap_lock. So no address that stays mapped is left out,
- * whatever happens to the VMAs meanwhile. A VMA that reaches below this position
- * has grown or merged since. Its line takes the place of the last one in the same
- * read. In a later read it is printed whole, as in the text under mmap_lock.
+ * The position between two reads is the start of the VMA after the last line, as
+ * under mmap_lock. So no address that stays mapped is left out. A VMA that reaches
+ * below this position has grown or merged since. In the same read its line takes
+ * the place of the last one; a later read prints it whole, as under mmap_lock.
  */
 #include <linux/err.h>
 #include <linux/fs.h>
@@ -27,6 +25,7 @@
 #include <linux/vma_base.h>
 #include <linux/vma_search.h>
 #include "internal.h"
+#include "procmap.h"
 
 /* The position after the gate VMA, which is the last line. */
 #define PROCMAP_TEXT_END	(-1UL)
@@ -37,38 +36,23 @@
 /* The column of the name. */
 #define PROCMAP_TEXT_WIDTH	(25 + sizeof(void *) * 6 - 1)
 
-/* Offset, device and inode, if there is no file. */
+/* Offset, device and inode without a file. */
 #define PROCMAP_NO_FILE		"00000000 00:00 0 "
 
 /* The digits of a hexadecimal number of 64 bits. */
 #define PROCMAP_TEXT_DIGITS	16
 
-/*
- * Room for a part of a line: 3 numbers, 4 permissions and 4 other characters.
- * What writes behind the end of a number writes less than that.
- */
+/* Space for a part of a line: 3 numbers, 4 permissions and 4 other characters. */
 #define PROCMAP_TEXT_PART	(3 * PROCMAP_TEXT_DIGITS + 4 + 4)
 
-/**
- * struct procmap_digits - a number that was formatted
- * @value: the number
- * @len: how many digits it has
- * @text: the digits
- */
+/* A number that was formatted. */
 struct procmap_digits {
 	unsigned long value;
 	unsigned int len;
 	char text[PROCMAP_TEXT_DIGITS];
 };
 
-/**
- * struct procmap_what - the second part of a line, from the device to the newline
- * @file: the file of the VMA
- * @generation: the generation of the address space when the line was printed
- * @column: length of the first part
- * @start: where the second part begins in the buffer
- * @len: its length
- */
+/* The second part of a line, from the device to the newline; @column: where it begins. */
 struct procmap_what {
 	const struct file *file;
 	unsigned long generation;
@@ -77,12 +61,7 @@ struct procmap_what {
 	size_t len;
 };
 
-/**
- * struct procmap_line - the last line
- * @addr: its first address
- * @start: where it begins in the buffer
- * @end: where it ends in the buffer
- */
+/* The last line: its first address, and where it is in the buffer. */
 struct procmap_line {
 	unsigned long addr;
 	size_t start;
@@ -90,8 +69,8 @@ struct procmap_line {
 };
 
 /**
- * struct procmap_text - a reader of the text
- * @maps: what all files of this kind have; must be first
+ * struct procmap_text - a reader of the maps output
+ * @maps: must be first
  * @walk: the search, which holds the VMA of the current line
  * @last_end: the end of the last VMA, where the next one often begins
  * @line: the last line, for as long as the buffer ends with it
@@ -125,7 +104,7 @@ static void *procmap_text_start(struct seq_file *m, loff_t *ppos)
 
 	if (*ppos == PROCMAP_TEXT_END)
 		return NULL;
-	/* The text ends when the task is gone, even if its memory lives on. */
+	/* The output ends when the task is gone, even if its memory lives on. */
 	task = get_proc_task(text->maps.inode);
 	if (!task)
 		return ERR_PTR(-ESRCH);
@@ -137,10 +116,8 @@ static void *procmap_text_start(struct seq_file *m, loff_t *ppos)
 	text->line.end = 0;
 	vma = procmap_text_find(text);
 	/*
-	 * A read that has lines returns them if a writer makes it wait long for
-	 * more. But the one after a read that was cut short goes on waiting:
-	 * that may have been on the way to a position, and seq_file tries this
-	 * again and again.
+	 * Do not wait long for a writer once there is output. Exception: after a
+	 * short read, wait, or traverse() on behalf of pread() would loop.
 	 */
 	if (!text->cut_short)
 		text->walk.search.patience = PROCMAP_TEXT_PATIENCE;
@@ -190,55 +167,53 @@ static u64 procmap_hex(u32 value)
 	return digits + 0x3030303030303030 + letters * ('a' - '9' - 1);
 }
 
-/* Write all eight digits, or those that are left after a shift. */
-static void procmap_put_digits(char *to, u64 digits)
+static void procmap_format_digits(char *to, u64 digits)
 {
 	const __be64 text = cpu_to_be64(digits);
 
 	memcpy(to, &text, sizeof(text));
 }
 
-/* Format a value as "%08llx". Writes up to 16 bytes. */
-static char *procmap_put_hex8(char *to, u64 value)
+/* Format a value as "%08llx". May write up to 16 bytes. */
+static char *procmap_format_hex8(char *to, u64 value)
 {
 	const unsigned int high = DIV_ROUND_UP(fls(value >> 32), 4);
 
 	if (high) {
-		procmap_put_digits(to, procmap_hex(value >> 32) << (64 - 8 * high));
+		procmap_format_digits(to, procmap_hex(value >> 32) << (64 - 8 * high));
 		to += high;
 	}
-	procmap_put_digits(to, procmap_hex(value));
+	procmap_format_digits(to, procmap_hex(value));
 	return to + 8;
 }
 
-/* Format a value as "%02x". Writes up to 8 bytes. */
-static char *procmap_put_hex2(char *to, u32 value)
+/* Format a value as "%02x". May write up to 8 bytes. */
+static char *procmap_format_hex2(char *to, u32 value)
 {
 	unsigned int len = max(2, DIV_ROUND_UP(fls(value), 4));
 
-	procmap_put_digits(to, procmap_hex(value) << (64 - 8 * len));
+	procmap_format_digits(to, procmap_hex(value) << (64 - 8 * len));
 	return to + len;
 }
 
 /* Format both addresses. The first one often is the last one of the line before. */
-static char *procmap_put_range(char *to, struct procmap_digits *last, unsigned long start,
-			       unsigned long end)
+static char *procmap_format_range(char *to, struct procmap_digits *last, unsigned long start,
+				  unsigned long end)
 {
 	if (start == last->value && last->len) {
 		memcpy(to, last->text, PROCMAP_TEXT_DIGITS);
 		to += last->len;
 	} else {
-		to = procmap_put_hex8(to, start);
+		to = procmap_format_hex8(to, start);
 	}
 	*to++ = '-';
 	last->value = end;
-	last->len = procmap_put_hex8(to, end) - to;
-	/* What is behind the digits does not matter: it is written over later. */
+	last->len = procmap_format_hex8(to, end) - to;
 	memcpy(last->text, to, PROCMAP_TEXT_DIGITS);
 	return to + last->len;
 }
 
-static char *procmap_put_flags(char *to, unsigned long flags)
+static char *procmap_format_flags(char *to, unsigned long flags)
 {
 	*to++ = flags & VM_READ ? 'r' : '-';
 	*to++ = flags & VM_WRITE ? 'w' : '-';
@@ -247,12 +222,11 @@ static char *procmap_put_flags(char *to, unsigned long flags)
 	return to;
 }
 
-/* Format device and inode of a file. */
-static char *procmap_put_inode(char *to, const struct inode *inode)
+static char *procmap_format_inode(char *to, const struct inode *inode)
 {
-	to = procmap_put_hex2(to, MAJOR(inode->i_sb->s_dev));
+	to = procmap_format_hex2(to, MAJOR(inode->i_sb->s_dev));
 	*to++ = ':';
-	to = procmap_put_hex2(to, MINOR(inode->i_sb->s_dev));
+	to = procmap_format_hex2(to, MINOR(inode->i_sb->s_dev));
 	*to++ = ' ';
 	to += num_to_str(to, 20, inode->i_ino, 0);
 	*to++ = ' ';
@@ -261,9 +235,9 @@ static char *procmap_put_inode(char *to, const struct inode *inode)
 
 /*
  * Where to format a part of a line: in the buffer of seq_file or, near its end,
- * in @spare. The line may still fit then: a part is not always so long.
+ * in @spare, as the line may still fit.
  */
-static char *procmap_text_room(struct seq_file *m, char *spare)
+static char *procmap_text_space(struct seq_file *m, char *spare)
 {
 	char *buf;
 
@@ -271,7 +245,7 @@ static char *procmap_text_room(struct seq_file *m, char *spare)
 }
 
 /* Print what was formatted there. */
-static void procmap_text_put(struct seq_file *m, const char *from, const char *end)
+static void procmap_text_print(struct seq_file *m, const char *from, const char *end)
 {
 	if (likely(from == m->buf + m->count))
 		seq_commit(m, end - from);
@@ -279,30 +253,30 @@ static void procmap_text_put(struct seq_file *m, const char *from, const char *e
 		seq_write(m, from, end - from);
 }
 
-/* Print the path of a file, as seen from the reader's root, newlines escaped. */
-static void procmap_show_path(struct seq_file *m, struct file *file)
+/* Print the name of a VMA of a file, newlines escaped. */
+static void procmap_show_path(struct seq_file *m, struct vm_area_struct *vma)
 {
-	char *buf, *path, *end;
+	const char *name, *end;
+	char *buf;
 	size_t size = seq_get_buf(m, &buf);
 
-	path = size ? d_path(vma_file_path(file), buf, size) : ERR_PTR(-ENAMETOOLONG);
-	if (IS_ERR(path)) {
+	name = procmap_vma_name(vma, buf, size);
+	if (IS_ERR(name)) {
 		seq_commit(m, -1);
 		return;
 	}
-	end = strchrnul(path, '\n');
+	end = strchrnul(name, '\n');
 	if (likely(!*end))
-		end = memmove(buf, path, end - path) + (end - path);
+		end = memmove(buf, name, end - name) + (end - name);
 	else
-		end = mangle_path(buf, path, "\n");
+		end = mangle_path(buf, name, "\n");
 	seq_commit(m, end ? end - buf : -1);
 }
 
 /*
- * VMAs of one file often follow each other. Then the second part of the line is
- * the same, if the padding is. It is copied if no VMA of the address space has
- * changed since the last line: this VMA had this file already then, so the file
- * cannot be another one at the same place in memory.
+ * The second part of the line is that of the last one if the file and the padding
+ * are. With the same generation no VMA has changed since: this one had this file
+ * already then, so it cannot be another file at the same place in memory.
  */
 static bool procmap_repeat_what(struct seq_file *m, const struct procmap_what *last,
 				const struct procmap_what *now)
@@ -311,42 +285,34 @@ static bool procmap_repeat_what(struct seq_file *m, const struct procmap_what *l
 		return false;
 	if (!now->generation || now->generation != last->generation)
 		return false;
-	/* A reader who has moved his position has the buffer filled from its start. */
+	/* After lseek() the buffer is filled from its start. */
 	if (last->start + last->len > now->start)
 		return false;
 	seq_write(m, m->buf + last->start, last->len);
 	return true;
 }
 
-/* Print the name of a VMA that does not show a path. */
+/* Print the name of a VMA without a file. */
 static void procmap_show_name(struct seq_file *m, struct vm_area_struct *vma)
 {
-	const struct anon_vma_name *given = vma_given_name(vma);
-	const char *name = vma->vm_file ? NULL : proc_vma_fixed_name(vma);
+	char buf[PROCMAP_NAME_SHORT];
+	const char *name = procmap_vma_name(vma, buf, sizeof(buf));
 
-	if (name) {
+	if (!IS_ERR_OR_NULL(name)) {
 		seq_pad(m, ' ');
 		seq_puts(m, name);
-	} else if (given) {
-		seq_pad(m, ' ');
-		seq_printf(m, vma->vm_file ? "[anon_shmem:%s]" : "[anon:%s]", given->name);
 	}
 	seq_putc(m, '\n');
 }
 
-/* Print device, inode and path, or the name that the process has given. */
+/* Print device, inode and name. */
 static void procmap_show_what(struct seq_file *m, struct vm_area_struct *vma, char *spare)
 {
-	struct file *file = vma->vm_file;
-	char *what = procmap_text_room(m, spare);
+	char *what = procmap_text_space(m, spare);
 
-	procmap_text_put(m, what, procmap_put_inode(what, vma_file_inode(file)));
-	if (vma_given_name(vma)) {
-		procmap_show_name(m, vma);
-		return;
-	}
+	procmap_text_print(m, what, procmap_format_inode(what, vma_file_inode(vma->vm_file)));
 	seq_pad(m, ' ');
-	procmap_show_path(m, file);
+	procmap_show_path(m, vma);
 	seq_putc(m, '\n');
 }
 
@@ -376,28 +342,28 @@ static void procmap_show_line(struct seq_file *m, struct vm_area_struct *vma, un
 	char *line, *to;
 
 	seq_setwidth(m, PROCMAP_TEXT_WIDTH);
-	line = procmap_text_room(m, spare);
-	to = procmap_put_range(line, &text->last_end, start, vma->vm_end);
+	line = procmap_text_space(m, spare);
+	to = procmap_format_range(line, &text->last_end, start, vma->vm_end);
 	*to++ = ' ';
-	to = procmap_put_flags(to, vma->vm_flags);
+	to = procmap_format_flags(to, vma->vm_flags);
 	*to++ = ' ';
 	if (vma->vm_file) {
-		to = procmap_put_hex8(to, ((u64)vma->vm_pgoff << PAGE_SHIFT) +
-					  (start - vma->vm_start));
+		to = procmap_format_hex8(to, ((u64)vma->vm_pgoff << PAGE_SHIFT) +
+					     (start - vma->vm_start));
 		*to++ = ' ';
-		procmap_text_put(m, line, to);
+		procmap_text_print(m, line, to);
 		procmap_show_file(m, vma, to - line, spare);
 	} else {
 		memcpy(to, PROCMAP_NO_FILE, sizeof(PROCMAP_NO_FILE) - 1);
-		procmap_text_put(m, line, to + sizeof(PROCMAP_NO_FILE) - 1);
+		procmap_text_print(m, line, to + sizeof(PROCMAP_NO_FILE) - 1);
 		procmap_show_name(m, vma);
 	}
 }
 
 /*
- * Print the held VMA, which has grown over the last line, and let it take the
- * place of that line. Lines before that one stay. If there is no room for both
- * meanwhile, the last line stays, too: the next read prints this VMA.
+ * Print the held VMA, which has grown over the last line, in the place of that
+ * line. If there is no space for both meanwhile, the last line stays, and the next
+ * read prints this VMA.
  */
 static void procmap_replace_line(struct seq_file *m, struct vm_area_struct *vma)
 {
@@ -417,7 +383,6 @@ static void procmap_replace_line(struct seq_file *m, struct vm_area_struct *vma)
 	text->last.file = NULL;
 }
 
-/* Print the held VMA. */
 static int procmap_text_show(struct seq_file *m, void *v)
 {
 	struct procmap_line *line = &((struct procmap_text *)m->private)->line;

@@ -28,7 +28,7 @@ TABLES = (
     Table("errno of PROCMAP_SCAN", "fs/proc/procmap_scan.c",
           "Documentation/userspace-api/procmap_scan.rst",
           "Documentation/man/PROCMAP_SCAN.2const"),
-    Table("errno of PROCESS_VM_PIDFD and PROCESS_VM_NOWAIT", "mm/process_vm_target.c",
+    Table("errno of PROCESS_VM_PIDFD and PROCESS_VM_NOWAIT", "mm/process_vm_nowait.c",
           "Documentation/userspace-api/process_vm.rst",
           "Documentation/man/PROCESS_VM_NOWAIT.2const"),
 )

@@ -113,23 +113,23 @@ def test_the_clock_counts_nanoseconds():
 def test_btf_has_the_types_and_functions_of_the_series():
     out, _ = run("bpftool", "btf", "dump", "file", "/sys/kernel/btf/vmlinux")
     assert re.search(r"^\[\d+\] STRUCT 'procmap_query' size=104 vlen=15$", out, re.M)
-    for name in "procmap_query_ioctl", "vma_search_next", "find_and_lock_vma_rcu":
+    for name in "procmap_query", "vma_search_next", "find_and_lock_vma_rcu":
         assert re.search(rf"^\[\d+\] FUNC '{name}' type_id=\d+ linkage=static$", out, re.M), name
 
 
 def test_bpftrace_kprobe_counts_queries():
     with sleeper() as pid:
-        maps, lines = bpftrace("""
-            kprobe:procmap_query_ioctl /comm == "procmap"/
-            { @calls[arg1] = count(); @stack[kstack(3)] = count(); }
-            kretprobe:procmap_query_ioctl /comm == "procmap"/ { @returned[(int64)retval] = count(); }
+        maps, lines = bpftrace(f"""
+            kprobe:procmap_ioctl /comm == "procmap" && arg1 == {PROCMAP_QUERY}/
+            {{ @calls[arg1] = count(); @stack[kstack(3)] = count(); }}
+            kretprobe:procmap_query /comm == "procmap"/ {{ @returned[(int32)retval] = count(); }}
             """, "-c", shlex.join(listing(pid)))
     found = mappings(lines)
     assert maps["@calls"] == {str(PROCMAP_QUERY): found + 2}, (maps, lines)
     assert maps["@returned"] == {"0": found + 1, str(-ENOENT): 1}, (maps, lines)
     (stack,) = maps["@stack"]
     names = re.findall(r"(\w+)\+\d+", stack)
-    assert names[0] == "procmap_query_ioctl" and "__x64_sys_ioctl" in names, stack
+    assert names[0] == "procmap_ioctl" and "__x64_sys_ioctl" in names, stack
 
 
 def test_bpftrace_reads_the_types_of_the_kernel():
@@ -139,7 +139,7 @@ def test_bpftrace_reads_the_types_of_the_kernel():
         maps, _ = bpftrace("""
             kprobe:vma_search_next /comm == "procmap"/
             { @vmas[((struct vma_search *)arg0)->mm->map_count] = count(); }
-            kprobe:procmap_query_ioctl /comm == "procmap"/
+            kprobe:procmap_ioctl /comm == "procmap"/
             { @name[str(((struct file *)arg0)->f_path.dentry->d_name.name)] = count(); }
             """, "-c", shlex.join(listing(pid)))
     assert list(maps["@vmas"]) == [str(vmas)], (maps, vmas)
@@ -228,7 +228,7 @@ def test_perf_counts_queries_by_a_tracepoint_and_by_a_probe_of_its_own():
     with sleeper() as pid:
         base, _ = perf_count("syscalls:sys_enter_ioctl", PROCMAP, "--text", "-xf", str(pid))
         calls, lines = perf_count("syscalls:sys_enter_ioctl", *listing(pid))
-        run("perf", "probe", "-q", "--add", "queries=procmap_query_ioctl")
+        run("perf", "probe", "-q", "--add", "queries=procmap_query")
         try:
             probed, _ = perf_count("probe:queries", *listing(pid))
         finally:

@@ -16,13 +16,6 @@ KINDS = (
     ("kernel", re.compile(r"")),
 )
 
-# Patches that may be longer, and why
-LONGER = {
-    "fs/proc: add PROCMAP_QUERY": "its file is not split yet",
-    "fs/proc: add PROCMAP_SCAN": "its file is not split yet",
-    "mm/process_vm_access: add PROCESS_VM_PIDFD and PROCESS_VM_NOWAIT": "its files are not split yet",
-}
-
 Size = collections.namedtuple("Size", "subject lines")
 
 
@@ -45,7 +38,7 @@ def sizes(repo, start, tip):
 def too_long(size):
     """Which kinds of lines a patch has too many of."""
     return [kind for kind, limit in LIMITS.items()
-            if size.lines[kind] > limit and size.subject not in LONGER]
+            if size.lines[kind] > limit]
 
 
 def check_sizes(repo, start, tip):

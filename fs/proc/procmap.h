@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * What the views of an address space in /proc/<pid>/maps take from a VMA that
+ * they hold.
+ */
+#ifndef _PROC_PROCMAP_H
+#define _PROC_PROCMAP_H
+
+#include <linux/buildid.h>
+#include <linux/buildid_file.h>
+#include <linux/err.h>
+#include <linux/file.h>
+#include <linux/fs.h>
+#include <linux/limits.h>
+#include <linux/minmax.h>
+#include <linux/mm_types.h>
+#include <linux/slab.h>
+#include <linux/string.h>
+#include <linux/uaccess.h>
+
+/* Most paths are shorter, and so are all names that are no paths. */
+#define PROCMAP_NAME_SHORT	256
+
+/**
+ * struct procmap_name - the name of a VMA, and the space for it
+ * @buf: the space: the caller's own, or memory of PATH_MAX bytes
+ * @size: its size in bytes
+ * @text: the name, if there is one
+ * @len: its length with the NUL; 0: none
+ */
+struct procmap_name {
+	char *buf;
+	size_t size;
+	const char *text;
+	size_t len;
+};
+
+const char *procmap_vma_name(struct vm_area_struct *vma, char *buf, size_t size);
+int procmap_name_grow(struct procmap_name *name, size_t limit);
+
+/**
+ * procmap_name_copy() - copy the name of a held VMA
+ * @name: the space; out: the name
+ * @vma: the VMA
+ * @limit: how many bytes the caller takes
+ *
+ * Context: as procmap_vma_name().
+ * Return: 0; -ENAMETOOLONG: it does not fit, see procmap_name_grow().
+ */
+static inline int procmap_name_copy(struct procmap_name *name, struct vm_area_struct *vma,
+				    size_t limit)
+{
+	const size_t size = min(name->size, limit);
+	const char *text = procmap_vma_name(vma, name->buf, size);
+
+	if (IS_ERR(text))
+		return PTR_ERR(text);
+	name->text = text;
+	if (!text)
+		name->len = 0;
+	else if (text == name->buf)
+		name->len = strlen(text) + 1;
+	else
+		name->len = name->buf + size - text;
+	return 0;
+}
+
+/**
+ * procmap_name_copy_out() - copy a name to user memory
+ * @name: the name
+ * @to: where to
+ * @limit: how many bytes there may be
+ *
+ * Context: process context. Handles page faults.
+ * Return: 0; -ENAMETOOLONG: it is longer; -EFAULT: it cannot be written.
+ */
+static inline int procmap_name_copy_out(const struct procmap_name *name, void __user *to,
+					size_t limit)
+{
+	if (name->len > limit)
+		return -ENAMETOOLONG;
+	return copy_to_user(to, name->text, name->len) ? -EFAULT : 0;
+}
+
+/**
+ * procmap_name_free() - free what procmap_name_grow() has allocated
+ * @name: the space
+ */
+static inline void procmap_name_free(struct procmap_name *name)
+{
+	if (unlikely(name->size == PATH_MAX))
+		kfree(name->buf);
+}
+
+/* A build ID as a record has it. */
+struct procmap_build_id {
+	u32 size;
+	unsigned char bytes[BUILD_ID_SIZE_MAX];
+};
+
+/**
+ * procmap_build_id_find() - look for the build ID of a held VMA in the page cache
+ * @id: out: the build ID; its size stays as it is if none was found
+ * @file: the file of the VMA
+ * @later: out: the file, with a reference, if procmap_build_id_read() would have
+ *	to read it; NULL: do not take one
+ *
+ * Return: false if it stays unknown whether there is a build ID.
+ */
+static inline bool procmap_build_id_find(struct procmap_build_id *id, struct file *file,
+					 struct file **later)
+{
+	unsigned int size;
+	int err = build_id_read_cached(file, id->bytes, &size);
+
+	if (!err)
+		id->size = size;
+	else if (err == -EAGAIN && later)
+		*later = get_file(file);
+	else
+		return err == -ENODATA;
+	return true;
+}
+
+/**
+ * procmap_build_id_read() - read a build ID from disk
+ * @id: out: the build ID; its size stays as it is if none was found
+ * @later: the file; the reference is dropped
+ *
+ * Return: 0; -EIO: it stays unknown whether there is one; -EINTR: killed.
+ */
+static inline int procmap_build_id_read(struct procmap_build_id *id, struct file **later)
+{
+	unsigned int size;
+	int err = build_id_read_file(*later, id->bytes, &size);
+
+	fput(*later);
+	*later = NULL;
+	if (!err)
+		id->size = size;
+	return err == -EIO || err == -EINTR ? err : 0;
+}
+
+#endif /* _PROC_PROCMAP_H */
