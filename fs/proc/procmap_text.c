@@ -295,9 +295,11 @@ static bool procmap_repeat_what(struct seq_file *m, const struct procmap_what *l
 /* Print the name of a VMA without a file. */
 static void procmap_show_name(struct seq_file *m, struct vm_area_struct *vma)
 {
+	const char *name = proc_vma_fixed_name(vma);
 	char buf[PROCMAP_NAME_SHORT];
-	const char *name = procmap_vma_name(vma, buf, sizeof(buf));
 
+	if (!name && vma_given_name(vma))
+		name = procmap_vma_name(vma, buf, sizeof(buf));
 	if (!IS_ERR_OR_NULL(name)) {
 		seq_pad(m, ' ');
 		seq_puts(m, name);
