@@ -2,7 +2,7 @@
 /*
  * What mm/vma_lock.c, mm/vma_search.c and mm/vma_props.c need of the kernel.
  *
- * The harness of tools/testing/radix-tree has most of what lib/maple_tree.c
+ * The test harness of the kernel tree has most of what lib/maple_tree.c
  * needs. This file adds the rest. The Makefile writes a header that includes
  * this one for each name in its list.
  */
