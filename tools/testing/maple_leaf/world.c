@@ -253,12 +253,14 @@ static void world_put(struct world *world, unsigned int first, unsigned int last
 		      unsigned long entry)
 {
 	unsigned long from = world->start[first], to = world_last(world, last);
+	bool is_free = world_is_free(world, first, last);
 	unsigned int way = below(&world->rng, 4);
 	int err, want = 0;
 
 	world_begin_store(world);
-	if (way == 0 && entry) {
-		want = world_is_free(world, first, last) ? 0 : -EEXIST;
+	/* Linux 6.12 lets an insertion that covers all indexes replace what is there. */
+	if (way == 0 && entry && (is_free || from || to != ULONG_MAX)) {
+		want = is_free ? 0 : -EEXIST;
 		err = mtree_insert_range(&world->mt, from, to, (void *)entry, GFP_KERNEL);
 	} else if (way <= 1) {
 		err = mtree_store_range(&world->mt, from, to, (void *)entry, GFP_KERNEL);

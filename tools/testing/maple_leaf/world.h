@@ -10,6 +10,7 @@
 #define _MAPLE_LEAF_WORLD_H
 
 #include <asm/barrier.h>
+#include <linux/bug.h>
 #include <linux/maple_leaf.h>
 #include <linux/types.h>
 
