@@ -31,6 +31,7 @@
 #include "access.h"
 
 #define CONFIG_VMA_SEARCH	1
+#define CONFIG_ANON_VMA_NAME	1
 
 #ifndef offsetofend
 #define sizeof_field(type, ...) sizeof(((type *)0)->__VA_ARGS__)
@@ -122,8 +123,19 @@ struct inode {
 	struct super_block *i_sb;
 };
 
+struct path {
+	void *dentry;
+};
+
+struct anon_vma_name;
+
+/* A bit of f_mode: the file is another one's. The inode here is the same. */
+#define FMODE_BACKING	0x2000000U
+
 struct file {
 	struct inode *f_inode;
+	unsigned int f_mode;
+	struct path f_path;
 	long count;
 	struct inode inode;
 	struct rcu_head rcu;
@@ -133,6 +145,9 @@ static inline struct inode *file_inode(const struct file *file)
 {
 	return file->f_inode;
 }
+
+#define file_user_inode(file)	file_inode(file)
+#define file_user_path(file)	(&(file)->f_path)
 
 #include <linux/maple_tree.h>
 #include <linux/seqlock.h>
@@ -154,7 +169,7 @@ struct vm_area_struct {
 	atomic_long_t vm_hold;
 	unsigned long vm_pgoff;
 	struct file *vm_file;
-	void *anon_name;
+	struct anon_vma_name *anon_name;
 	const void *vm_ops;
 #ifdef CONFIG_DEBUG_VM
 	unsigned long vm_hold_hash;
@@ -165,27 +180,6 @@ struct vm_area_struct {
 };
 
 #define dump_vma(vma)	do {} while (0)
-
-/* As vma_base.h of 6.1. */
-static inline const void *vma_given_name(const struct vm_area_struct *vma)
-{
-	return vma->vm_file ? NULL : vma->anon_name;
-}
-
-static inline bool vma_seems_named(const struct vm_area_struct *vma, const struct file *file)
-{
-	return false;
-}
-
-static inline const struct inode *vma_file_inode(const struct file *file)
-{
-	return file_inode(file);
-}
-
-static inline bool vma_file_is_backing(const struct file *file)
-{
-	return false;
-}
 
 /* Only searches without per-VMA locks use these. */
 static inline void mmap_read_unlock(struct mm_struct *mm)
