@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * A writer: what system calls do to the tree and to its VMAs, with the marks
- * that patches/0005 puts there, in the order of mm/mmap.c.
+ * that patches/0005 puts there, in the order of mm/mmap.c of Linux 6.1 and of
+ * mm/vma.c of 6.12. The search has to bear both on each base.
  */
 #include "writer.h"
 
@@ -243,13 +244,21 @@ static void vma_split(struct space *space, struct vm_area_struct *vma, unsigned 
 	vma_link(space, new);
 }
 
+static unsigned long pages_of(const struct vm_area_struct *vma)
+{
+	return (vma->vm_end - vma->vm_start) >> PAGE_SHIFT;
+}
+
+/* Is @next what follows @vma, in memory and in the file? */
+static bool follows(const struct vm_area_struct *vma, const struct vm_area_struct *next)
+{
+	return vma->vm_end == next->vm_start && vma->vm_file == next->vm_file &&
+	       (!vma->vm_file || vma->vm_pgoff + pages_of(vma) == next->vm_pgoff);
+}
+
 static bool can_merge(const struct vm_area_struct *vma, const struct vm_area_struct *next)
 {
-	unsigned long pages = (vma->vm_end - vma->vm_start) >> PAGE_SHIFT;
-
-	return vma->vm_end == next->vm_start && vma->vm_flags == next->vm_flags &&
-	       vma->vm_file == next->vm_file &&
-	       (!vma->vm_file || vma->vm_pgoff + pages == next->vm_pgoff);
+	return vma->vm_flags == next->vm_flags && follows(vma, next);
 }
 
 /* Let @vma swallow what is behind it. */
@@ -303,13 +312,23 @@ static struct vm_area_struct *space_next(const struct space *space,
 	return space_find(space, page_of(vma->vm_end), end);
 }
 
+static void space_clear(struct space *space, unsigned int first, unsigned int end)
+{
+	MA_STATE(mas, &space->mm.mm_mt, address_of(first), address_of(end) - 1);
+
+	if (mas_preallocate(&mas, NULL, GFP_KERNEL))
+		abort();
+	vma_tree_store(&mas, NULL);
+	for (; first < end; first++)
+		space->at[first] = NULL;
+}
+
 /* Take VMAs out of the tree; returns how many @gone has. */
 static unsigned int space_detach(struct space *space, unsigned int first, unsigned int end,
 				 struct vm_area_struct **gone)
 {
-	MA_STATE(mas, &space->mm.mm_mt, address_of(first), address_of(end) - 1);
 	struct vm_area_struct *vma;
-	unsigned int nr = 0, i;
+	unsigned int nr = 0;
 
 	vma_begin_removal(&space->mm);
 	space->places++;
@@ -318,11 +337,7 @@ static unsigned int space_detach(struct space *space, unsigned int first, unsign
 		space_touch_range(space, page_of(gone[0]->vm_start), page_of(vma->vm_end));
 		vma_start_remove(vma);
 	}
-	if (mas_preallocate(&mas, NULL, GFP_KERNEL))
-		abort();
-	vma_tree_store(&mas, NULL);
-	for (i = first; i < end; i++)
-		space->at[i] = NULL;
+	space_clear(space, first, end);
 	return nr;
 }
 
@@ -411,6 +426,90 @@ static void do_mmap(struct space *space, unsigned int first, unsigned int end, u
 		vma_try_merge(space, vma);
 }
 
+/*
+ * Mark up to @limit VMAs for a removal, and leave them in the tree. The last one
+ * is split when others are marked already. Returns how many @gone has.
+ */
+static unsigned int space_gather(struct space *space, unsigned int first, unsigned int end,
+				 struct vm_area_struct **gone, unsigned int limit)
+{
+	struct vm_area_struct *vma = space->at[first];
+	unsigned int nr = 0;
+
+	if (vma && vma->vm_start < address_of(first))
+		vma_split(space, vma, address_of(first), true);
+	vma_begin_removal(&space->mm);
+	space->places++;
+	for (vma = space_find(space, first, end); vma; vma = space_next(space, vma, end)) {
+		if (vma->vm_end > address_of(end))
+			vma_split(space, vma, address_of(end), false);
+		if (nr == limit)
+			break;
+		gone[nr++] = vma;
+		space_touch_range(space, page_of(gone[0]->vm_start), page_of(vma->vm_end));
+		vma_start_remove(vma);
+	}
+	return nr;
+}
+
+/* Let the VMA before a range take it, and perhaps swallow the one behind it. */
+static void vma_take_range(struct space *space, struct vm_area_struct *vma, unsigned int end)
+{
+	struct vm_area_struct *next = end < PAGES ? space->at[end] : NULL;
+	unsigned long pages = end - page_of(vma->vm_start);
+
+	if (next && (next->vm_start != address_of(end) || vma->vm_file != next->vm_file ||
+		     (vma->vm_file && vma->vm_pgoff + pages != next->vm_pgoff)))
+		next = NULL;
+	space_touch(space, page_of(vma->vm_end), end);
+	mark(space, vma);
+	if (next)
+		mark(space, next);
+	vma->vm_end = next ? next->vm_end : address_of(end);
+	vma_mas_store(vma);
+	space_note(space, vma);
+	if (next)
+		remove_vma(next);
+}
+
+/* A new VMA replaces in one store all that is there. */
+static void vma_replace(struct space *space, unsigned int first, unsigned int end, u64 *rng)
+{
+	struct vm_area_struct *vma = vm_area_alloc(&space->mm);
+
+	vma->vm_start = address_of(first);
+	vma->vm_end = address_of(end);
+	vma->vm_flags = random_flags(rng);
+	vma->vm_pgoff = below(rng, 1000);
+	vma->vm_file = below(rng, 3) ? file_open() : NULL;
+	vma_link(space, vma);
+}
+
+/* mmap() over others, which leave the tree when something else takes their place. */
+static void do_mmap_over(struct space *space, unsigned int first, unsigned int end, u64 *rng)
+{
+	struct vm_area_struct *gone[PAGES], *before;
+	unsigned int way = below(rng, 6), nr, i;
+
+	nr = space_gather(space, first, end, gone, way ? PAGES : below(rng, 4));
+	before = first ? space->at[first - 1] : NULL;
+	if (!way) {
+		/* It fails before it has unmapped a page. */
+		for (i = 0; i < nr; i++)
+			vma_cancel_remove(gone[i]);
+		return;
+	}
+	if (way == 1)
+		/* It fails afterwards, and leaves a gap. */
+		space_clear(space, first, end);
+	else if (way <= 3 && before)
+		vma_take_range(space, before, end);
+	else
+		vma_replace(space, first, end, rng);
+	for (i = 0; i < nr; i++)
+		remove_vma(gone[i]);
+}
+
 static void do_mprotect(struct space *space, unsigned int first, unsigned int end, u64 *rng)
 {
 	unsigned long flags = random_flags(rng);
@@ -472,17 +571,130 @@ static void do_grow(struct space *space, unsigned int page, u64 *rng)
 	space_note(space, vma);
 }
 
+/* exec() moves its stack: it grows at one end, and the tree loses the other end first. */
+static void do_shrink(struct space *space, unsigned int page, u64 *rng)
+{
+	struct vm_area_struct *vma = space->at[page];
+	unsigned int first, end, drop;
+
+	if (below(rng, 2))
+		do_grow(space, page, rng);
+	if (!vma || pages_of(vma) == 1)
+		return;
+	first = page_of(vma->vm_start);
+	end = page_of(vma->vm_end);
+	drop = 1 + below(rng, end - first - 1);
+	mark(space, vma);
+	if (below(rng, 2)) {
+		space_clear(space, end - drop, end);
+		vma->vm_end -= drop * PAGE;
+	} else {
+		space_clear(space, first, first + drop);
+		vma->vm_start += drop * PAGE;
+		vma->vm_pgoff += drop;
+	}
+}
+
+/* A part of one VMA gets the flags of its neighbour: their border moves. */
+static void vma_move_border(struct space *space, struct vm_area_struct *vma,
+			    struct vm_area_struct *next, u64 *rng)
+{
+	bool up = below(rng, 2);
+	unsigned long pages = pages_of(up ? next : vma);
+
+	if (pages == 1)
+		return;
+	pages = 1 + below(rng, pages - 1);
+	mark(space, vma);
+	mark(space, next);
+	if (up) {
+		vma->vm_end += pages * PAGE;
+		vma_mas_store(vma);
+		next->vm_start += pages * PAGE;
+		next->vm_pgoff += pages;
+	} else {
+		vma->vm_end -= pages * PAGE;
+		next->vm_start -= pages * PAGE;
+		next->vm_pgoff -= pages;
+		vma_mas_store(next);
+	}
+	space_note(space, vma);
+	space_note(space, next);
+}
+
+/* A VMA swallows the one before it, which gets its flags. */
+static void vma_swallow_before(struct space *space, struct vm_area_struct *vma,
+			       struct vm_area_struct *before)
+{
+	mark(space, vma);
+	mark(space, before);
+	vma->vm_start = before->vm_start;
+	vma->vm_pgoff = before->vm_pgoff;
+	vma_mas_store(vma);
+	space_note(space, vma);
+	remove_vma(before);
+}
+
+/* A VMA gets the flags of both neighbours: the first swallows both others in one store. */
+static void vma_swallow_two(struct space *space, struct vm_area_struct *vma,
+			    struct vm_area_struct *next, struct vm_area_struct *last)
+{
+	mark(space, vma);
+	mark(space, next);
+	mark(space, last);
+	vma->vm_end = last->vm_end;
+	vma_mas_store(vma);
+	space_note(space, vma);
+	remove_vma(next);
+	remove_vma(last);
+}
+
+static struct vm_area_struct *space_following(const struct space *space,
+					      const struct vm_area_struct *vma)
+{
+	unsigned int behind = page_of(vma->vm_end);
+	struct vm_area_struct *next = behind < PAGES ? space->at[behind] : NULL;
+
+	return next && follows(vma, next) ? next : NULL;
+}
+
+/* mprotect() that makes a VMA, or a part of one, equal to a neighbour. */
+static void do_join(struct space *space, unsigned int page, u64 *rng)
+{
+	struct vm_area_struct *vma = space->at[page], *next, *last;
+
+	next = vma ? space_following(space, vma) : NULL;
+	if (!next)
+		return;
+	last = space_following(space, next);
+	if (last && last->vm_flags == vma->vm_flags)
+		vma_swallow_two(space, vma, next, last);
+	else if (below(rng, 3))
+		vma_move_border(space, vma, next, rng);
+	else
+		vma_swallow_before(space, next, vma);
+}
+
 static void space_do(struct space *space, u64 *rng)
 {
 	unsigned int first = below(rng, PAGES), end = first + 1 + below(rng, 6);
 
 	if (end > PAGES)
 		end = PAGES;
-	switch (below(rng, 12)) {
+	switch (below(rng, 15)) {
 	case 0:
 	case 1:
 	case 2:
 		do_mmap(space, first, end, rng);
+		break;
+	case 11:
+		do_mmap_over(space, first, end, rng);
+		break;
+	case 12:
+		do_shrink(space, first, rng);
+		break;
+	case 13:
+		do_join(space, first, rng);
 		break;
 	case 3:
 	case 4:
