@@ -106,10 +106,10 @@ USER = [
          **script("docs_test.py", inputs=("Documentation", "samples", "include", "fs", "lib", "mm",
                                           "patches", "tools/procmap", *PAPERS))),
     # Each write to a VMA is marked, or excused by name; and the rule misses each mark that is taken
-    # away.
-    Part("vma-lock-marks", ("sh", "-c", f"tools/testing/vma_lock/marks.py {SRC} && "
-                            f"tools/testing/vma_lock/marks.py {SRC} --self-test"),
-         needs=(CODE,), inputs=("tools/testing/vma_lock",), packages=("user",)),
+    # away. The table of excuses is that of the tree.
+    Part("vma-lock-marks", ("sh", "-c", f"cd {SRC} && tools/testing/vma_lock/marks.py . && "
+                            "tools/testing/vma_lock/marks.py . --self-test"),
+         needs=(CODE,), inputs=("patches", "tools/testing/vma_lock"), packages=("user",)),
     # The model of the lock, without each rule; and the litmus tests, without each barrier.
     Part("vma-lock-model", ("make", "-C", "tools/testing/vma_lock", "model"),
          inputs=("tools/testing/vma_lock",), packages=("user",), once=True),

@@ -82,7 +82,8 @@ position p;
 	\(vma_mas_store@p\|vma_mas_remove@p\|vma_mas_szero@p\|vma_set_file@p\|
 	    vma_set_range@p\|vm_flags_init@p\|vm_flags_reset@p\|
 	    vm_flags_reset_once@p\|vm_flags_set@p\|vm_flags_clear@p\|
-	    vm_flags_mod@p\|__vm_flags_mod@p\|vm_area_free@p\|remove_vma@p\)(v, ...)
+	    vm_flags_mod@p\|__vm_flags_mod@p\|vm_area_free@p\|__vm_area_free@p\|
+	    remove_vma@p\)(v, ...)
 |
 	\(mas_erase@p\|vma_iter_clear@p\|vma_iter_clear_gfp@p\|__mt_destroy@p\|
 	    mtree_destroy@p\|mtree_erase@p\)(v)
