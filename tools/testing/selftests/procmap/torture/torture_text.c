@@ -6,7 +6,9 @@
  *
  * The kernel prints a line during the read() that returns its first byte, or at
  * the end of the one before if that got only the rest of another line. So the
- * line has one of the states that these calls may have met.
+ * line has one of the states that these calls may have met. In the second case
+ * the line after it is the first one that this read() prints: no line of an
+ * earlier read() can be replaced, so it may begin inside of the one before.
  */
 #include <fcntl.h>
 #include <stdio.h>
@@ -30,6 +32,7 @@
  * @low: the last state that each region had reached before the last read() that
  *	has begun a line
  * @fresh: this read() has not begun a line yet
+ * @ahead: the read() before has printed a line, and not returned a byte of it
  * @query: the line as an answer; @query.q.query_addr is the end of the line
  *	before
  * @line: the line, as far as it was read
@@ -47,6 +50,7 @@ struct text_reader {
 	struct torture_query now;
 	__u64 low[TORTURE_REGIONS];
 	bool fresh;
+	bool ahead;
 	struct torture_query query;
 	char line[LINE_ROOM];
 	size_t used;
@@ -181,11 +185,15 @@ static void begin_line(struct text_reader *r, bool first)
 
 static bool judge_bytes(struct text_reader *r, size_t size)
 {
+	bool first;
 	size_t i;
 
 	for (i = 0; i < size; i++) {
-		if (!r->used)
-			begin_line(r, r->fresh);
+		if (!r->used) {
+			first = r->fresh || r->ahead;
+			r->ahead = r->ahead && r->fresh;
+			begin_line(r, first);
+		}
 		if (r->used == LINE_ROOM - 1) {
 			torture_fail(r->t, "a line too long: returned '%.200s'", r->line);
 			return false;
@@ -245,6 +253,7 @@ static void begin_text(struct text_reader *r)
 	r->query.text = true;
 	r->query.limit = r->t ? r->t->arena_end : 0;
 	r->used = 0;
+	r->ahead = false;
 	r->before[0] = '\0';
 	r->sentinels = 0;
 }
@@ -276,6 +285,8 @@ static bool read_text(struct text_reader *r)
 		offset += got;
 		if (!judge_bytes(r, got))
 			return false;
+		/* It got the rest of a line, to its end. */
+		r->ahead = r->fresh && !r->used && got == size;
 		if (!r->fresh)
 			memcpy(r->low, r->now.low, sizeof(r->low));
 	} while (got);
