@@ -107,7 +107,7 @@ torture: ## the torture test for MINUTES=10 on each of the debug kernels
 	@$(if $(filter arm64,$(TORTURE_VARIANTS)),$(SERIES)/guest.py arm64)
 	@python3 workshop/qemu/torture.py $(MINUTES) $(TORTURE_VARIANTS)
 
-check: ## what stands before each change, 10 minutes from nothing; ONLY="name..." for a choice, FRESH=1 for what has passed, too; the last line is `N passed, N failed, N skipped`
+check: ## what stands before each change, 20 minutes from nothing; ONLY="name..." for a choice, FRESH=1 for what has passed, too; the last line is `N passed, N failed, N skipped`
 	@$(CHECK) $(ONLY)
 
 check-all: ## all tests, for hours; an interrupted call is continued by the next one; STATUS=1 says what passed on which commit, and what is stale since
