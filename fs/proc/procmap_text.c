@@ -7,8 +7,9 @@
  *
  * The position between two reads is the start of the VMA after the last line, as
  * under mmap_lock. So no address that stays mapped is left out. A VMA that reaches
- * below this position has grown or merged since. In the same read its line takes
- * the place of the last one; a later read prints it whole, as under mmap_lock.
+ * below this position has grown or merged since. While the buffer still has the
+ * last line, its line takes the place of that one. Afterwards it is printed whole,
+ * as under mmap_lock.
  */
 #include <linux/err.h>
 #include <linux/fs.h>
