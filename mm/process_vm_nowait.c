@@ -17,7 +17,7 @@
 #include <linux/hugetlb.h>
 #include <linux/minmax.h>
 #include <linux/mm.h>
-#include <linux/mm_visit.h>
+#include <linux/mm_ref.h>
 #include <linux/mmu_context.h>
 #include <linux/pagemap.h>
 #include <linux/ptrace.h>
@@ -135,14 +135,14 @@ static int nowait_look_up(struct nowait_pages *np, unsigned long addr)
 {
 	long found;
 
-	mm_visit_hold();
-	if (!mm_visit_trylock(np->mm)) {
-		mm_visit_let_go();
-		return mm_visit_over(np->mm) ? -ESRCH : -EAGAIN;
+	mm_ref_preempt_disable();
+	if (!mm_ref_trylock(np->mm)) {
+		mm_ref_preempt_enable();
+		return mm_ref_exited(np->mm) ? -ESRCH : -EAGAIN;
 	}
 	found = np->write ? nowait_pin(np, addr) : nowait_get(np, addr);
-	mm_visit_unlock(np->mm);
-	mm_visit_let_go();
+	mm_ref_unlock(np->mm);
+	mm_ref_preempt_enable();
 
 	if (found <= 0)
 		return -EFAULT;
@@ -268,19 +268,19 @@ static int nowait_copy(struct nowait_pages *np, unsigned int offset, size_t len,
  *
  * Context: process context. Tries exec_update_lock of @task.
  * Return: the address space, to be released with mmdrop(). -EAGAIN: the task is
- * in execve(); else as process_vm_visit().
+ * in execve(); else as process_vm_grab().
  */
 struct mm_struct *process_vm_access_nowait(struct task_struct *task, unsigned long flags)
 {
 	const unsigned int mode = PTRACE_MODE_ATTACH_REALCREDS | PTRACE_MODE_NOAUDIT;
 	struct mm_struct *mm = ERR_PTR(-EAGAIN);
 
-	mm_visit_hold();
+	mm_ref_preempt_disable();
 	if (down_read_trylock(&task->signal->exec_update_lock)) {
-		mm = process_vm_visit(task, flags, mode);
+		mm = process_vm_grab(task, flags, mode);
 		up_read(&task->signal->exec_update_lock);
 	}
-	mm_visit_let_go();
+	mm_ref_preempt_enable();
 	return mm;
 }
 

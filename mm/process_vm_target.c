@@ -3,7 +3,7 @@
  * The address space of a process that a pidfd stands for.
  */
 #include <linux/err.h>
-#include <linux/mm_visit.h>
+#include <linux/mm_ref.h>
 #include <linux/ptrace.h>
 #include <linux/sched/mm.h>
 #include <linux/sched/signal.h>
@@ -19,13 +19,13 @@
 static struct mm_struct *process_vm_thread_mm(struct task_struct *task, unsigned long flags,
 					      struct task_struct **thread)
 {
-	struct mm_struct *mm = mm_visit_get(task);
+	struct mm_struct *mm = mm_ref_get(task);
 	struct task_struct *t = task;
 
 	rcu_read_lock();
 	if (!mm && (flags & PROCESS_VM_PIDFD)) {
 		for_each_thread(task, t) {
-			mm = mm_visit_get(t);
+			mm = mm_ref_get(t);
 			if (mm)
 				break;
 		}
@@ -37,7 +37,7 @@ static struct mm_struct *process_vm_thread_mm(struct task_struct *task, unsigned
 }
 
 /**
- * process_vm_visit - get the mm_count of a target, if permitted
+ * process_vm_grab - get the mm_count of a target, if permitted
  * @task: the task; the leader of the process with PROCESS_VM_PIDFD
  * @flags: PROCESS_VM_* flags
  * @mode: PTRACE_MODE_* of the access
@@ -50,8 +50,8 @@ static struct mm_struct *process_vm_thread_mm(struct task_struct *task, unsigned
  * Return: the address space, to be released with mmdrop(). -ESRCH: there is none;
  * -EACCES: the caller lacks permission.
  */
-struct mm_struct *process_vm_visit(struct task_struct *task, unsigned long flags,
-				   unsigned int mode)
+struct mm_struct *process_vm_grab(struct task_struct *task, unsigned long flags,
+				  unsigned int mode)
 {
 	struct task_struct *thread;
 	struct mm_struct *mm;
@@ -96,7 +96,7 @@ struct mm_struct *process_vm_access(struct task_struct *task, unsigned long flag
 	err = down_read_killable(&task->signal->exec_update_lock);
 	if (err)
 		return ERR_PTR(err);
-	mm = process_vm_visit(task, flags, PTRACE_MODE_ATTACH_REALCREDS);
+	mm = process_vm_grab(task, flags, PTRACE_MODE_ATTACH_REALCREDS);
 	if (!IS_ERR(mm))
 		mm = process_vm_use(mm);
 	up_read(&task->signal->exec_update_lock);

@@ -91,7 +91,7 @@ static void vma_lock_wait_for_readers(struct vm_area_struct *vma)
 }
 
 /* Mark an attached VMA, and add @flags. Returns false if it is in no tree. */
-static bool vma_lock_mark(struct vm_area_struct *vma, long flags)
+static bool vma_hold_write(struct vm_area_struct *vma, long flags)
 {
 	long old = atomic_long_read(&vma->vm_hold);
 	long new;
@@ -104,11 +104,11 @@ static bool vma_lock_mark(struct vm_area_struct *vma, long flags)
 	vma_begin_write_section(vma->vm_mm);
 	vma_note_code(vma, vma->vm_flags);
 	do {
-		new = vma_lock_marked(vma->vm_mm) | flags | (old & VMA_HOLD_READERS);
+		new = vma_hold_write_word(vma->vm_mm) | flags | (old & VMA_HOLD_READERS);
 	} while (!atomic_long_try_cmpxchg(&vma->vm_hold, &old, new));
 	if (unlikely(new & VMA_HOLD_READERS))
 		vma_lock_wait_for_readers(vma);
-	if (!vma_lock_word_marked(old, vma->vm_mm->vma_seq))
+	if (!vma_word_write_locked(old, vma->vm_mm->vma_seq))
 		vma_lock_check(vma, old);
 	vma_lock_forget(vma);
 	return true;
@@ -124,7 +124,7 @@ static bool vma_lock_mark(struct vm_area_struct *vma, long flags)
  */
 void __vma_change_begin(struct vm_area_struct *vma)
 {
-	vma_lock_mark(vma, 0);
+	vma_hold_write(vma, 0);
 }
 EXPORT_SYMBOL_GPL(__vma_change_begin);
 
@@ -210,7 +210,7 @@ void vma_start_remove(struct vm_area_struct *vma)
 	 * Full barrier: the range before the hole in the tree; pairs with
 	 * vma_hole_counts().
 	 */
-	attached = vma_lock_mark(vma, VMA_HOLD_DETACHED);
+	attached = vma_hold_write(vma, VMA_HOLD_DETACHED);
 	VM_WARN_ON_ONCE(!attached);
 }
 
@@ -246,7 +246,7 @@ void vma_lock_release(struct vm_area_struct *vma)
 	if (!(old & VMA_HOLD_DETACHED)) {
 		/* It was attached until now: a reader may have found it. */
 		VM_WARN_ONCE(atomic_read(&vma->vm_mm->mm_users) &&
-			     !vma_lock_word_marked(old, vma->vm_mm->vma_seq),
+			     !vma_word_write_locked(old, vma->vm_mm->vma_seq),
 			     "VMA freed without vma_change_begin()");
 		old = atomic_long_fetch_or(VMA_HOLD_DETACHED, &vma->vm_hold);
 	}

@@ -673,32 +673,32 @@ static void properties_of_a_changed_vma_are_new(struct kunit *test)
 	KUNIT_EXPECT_LT(test, before.generation, after.generation);
 }
 
-/* Begin a walk and a row at the VMA with a file. */
-static void begin_row(struct mm_struct *mm, struct vma_walk *walk, struct vma_row *row)
+/* Begin a walk and a run at the VMA with a file. */
+static void begin_run(struct mm_struct *mm, struct vma_walk *walk, struct vma_run *run)
 {
 	vma_walk_begin(walk, mm, start_of(FILE_VMA));
 	mmap_read_lock(mm);
-	row->file = find_vma(mm, start_of(FILE_VMA))->vm_file;
+	run->file = find_vma(mm, start_of(FILE_VMA))->vm_file;
 	mmap_read_unlock(mm);
-	row->generation = vma_search_generation(&walk->search);
+	run->generation = vma_search_generation(&walk->search);
 }
 
-/* A row ends at the first VMA of another file, or of none. */
+/* A run ends at the first VMA of another file, or of none. */
 static void a_row_has_one_file(struct kunit *test)
 {
 	struct vma_props props[8];
 	struct vma_walk walk;
-	struct vma_row row;
+	struct vma_run run;
 
-	begin_row(test->priv, &walk, &row);
-	KUNIT_EXPECT_EQ(test, 1U, vma_walk_read(&walk, &row, props, 8));
+	begin_run(test->priv, &walk, &run);
+	KUNIT_EXPECT_EQ(test, 1U, vma_walk_read(&walk, &run, props, 8));
 	expect_props(test, &props[0], FILE_VMA);
-	KUNIT_EXPECT_EQ(test, 0UL, row.generation);
+	KUNIT_EXPECT_EQ(test, 0UL, run.generation);
 
-	/* Nor does a row go on after a change: the file may be another one by now. */
-	begin_row(test->priv, &walk, &row);
+	/* Nor does a run go on after a change: the file may be another one by now. */
+	begin_run(test->priv, &walk, &run);
 	KUNIT_EXPECT_EQ(test, 0, unmap_one(test->priv, 0));
-	KUNIT_EXPECT_EQ(test, 0U, vma_walk_read(&walk, &row, props, 8));
+	KUNIT_EXPECT_EQ(test, 0U, vma_walk_read(&walk, &run, props, 8));
 }
 
 /* How many VMAs from number @nr on follow each other without a name. */
@@ -707,11 +707,11 @@ static unsigned int count_nameless(struct kunit *test, unsigned int nr)
 	unsigned int got, sum = 0;
 	struct vma_props props[8];
 	struct vma_walk walk;
-	struct vma_row row = {};
+	struct vma_run run = {};
 
 	vma_walk_begin(&walk, test->priv, start_of(nr));
-	row.generation = vma_search_generation(&walk.search);
-	while ((got = vma_walk_read(&walk, &row, props, ARRAY_SIZE(props)))) {
+	run.generation = vma_search_generation(&walk.search);
+	while ((got = vma_walk_read(&walk, &run, props, ARRAY_SIZE(props)))) {
 		expect_props(test, &props[0], nr + sum);
 		sum += got;
 	}
@@ -726,7 +726,7 @@ static void swap_ops(struct mm_struct *mm, unsigned int one, unsigned int other)
 	mmap_write_unlock(mm);
 }
 
-/* A row without a file ends before the first VMA that has a name. */
+/* A run without a file ends before the first VMA that has a name. */
 static void a_row_without_a_file_has_no_name(struct kunit *test)
 {
 	struct mm_struct *mm = test->priv;

@@ -10,7 +10,7 @@
  */
 #include <linux/fs.h>
 #include <linux/mm.h>
-#include <linux/mm_visit.h>
+#include <linux/mm_ref.h>
 #include <linux/sched.h>
 #include <linux/vma_base.h>
 #include <linux/vma_generation.h>
@@ -68,7 +68,7 @@ static u64 vma_generation_held(const struct vm_area_struct *vma, const struct mm
 	unsigned long seq = READ_ONCE(mm->vma_seq);
 	struct vma_generation_base base;
 
-	if (vma_lock_word_marked(word, seq))
+	if (vma_word_write_locked(word, seq))
 		return 0;
 	base = vma_base_at(seq);
 	return vma_generation_of(word, &base);
@@ -213,12 +213,12 @@ static __always_inline bool vma_peek_nameless(const struct mm_struct *mm,
 	return props->start > stack || props->end < stack;
 }
 
-/* Is the VMA one more of the row? */
-static __always_inline bool vma_peek_in_row(const struct vma_row *row, const struct mm_struct *mm,
+/* Is the VMA one more of the run? */
+static __always_inline bool vma_peek_in_run(const struct vma_run *run, const struct mm_struct *mm,
 					    const struct vm_area_struct *vma,
 					    const struct vma_props *props)
 {
-	return props->file == row->file && !vma_seems_named(vma, props->file) &&
+	return props->file == run->file && !vma_seems_named(vma, props->file) &&
 	       (props->file || vma_peek_nameless(mm, vma, props));
 }
 
@@ -227,7 +227,7 @@ static __always_inline bool vma_peek_in_row(const struct vma_row *row, const str
  * behind the last; it is behind the end of the leaf if that is all.
  */
 static __always_inline unsigned int vma_leaf_peek(const struct vma_walk *walk,
-						  struct vma_row *row, struct maple_leaf *leaf,
+						  struct vma_run *run, struct maple_leaf *leaf,
 						  struct vma_props *props, unsigned int nr,
 						  unsigned long seq)
 {
@@ -251,8 +251,8 @@ static __always_inline unsigned int vma_leaf_peek(const struct vma_walk *walk,
 		to->flags = flags;
 		to->file = file;
 		vma_props_peek(to, vma, &base);
-		if (row && !vma_peek_in_row(row, search->mm, vma, to)) {
-			row->generation = 0;
+		if (run && !vma_peek_in_run(run, search->mm, vma, to)) {
+			run->generation = 0;
 			break;
 		}
 		if (++to == end) {
@@ -267,7 +267,7 @@ static __always_inline unsigned int vma_leaf_peek(const struct vma_walk *walk,
  * Copy what matches in the rest of a leaf, up to @nr VMAs. The address of the
  * search moves behind the last. *@got stays 0 if a writer was at work.
  */
-static __always_inline enum vma_read vma_read_leaf(struct vma_walk *walk, struct vma_row *row,
+static __always_inline enum vma_read vma_read_leaf(struct vma_walk *walk, struct vma_run *run,
 						   struct vma_props *props, unsigned int nr,
 						   unsigned int *got)
 {
@@ -280,12 +280,12 @@ static __always_inline enum vma_read vma_read_leaf(struct vma_walk *walk, struct
 	unsigned long seq = smp_load_acquire(&mm->vma_seq);
 	struct maple_leaf leaf;
 
-	if ((seq & 1) || (row && row->generation != seq))
+	if ((seq & 1) || (run && run->generation != seq))
 		return VMA_READ_SOME;
 	if (!vma_walk_resume(walk, seq, &leaf) &&
 	    maple_leaf_find(&mm->mm_mt, search->addr, &leaf))
 		return VMA_READ_SOME;
-	nr = vma_leaf_peek(walk, row, &leaf, props, nr, seq);
+	nr = vma_leaf_peek(walk, run, &leaf, props, nr, seq);
 	if (vma_seq_changed(mm, seq))
 		return VMA_READ_SOME;
 	if (!nr) {
@@ -301,9 +301,9 @@ static __always_inline enum vma_read vma_read_leaf(struct vma_walk *walk, struct
 	if (unlikely(*got < nr)) {
 		if (*got)
 			search->addr = props[*got - 1].end;
-		/* The VMA to lock is one more of the row, wherever that ends. */
-		if (row)
-			row->generation = seq;
+		/* The VMA to lock is one more of the run, wherever that ends. */
+		if (run)
+			run->generation = seq;
 		return VMA_READ_SOME;
 	}
 	/* What is behind the last VMA in the leaf need not be seen again. */
@@ -316,8 +316,8 @@ static __always_inline enum vma_read vma_read_leaf(struct vma_walk *walk, struct
 /**
  * vma_walk_read() - copy properties of VMAs that match, without a lock
  * @walk: the walk, begun with vma_walk_begin(); it must not hold a VMA
- * @row: copy only VMAs of this row; NULL: all that match. If the next VMA is not
- *	in the row, the row has no generation afterwards
+ * @run: copy only VMAs of this run; NULL: all that match. If the next VMA is not
+ *	in the run, the run has no generation afterwards
  * @props: out: the properties, in the order of addresses
  * @nr: how many @props has room for, at least one
  *
@@ -329,10 +329,10 @@ static __always_inline enum vma_read vma_read_leaf(struct vma_walk *walk, struct
  * Context: any except NMI. Takes and releases the RCU read-lock.
  * Return: how many VMAs were copied. 0: the caller must use vma_walk_next(), as
  * there is no such VMA, or a writer is at work, or the next VMA must be locked
- * for its properties, or is not in the row. Always 0 without
+ * for its properties, or is not in the run. Always 0 without
  * CONFIG_VMA_SEARCH.
  */
-unsigned int vma_walk_read(struct vma_walk *walk, struct vma_row *row,
+unsigned int vma_walk_read(struct vma_walk *walk, struct vma_run *run,
 			   struct vma_props *props, unsigned int nr)
 {
 	unsigned int steps = VMA_SEARCH_STEPS;
@@ -340,10 +340,10 @@ unsigned int vma_walk_read(struct vma_walk *walk, struct vma_row *row,
 	unsigned int got = 0;
 
 	rcu_read_lock();
-	/* As in vma_look_rcu(): what __mmput() frees outlasts the section. */
-	if (likely(!mm_visit_over(walk->search.mm))) {
+	/* As in vma_lookup_rcu(): what __mmput() frees outlasts the section. */
+	if (likely(!mm_ref_exited(walk->search.mm))) {
 		do {
-			more = vma_read_leaf(walk, row, props, nr, &got);
+			more = vma_read_leaf(walk, run, props, nr, &got);
 		} while (more == VMA_READ_MORE && walk->search.addr <= walk->search.last &&
 			 --steps && !need_resched());
 	}
@@ -353,7 +353,7 @@ unsigned int vma_walk_read(struct vma_walk *walk, struct vma_row *row,
 
 #else /* !CONFIG_VMA_SEARCH */
 
-unsigned int vma_walk_read(struct vma_walk *walk, struct vma_row *row,
+unsigned int vma_walk_read(struct vma_walk *walk, struct vma_run *run,
 			   struct vma_props *props, unsigned int nr)
 {
 	return 0;

@@ -26,7 +26,7 @@ static inline void vma_lock_check(struct vm_area_struct *vma, long word) {}
 #endif
 
 /* Is @word the lock word of a VMA that is marked for the section @seq? */
-static inline bool vma_lock_word_marked(long word, unsigned long seq)
+static inline bool vma_word_write_locked(long word, unsigned long seq)
 {
 	return !((word ^ (long)(seq << VMA_HOLD_SEQ_SHIFT)) >> VMA_HOLD_SEQ_SHIFT);
 }
@@ -62,7 +62,7 @@ static inline bool vma_hold_try(struct vm_area_struct *vma, const struct mm_stru
 		if ((old & VMA_HOLD_DETACHED) || !(new & VMA_HOLD_READERS))
 			return false;
 		/* Only keeps a reader that comes in vain off the word. */
-		if (vma_lock_word_marked(old, READ_ONCE(mm->vma_seq)))
+		if (vma_word_write_locked(old, READ_ONCE(mm->vma_seq)))
 			return false;
 	} while (!atomic_long_try_cmpxchg(&vma->vm_hold, &old, new));
 
@@ -74,7 +74,7 @@ static inline bool vma_hold_try(struct vm_area_struct *vma, const struct mm_stru
 	 * Acquire: a reader that sees the marks end also sees the changes;
 	 * pairs with vma_changes_end().
 	 */
-	if (unlikely(vma_lock_word_marked(new, smp_load_acquire(&mm->vma_seq)))) {
+	if (unlikely(vma_word_write_locked(new, smp_load_acquire(&mm->vma_seq)))) {
 		vma_hold_drop(vma);
 		return false;
 	}

@@ -14,14 +14,14 @@
 #include <linux/err.h>
 #include <linux/jiffies.h>
 #include <linux/mm.h>
-#include <linux/mm_visit.h>
+#include <linux/mm_ref.h>
 #include <linux/sched.h>
 #include <linux/sched/signal.h>
 #include <linux/vma_lock.h>
 #include <linux/vma_search.h>
 #include <linux/vmstat.h>
 
-#include "vma_look.h"
+#include "vma_lookup.h"
 #include "vma_wait.h"
 #include "vma_walk.h"
 
@@ -35,32 +35,32 @@
 
 #ifdef CONFIG_VMA_SEARCH
 
-static noinline enum vma_look vma_look_once(struct vma_search *search)
+static noinline enum vma_result vma_lookup_once(struct vma_search *search)
 {
-	return vma_look_rcu(search, NULL, 1);
+	return vma_lookup_rcu(search, NULL, 1);
 }
 
-static __always_inline enum vma_look vma_look_held(struct vma_search *search,
-						   struct vma_walk *walk)
+static __always_inline enum vma_result vma_lookup_held(struct vma_search *search,
+						       struct vma_walk *walk)
 {
-	enum vma_look look;
+	enum vma_result res;
 
-	mm_visit_hold();
-	look = vma_look_rcu(search, walk, VMA_SEARCH_STEPS);
-	if (likely(look <= VMA_LOOK_NONE))
+	mm_ref_preempt_disable();
+	res = vma_lookup_rcu(search, walk, VMA_SEARCH_STEPS);
+	if (likely(res <= VMA_LOOKUP_NONE))
 		count_vm_event(VMA_SEARCH);
-	if (look != VMA_LOOK_FOUND)
-		mm_visit_let_go();
-	return look;
+	if (res != VMA_LOOKUP_FOUND)
+		mm_ref_preempt_enable();
+	return res;
 }
 
 static void vma_search_unlock(struct vma_search *search)
 {
 	vma_hold_end(search->vma);
-	mm_visit_let_go();
+	mm_ref_preempt_enable();
 }
 
-static void vma_search_count_nap(void)
+static void vma_search_count_backoff(void)
 {
 	count_vm_event(VMA_SEARCH_NAP);
 }
@@ -73,12 +73,12 @@ static void vma_search_count_nap(void)
  */
 #define VMA_SEARCH_STEPS	256
 
-static enum vma_look vma_look_once(struct vma_search *search)
+static enum vma_result vma_lookup_once(struct vma_search *search)
 {
-	return VMA_LOOK_BUSY;
+	return VMA_LOOKUP_BUSY;
 }
 
-static enum vma_look vma_look_locked(struct vma_search *search)
+static enum vma_result vma_lookup_locked(struct vma_search *search)
 {
 	unsigned int steps = VMA_SEARCH_STEPS;
 	struct vm_area_struct *vma;
@@ -87,18 +87,18 @@ static enum vma_look vma_look_locked(struct vma_search *search)
 	vma_iter_init(&vmi, search->mm, search->addr);
 	for_each_vma(vmi, vma) {
 		if (search->covering && vma->vm_start > search->addr)
-			return VMA_LOOK_NONE;
+			return VMA_LOOKUP_NONE;
 		if (vma_search_wants(search, vma->vm_flags, vma->vm_file)) {
 			search->vma = vma;
-			return VMA_LOOK_FOUND;
+			return VMA_LOOKUP_FOUND;
 		}
 		if (search->covering)
-			return VMA_LOOK_NONE;
+			return VMA_LOOKUP_NONE;
 		search->addr = vma->vm_end;
 		if (!--steps)
-			return VMA_LOOK_MORE;
+			return VMA_LOOKUP_MORE;
 	}
-	return VMA_LOOK_NONE;
+	return VMA_LOOKUP_NONE;
 }
 
 static bool vma_search_lock_mm(const struct vma_search *search)
@@ -108,20 +108,20 @@ static bool vma_search_lock_mm(const struct vma_search *search)
 }
 
 /* Be a user of the address space meanwhile, as readers of smaps are. */
-static enum vma_look vma_look_held(struct vma_search *search, struct vma_walk *walk)
+static enum vma_result vma_lookup_held(struct vma_search *search, struct vma_walk *walk)
 {
-	enum vma_look look = VMA_LOOK_BUSY;
+	enum vma_result res = VMA_LOOKUP_BUSY;
 
 	if (!mmget_not_zero(search->mm))
-		return VMA_LOOK_BUSY;
+		return VMA_LOOKUP_BUSY;
 	if (vma_search_lock_mm(search)) {
-		look = vma_look_locked(search);
-		if (look == VMA_LOOK_FOUND)
-			return look;
+		res = vma_lookup_locked(search);
+		if (res == VMA_LOOKUP_FOUND)
+			return res;
 		mmap_read_unlock(search->mm);
 	}
 	mmput(search->mm);
-	return look;
+	return res;
 }
 
 static void vma_search_unlock(struct vma_search *search)
@@ -130,7 +130,7 @@ static void vma_search_unlock(struct vma_search *search)
 	mmput(search->mm);
 }
 
-static void vma_search_count_nap(void) {}
+static void vma_search_count_backoff(void) {}
 
 #endif /* CONFIG_VMA_SEARCH */
 
@@ -139,7 +139,7 @@ static void vma_search_count_nap(void) {}
  * VMA_SEARCH_ROUNDS rounds, then after naps. After VMA_SEARCH_STARVES, and at
  * each place from then on, sleep until a writer lets readers in.
  */
-static int vma_search_nap(struct vma_search *search)
+static int vma_search_backoff(struct vma_search *search)
 {
 	unsigned long waited;
 
@@ -157,7 +157,7 @@ static int vma_search_nap(struct vma_search *search)
 		search->starved = true;
 		vma_reader_starves(search->mm);
 	}
-	vma_search_count_nap();
+	vma_search_count_backoff();
 	if (search->starved)
 		vma_reader_sleep(search->mm);
 	else
@@ -170,14 +170,14 @@ static int vma_search_nap(struct vma_search *search)
  * killed; -ESRCH: no user of the address space is left; -EAGAIN: it has waited
  * for as long as the caller wants.
  */
-static noinline int vma_search_pause(struct vma_search *search, enum vma_look look)
+static noinline int vma_search_pause(struct vma_search *search, enum vma_result res)
 {
 	int err;
 
-	if (look == VMA_LOOK_BUSY) {
-		if (mm_visit_over(search->mm))
+	if (res == VMA_LOOKUP_BUSY) {
+		if (mm_ref_exited(search->mm))
 			return -ESRCH;
-		err = vma_search_nap(search);
+		err = vma_search_backoff(search);
 		if (err)
 			return err;
 	}
@@ -190,21 +190,21 @@ static noinline int vma_search_pause(struct vma_search *search, enum vma_look lo
 static __always_inline struct vm_area_struct *vma_next_held(struct vma_search *search,
 							    struct vma_walk *walk)
 {
-	enum vma_look look;
+	enum vma_result res;
 	int err;
 
 	vma_search_release(search);
 	do {
-		look = vma_look_held(search, walk);
-		if (likely(look == VMA_LOOK_FOUND)) {
+		res = vma_lookup_held(search, walk);
+		if (likely(res == VMA_LOOKUP_FOUND)) {
 			search->addr = search->vma->vm_end;
 			return search->vma;
 		}
-		if (look == VMA_LOOK_NONE || search->addr > search->last) {
-			err = mm_visit_over(search->mm) ? -ESRCH : 0;
+		if (res == VMA_LOOKUP_NONE || search->addr > search->last) {
+			err = mm_ref_exited(search->mm) ? -ESRCH : 0;
 			break;
 		}
-		err = vma_search_pause(search, look);
+		err = vma_search_pause(search, res);
 	} while (!err);
 	vma_search_end(search);
 	return ERR_PTR(err);
@@ -306,12 +306,12 @@ void vma_search_end(struct vma_search *search)
 struct vm_area_struct *vma_search_rcu(struct vma_search *search)
 {
 	struct vm_area_struct *vma;
-	enum vma_look look;
+	enum vma_result res;
 
 	do {
-		look = vma_look_once(search);
-	} while (look == VMA_LOOK_MORE);
-	if (look == VMA_LOOK_BUSY)
+		res = vma_lookup_once(search);
+	} while (res == VMA_LOOKUP_MORE);
+	if (res == VMA_LOOKUP_BUSY)
 		return ERR_PTR(-EAGAIN);
 	vma = search->vma;
 	search->vma = NULL;

@@ -30,7 +30,7 @@
 /* How often it does: 20 ms at least from one time to the next, in jiffies. */
 #define VMA_LET_IN_PAUSE	(HZ / 50 + 1)
 /* How long a starving reader sleeps if no writer wakes it, in jiffies. */
-#define VMA_STARVED_NAP		(HZ / 50 ?: 1)
+#define VMA_STARVED_SLEEP	(HZ / 50 ?: 1)
 
 /**
  * vma_reader_starves() - count the caller among the readers to be let in
@@ -64,13 +64,13 @@ void vma_reader_leaves(struct mm_struct *mm)
  * Returns at once if no write section lasts. This also covers the writer that
  * wakes readers before this one sleeps: it ends the section before it wakes.
  *
- * Context: process context. Sleeps, killably, for VMA_STARVED_NAP at most.
+ * Context: process context. Sleeps, killably, for VMA_STARVED_SLEEP at most.
  */
 void vma_reader_sleep(struct mm_struct *mm)
 {
 	___wait_var_event(&mm->vma_changes.starved,
 			  ___wait_cond_timeout(!(READ_ONCE(mm->vma_seq) & 1)),
-			  TASK_KILLABLE, 0, VMA_STARVED_NAP,
+			  TASK_KILLABLE, 0, VMA_STARVED_SLEEP,
 			  __ret = schedule_timeout(__ret));
 }
 

@@ -32,7 +32,7 @@ void vma_let_readers_in(struct mm_struct *mm);
 void vma_hold_end(struct vm_area_struct *vma);
 
 /* The lock word of a VMA that is marked for this write section, no readers. */
-static inline long vma_lock_marked(const struct mm_struct *mm)
+static inline long vma_hold_write_word(const struct mm_struct *mm)
 {
 	return mm->vma_seq << VMA_HOLD_SEQ_SHIFT;
 }
@@ -48,7 +48,7 @@ static inline void vma_begin_write_section(struct mm_struct *mm)
 	/*
 	 * Release: a reader that sees this section also sees all that the last
 	 * one did; pairs with the acquire in vma_hold_try() and
-	 * vma_look_beside().
+	 * vma_lookup_retry().
 	 */
 	smp_store_release(&mm->vma_seq, seq + 1);
 	/*
@@ -78,7 +78,7 @@ static inline void vma_changes_end(struct mm_struct *mm)
 		return;
 	/*
 	 * Release: all changes before the end of the marks; pairs with
-	 * vma_hold_try(), vma_look(), vma_look_beside(), vma_read_leaf() and
+	 * vma_hold_try(), vma_lookup_step(), vma_lookup_retry(), vma_read_leaf() and
 	 * vma_generations_now().
 	 */
 	smp_store_release(&mm->vma_seq, seq + 1);
@@ -87,18 +87,18 @@ static inline void vma_changes_end(struct mm_struct *mm)
 }
 
 /**
- * vma_assert_marked() - warn if the writer has not marked a VMA
+ * vma_hold_assert_write() - warn if the writer has not marked a VMA
  * @vma: the VMA. A lock word of 0 passes: tests make VMAs that are not from the
  *	cache
  *
  * Context: mmap_lock of the address space held for writing.
  */
-static inline void vma_assert_marked(struct vm_area_struct *vma)
+static inline void vma_hold_assert_write(struct vm_area_struct *vma)
 {
 	const long flags = VMA_HOLD_READERS | VMA_HOLD_WAITING;
 
 	VM_WARN_ONCE(atomic_long_read(&vma->vm_hold) &&
-		     (atomic_long_read(&vma->vm_hold) & ~flags) != vma_lock_marked(vma->vm_mm),
+		     (atomic_long_read(&vma->vm_hold) & ~flags) != vma_hold_write_word(vma->vm_mm),
 		     "VMA stored without vma_change_begin()");
 }
 
@@ -124,7 +124,7 @@ static inline void vma_lock_forget(struct vm_area_struct *vma) {}
 static inline void vma_change_begin(struct vm_area_struct *vma)
 {
 	lockdep_assert_held_write(&vma->vm_mm->mmap_lock);
-	if (atomic_long_read(&vma->vm_hold) != vma_lock_marked(vma->vm_mm))
+	if (atomic_long_read(&vma->vm_hold) != vma_hold_write_word(vma->vm_mm))
 		__vma_change_begin(vma);
 	else
 		vma_lock_forget(vma);
@@ -159,7 +159,7 @@ static inline void vma_tree_store(struct ma_state *mas, struct vm_area_struct *v
 static inline void vma_hold_attach(struct vm_area_struct *vma)
 {
 	if (!(atomic_long_read(&vma->vm_hold) & VMA_HOLD_DETACHED)) {
-		vma_assert_marked(vma);
+		vma_hold_assert_write(vma);
 		return;
 	}
 	vma_begin_write_section(vma->vm_mm);
@@ -170,7 +170,7 @@ static inline void vma_hold_attach(struct vm_area_struct *vma)
 	 * Nobody else writes the word of a detached VMA. Release: a reader that
 	 * sees it attached also sees its fields; pairs with vma_hold_try().
 	 */
-	atomic_long_set_release(&vma->vm_hold, vma_lock_marked(vma->vm_mm));
+	atomic_long_set_release(&vma->vm_hold, vma_hold_write_word(vma->vm_mm));
 }
 
 #else /* !CONFIG_VMA_SEARCH */
@@ -184,7 +184,7 @@ static inline void vma_start_remove(struct vm_area_struct *vma) {}
 static inline void vma_cancel_remove(struct vm_area_struct *vma) {}
 static inline void vma_note_code(struct vm_area_struct *vma, unsigned long flags) {}
 static inline void vma_hold_attach(struct vm_area_struct *vma) {}
-static inline void vma_assert_marked(struct vm_area_struct *vma) {}
+static inline void vma_hold_assert_write(struct vm_area_struct *vma) {}
 static inline void vma_lock_release(struct vm_area_struct *vma) {}
 static inline void vma_hold_end(struct vm_area_struct *vma) {}
 

@@ -93,19 +93,19 @@ struct vma_props {
 };
 
 /**
- * struct vma_row - VMAs that follow each other and have the same file, or no name
+ * struct vma_run - VMAs that follow each other and have the same file, or no name
  * @file: the file of all, only to be compared; NULL: they have neither a file nor
  *	a name
- * @generation: vma_search_generation() when the first was held; 0: no row
+ * @generation: vma_search_generation() when the first was held; 0: no run
  */
-struct vma_row {
+struct vma_run {
 	const struct file *file;
 	unsigned long generation;
 };
 
 struct vm_area_struct *vma_search_next(struct vma_search *search);
 struct vm_area_struct *vma_walk_next(struct vma_walk *walk);
-unsigned int vma_walk_read(struct vma_walk *walk, struct vma_row *row,
+unsigned int vma_walk_read(struct vma_walk *walk, struct vma_run *run,
 			   struct vma_props *props, unsigned int nr);
 void vma_props_copy(const struct vma_search *search, struct vma_props *props);
 void vma_search_release(struct vma_search *search);

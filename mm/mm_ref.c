@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Visits: look at an address space without being one of its users.
- * <linux/mm_visit.h> has the rules and says why they hold.
+ * <linux/mm_ref.h> has the rules and says why they hold.
  */
 #include <linux/err.h>
 #include <linux/export.h>
-#include <linux/mm_visit.h>
+#include <linux/mm_ref.h>
 #include <linux/ptrace.h>
 #include <linux/sched.h>
 #include <linux/sched/mm.h>
@@ -13,14 +13,14 @@
 #include <linux/sched/task.h>
 
 /**
- * mm_visit_get() - get the address space of a task for visits
+ * mm_ref_get() - get the address space of a task for visits
  * @task: the task
  *
  * Context: process context. Takes and drops task_lock() of @task.
  * Return: the address space, to be released with mmdrop(); NULL if @task has
  * none of its own, because it has exited or is a kernel thread.
  */
-struct mm_struct *mm_visit_get(struct task_struct *task)
+struct mm_struct *mm_ref_get(struct task_struct *task)
 {
 	struct mm_struct *mm;
 
@@ -37,7 +37,7 @@ struct mm_struct *mm_visit_get(struct task_struct *task)
 }
 
 /**
- * mm_visit_access() - get the address space of a task for visits, if permitted
+ * mm_ref_access() - get the address space of a task for visits, if permitted
  * @task: the task
  * @mode: PTRACE_MODE_* of the access
  *
@@ -48,7 +48,7 @@ struct mm_struct *mm_visit_get(struct task_struct *task)
  * Return: the address space, to be released with mmdrop(). -ESRCH: @task has
  * none; -EACCES: the caller lacks permission; -EINTR: killed while waiting.
  */
-struct mm_struct *mm_visit_access(struct task_struct *task, unsigned int mode)
+struct mm_struct *mm_ref_access(struct task_struct *task, unsigned int mode)
 {
 	struct mm_struct *mm;
 	int err;
@@ -56,7 +56,7 @@ struct mm_struct *mm_visit_access(struct task_struct *task, unsigned int mode)
 	err = down_read_killable(&task->signal->exec_update_lock);
 	if (err)
 		return ERR_PTR(err);
-	mm = mm_visit_get(task);
+	mm = mm_ref_get(task);
 	if (!mm) {
 		mm = ERR_PTR(-ESRCH);
 	} else if (mm != current->mm && !ptrace_may_access(task, mode)) {
@@ -68,30 +68,30 @@ struct mm_struct *mm_visit_access(struct task_struct *task, unsigned int mode)
 }
 
 /**
- * mm_visit_trylock() - visit an address space if its mmap_lock is free
+ * mm_ref_trylock() - visit an address space if its mmap_lock is free
  * @mm: the address space, its mm_count held
  *
- * The process may wait for this visit to end. So the caller calls mm_visit_hold()
+ * The process may wait for this visit to end. So the caller calls mm_ref_preempt_disable()
  * first, and does not queue for mmap_lock: the one who has it would hand it to a
  * caller that is not running.
  *
  * Context: any in which mmap_read_trylock() may be called.
- * Return: true with mmap_lock held for reading, for mm_visit_unlock(). False
+ * Return: true with mmap_lock held for reading, for mm_ref_unlock(). False
  * with nothing held: a writer has mmap_lock, somebody waits for it, or no user
  * of the address space is left.
  */
-bool mm_visit_trylock(struct mm_struct *mm)
+bool mm_ref_trylock(struct mm_struct *mm)
 {
 	if (!mmap_read_trylock(mm))
 		return false;
-	if (likely(!mm_visit_over(mm)))
+	if (likely(!mm_ref_exited(mm)))
 		return true;
 	mmap_read_unlock(mm);
 	return false;
 }
 
 /**
- * mm_visit_end() - wait until all visitors have left
+ * mm_ref_drain() - wait until all visitors have left
  * @mm: the address space; the caller has just dropped the last of its mm_users
  *
  * If a visitor got mmap_lock first, this waits for it: for some hundred
@@ -101,7 +101,7 @@ bool mm_visit_trylock(struct mm_struct *mm)
  *
  * Context: process context. Waits for mmap_lock.
  */
-void mm_visit_end(struct mm_struct *mm)
+void mm_ref_drain(struct mm_struct *mm)
 {
 	mmap_write_lock(mm);
 	mmap_write_unlock(mm);

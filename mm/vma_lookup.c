@@ -4,12 +4,12 @@
  */
 #include <linux/maple_leaf.h>
 #include <linux/mm.h>
-#include <linux/mm_visit.h>
+#include <linux/mm_ref.h>
 #include <linux/seqlock.h>
 #include <linux/vma_search.h>
 #include <linux/vmstat.h>
 
-#include "vma_look.h"
+#include "vma_lookup.h"
 #include "vma_read.h"
 
 /*
@@ -49,7 +49,7 @@ static bool vma_tree_unchanged(struct mm_struct *mm, unsigned int stores)
 	 * vma_tree_store(), and with the decrement of mmput().
 	 */
 	return !(stores & 1) && !read_seqcount_retry(&mm->vma_changes.stores, stores) &&
-	       !mm_visit_over(mm);
+	       !mm_ref_exited(mm);
 }
 
 /*
@@ -87,27 +87,27 @@ static bool vma_hole_counts(const struct vma_search *search, unsigned long seq,
 }
 
 /* Lock @vma. By the tree it covers the address, and it seems to match. */
-static enum vma_look vma_look_covering(struct vma_search *search, struct vm_area_struct *vma)
+static enum vma_result vma_lookup_covering(struct vma_search *search, struct vm_area_struct *vma)
 {
 	if (!vma_search_lock(search, vma))
-		return VMA_LOOK_BUSY;
+		return VMA_LOOKUP_BUSY;
 	if (unlikely(vma->vm_start > search->addr)) {
 		vma_hold_end(vma);
-		return VMA_LOOK_BUSY;
+		return VMA_LOOKUP_BUSY;
 	}
 	search->vma = vma;
-	return VMA_LOOK_FOUND;
+	return VMA_LOOKUP_FOUND;
 }
 
 /*
  * Look at one VMA or one hole while a writer may be at work.
  *
  * Cost: one descent of the tree for each VMA and for each hole, where
- * vma_look_quiet() needs one for a whole leaf. Several barriers each time: one
+ * vma_lookup_fast() needs one for a whole leaf. Several barriers each time: one
  * for mm->vma_seq, two for the counter of stores, and for a hole up to two
  * more. A look that meets a store to the tree, or a VMA that is marked and
  * seems to match, is lost, and the caller looks again. So only a step in which
- * vma_look_quiet() met a writer comes here.
+ * vma_lookup_fast() met a writer comes here.
  *
  * A VMA that matches is locked, so its lock confirms it. A VMA that does not
  * match is passed over if it was in the tree, with the flags that were read, at
@@ -115,7 +115,7 @@ static enum vma_look vma_look_covering(struct vma_search *search, struct vm_area
  * not made its change yet, or had made it already, and the process has both
  * states during its system call.
  */
-static enum vma_look vma_look_careful(struct vma_search *search, unsigned long seq)
+static enum vma_result vma_lookup_slow(struct vma_search *search, unsigned long seq)
 {
 	struct mm_struct *mm = search->mm;
 	unsigned int stores = raw_read_seqcount(&mm->vma_changes.stores);
@@ -125,30 +125,30 @@ static enum vma_look vma_look_careful(struct vma_search *search, unsigned long s
 	int err = maple_leaf_find(&mm->mm_mt, search->addr, &leaf);
 
 	if (err == -EAGAIN)
-		return VMA_LOOK_BUSY;
+		return VMA_LOOKUP_BUSY;
 	if (!err) {
 		vma = maple_leaf_entry(&leaf);
 		last = maple_leaf_last(&leaf);
 	}
 	if (vma && vma_seems_wanted(search, vma))
-		return vma_look_covering(search, vma);
+		return vma_lookup_covering(search, vma);
 	if (!vma_tree_unchanged(mm, stores) || last < search->addr)
-		return VMA_LOOK_BUSY;
+		return VMA_LOOKUP_BUSY;
 	if (!vma && !vma_hole_counts(search, seq, &last))
-		return VMA_LOOK_BUSY;
-	return vma_look_behind(search, last);
+		return VMA_LOOKUP_BUSY;
+	return vma_lookup_after(search, last);
 }
 
 /**
- * vma_look_beside() - look at one place until the writer there is done
+ * vma_lookup_retry() - look at one place until the writer there is done
  * @search: the search
  *
  * Gives up after VMA_SEARCH_TRIES looks.
  *
  * Context: RCU read-lock held since before the look at mm_users.
- * Return: what was seen; VMA_LOOK_BUSY if each look met a writer.
+ * Return: what was seen; VMA_LOOKUP_BUSY if each look met a writer.
  */
-enum vma_look vma_look_beside(struct vma_search *search)
+enum vma_result vma_lookup_retry(struct vma_search *search)
 {
 	unsigned int tries;
 
@@ -158,12 +158,12 @@ enum vma_look vma_look_beside(struct vma_search *search)
 		 * with vma_begin_write_section() and vma_changes_end().
 		 */
 		unsigned long seq = smp_load_acquire(&search->mm->vma_seq);
-		enum vma_look look = vma_look_careful(search, seq);
+		enum vma_result res = vma_lookup_slow(search, seq);
 
-		if (look != VMA_LOOK_BUSY)
-			return look;
+		if (res != VMA_LOOKUP_BUSY)
+			return res;
 		count_vm_event(VMA_SEARCH_RETRY);
 		cpu_relax();
 	}
-	return VMA_LOOK_BUSY;
+	return VMA_LOOKUP_BUSY;
 }

@@ -16,8 +16,8 @@
  * mmap_lock. During a visit it may do all that is allowed with mmap_lock and
  * mm_users held.
  */
-#ifndef _LINUX_MM_VISIT_H
-#define _LINUX_MM_VISIT_H
+#ifndef _LINUX_MM_REF_H
+#define _LINUX_MM_REF_H
 
 #include <linux/atomic.h>
 #include <linux/kconfig.h>
@@ -27,61 +27,61 @@
 
 struct task_struct;
 
-struct mm_struct *mm_visit_get(struct task_struct *task);
-struct mm_struct *mm_visit_access(struct task_struct *task, unsigned int mode);
-bool mm_visit_trylock(struct mm_struct *mm);
-void mm_visit_end(struct mm_struct *mm);
+struct mm_struct *mm_ref_get(struct task_struct *task);
+struct mm_struct *mm_ref_access(struct task_struct *task, unsigned int mode);
+bool mm_ref_trylock(struct mm_struct *mm);
+void mm_ref_drain(struct mm_struct *mm);
 
 /**
- * mm_visit_over() - has an address space lost its last user?
+ * mm_ref_exited() - has an address space lost its last user?
  * @mm: the address space, its mm_count held
  *
  * Context: any.
  * Return: true if it has; it will never have a user again. False lasts during a
  * visit; else it may be out of date at once.
  */
-static inline bool mm_visit_over(const struct mm_struct *mm)
+static inline bool mm_ref_exited(const struct mm_struct *mm)
 {
 	return !atomic_read(&mm->mm_users);
 }
 
 /**
- * mm_visit_unlock() - end a visit
- * @mm: the address space that mm_visit_trylock() locked
+ * mm_ref_unlock() - end a visit
+ * @mm: the address space that mm_ref_trylock() locked
  *
  * Context: as mmap_read_unlock().
  */
-static inline void mm_visit_unlock(struct mm_struct *mm)
+static inline void mm_ref_unlock(struct mm_struct *mm)
 {
 	mmap_read_unlock(mm);
 }
 
 /**
- * mm_visit_hold() - disable preemption before taking a lock of the process
+ * mm_ref_preempt_disable() - disable preemption before taking a lock of the process
  *
  * A visitor that is preempted with the lock held makes the process wait. Low
  * priority or a quota may keep it off the processor for long. Does nothing with
  * PREEMPT_RT: its spinlocks sleep, so the visitor could not wake a writer with
  * preemption disabled.
  *
- * Context: any. The caller must not sleep until mm_visit_let_go(), except with
+ * Context: any. The caller must not sleep until mm_ref_preempt_enable(), except with
  * PREEMPT_RT.
  */
-static inline void mm_visit_hold(void)
+static inline void mm_ref_preempt_disable(void)
 {
 	if (!IS_ENABLED(CONFIG_PREEMPT_RT))
 		preempt_disable();
 }
 
 /**
- * mm_visit_let_go() - enable preemption after releasing that lock
+ * mm_ref_preempt_enable() - enable preemption after releasing that lock
  *
- * Context: after mm_visit_hold().
+ * Context: after mm_ref_preempt_disable().
  */
-static inline void mm_visit_let_go(void)
+static inline void mm_ref_preempt_enable(void)
 {
 	if (!IS_ENABLED(CONFIG_PREEMPT_RT))
 		preempt_enable();
 }
 
-#endif /* _LINUX_MM_VISIT_H */
+#endif /* _LINUX_MM_REF_H */

@@ -6,12 +6,12 @@
  * match, tests it again under the lock, and holds it. It does not lock other
  * VMAs. It takes no other lock, and does not wait.
  */
-#ifndef _MM_VMA_LOOK_H
-#define _MM_VMA_LOOK_H
+#ifndef _MM_VMA_LOOKUP_H
+#define _MM_VMA_LOOKUP_H
 
 #include <linux/maple_leaf.h>
 #include <linux/mm.h>
-#include <linux/mm_visit.h>
+#include <linux/mm_ref.h>
 #include <linux/sched.h>
 #include <linux/vma_search.h>
 #include <linux/vmstat.h>
@@ -20,16 +20,16 @@
 #include "vma_walk.h"
 
 /* The result of one look. */
-enum vma_look {
-	VMA_LOOK_FOUND,	/* search->vma is locked, and matches */
-	VMA_LOOK_NONE,	/* there is no VMA that matches */
-	VMA_LOOK_MORE,	/* no match yet: go on at search->addr */
-	VMA_LOOK_BUSY,	/* a writer is at work at search->addr */
+enum vma_result {
+	VMA_LOOKUP_FOUND,	/* search->vma is locked, and matches */
+	VMA_LOOKUP_NONE,	/* there is no VMA that matches */
+	VMA_LOOKUP_MORE,	/* no match yet: go on at search->addr */
+	VMA_LOOKUP_BUSY,	/* a writer is at work at search->addr */
 };
 
 #ifdef CONFIG_VMA_SEARCH
 
-enum vma_look vma_look_beside(struct vma_search *search);
+enum vma_result vma_lookup_retry(struct vma_search *search);
 
 /* Lock @vma if it matches. It may be any other VMA by now, or a free one. */
 static __always_inline bool vma_search_lock(const struct vma_search *search,
@@ -50,12 +50,12 @@ unlock:
 }
 
 /* No VMA up to @last matches: go on behind @last if the search goes further. */
-static inline enum vma_look vma_look_behind(struct vma_search *search, unsigned long last)
+static inline enum vma_result vma_lookup_after(struct vma_search *search, unsigned long last)
 {
 	if (search->covering || last == ULONG_MAX)
-		return VMA_LOOK_NONE;
+		return VMA_LOOKUP_NONE;
 	search->addr = last + 1;
-	return VMA_LOOK_MORE;
+	return VMA_LOOKUP_MORE;
 }
 
 /* Find the first VMA in the rest of the leaf that seems to match. */
@@ -87,8 +87,8 @@ static __always_inline struct vm_area_struct *vma_leaf_search(const struct vma_s
  * still @seq at the end. So no VMA changed in between, and all that was read
  * was true at the same time.
  */
-static __always_inline enum vma_look vma_look_quiet(struct vma_search *search,
-						    struct vma_walk *walk, unsigned long seq)
+static __always_inline enum vma_result vma_lookup_fast(struct vma_search *search,
+						       struct vma_walk *walk, unsigned long seq)
 {
 	struct mm_struct *mm = search->mm;
 	struct vm_area_struct *vma = NULL;
@@ -98,32 +98,33 @@ static __always_inline enum vma_look vma_look_quiet(struct vma_search *search,
 	if (!walk || !vma_walk_resume(walk, seq, &leaf))
 		err = maple_leaf_find(&mm->mm_mt, search->addr, &leaf);
 	if (unlikely(err == -EAGAIN))
-		return VMA_LOOK_BUSY;
+		return VMA_LOOKUP_BUSY;
 	if (likely(!err))
 		vma = vma_leaf_search(search, &leaf);
 	if (!vma)
-		return vma_seq_changed(mm, seq) ? VMA_LOOK_BUSY :
-						  vma_look_behind(search, leaf.max);
+		return vma_seq_changed(mm, seq) ? VMA_LOOKUP_BUSY :
+						  vma_lookup_after(search, leaf.max);
 	if (!vma_search_lock(search, vma))
-		return VMA_LOOK_BUSY;
+		return VMA_LOOKUP_BUSY;
 	/* Nothing was passed over when the VMA covers the address. */
 	if (vma->vm_start > search->addr && vma_seq_changed(mm, seq)) {
 		vma_hold_end(vma);
-		return VMA_LOOK_BUSY;
+		return VMA_LOOKUP_BUSY;
 	}
 	if (walk) {
 		leaf.slot++;
 		vma_walk_keep(walk, seq, &leaf, vma->vm_end);
 	}
 	search->vma = vma;
-	return VMA_LOOK_FOUND;
+	return VMA_LOOKUP_FOUND;
 }
 
 /*
  * One step: to the end of a leaf or, while a writer is at work, to the end of
  * one VMA or hole.
  */
-static __always_inline enum vma_look vma_look(struct vma_search *search, struct vma_walk *walk)
+static __always_inline enum vma_result vma_lookup_step(struct vma_search *search,
+						       struct vma_walk *walk)
 {
 	/*
 	 * Acquire: the sequence before the tree and the VMAs; pairs with
@@ -132,13 +133,13 @@ static __always_inline enum vma_look vma_look(struct vma_search *search, struct 
 	unsigned long seq = smp_load_acquire(&search->mm->vma_seq);
 
 	if (likely(!(seq & 1))) {
-		enum vma_look look = vma_look_quiet(search, walk, seq);
+		enum vma_result res = vma_lookup_fast(search, walk, seq);
 
-		if (likely(look != VMA_LOOK_BUSY))
-			return look;
+		if (likely(res != VMA_LOOKUP_BUSY))
+			return res;
 		count_vm_event(VMA_SEARCH_RETRY);
 	}
-	return vma_look_beside(search);
+	return vma_lookup_retry(search);
 }
 
 /*
@@ -148,20 +149,20 @@ static __always_inline enum vma_look vma_look(struct vma_search *search, struct 
  * this section sees users, no grace period has ended since there are none. So
  * what __mmput() frees outlasts the section.
  */
-static __always_inline enum vma_look vma_look_rcu(struct vma_search *search, struct vma_walk *walk,
-						  unsigned int steps)
+static __always_inline enum vma_result vma_lookup_rcu(struct vma_search *search,
+						      struct vma_walk *walk, unsigned int steps)
 {
-	enum vma_look look = VMA_LOOK_NONE;
+	enum vma_result res = VMA_LOOKUP_NONE;
 
 	rcu_read_lock();
-	if (likely(!mm_visit_over(search->mm))) {
+	if (likely(!mm_ref_exited(search->mm))) {
 		do {
-			look = vma_look(search, walk);
-		} while (look == VMA_LOOK_MORE && --steps && !need_resched());
+			res = vma_lookup_step(search, walk);
+		} while (res == VMA_LOOKUP_MORE && --steps && !need_resched());
 	}
 	rcu_read_unlock();
-	return look;
+	return res;
 }
 
 #endif /* CONFIG_VMA_SEARCH */
-#endif /* _MM_VMA_LOOK_H */
+#endif /* _MM_VMA_LOOKUP_H */
