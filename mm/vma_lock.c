@@ -10,7 +10,7 @@
 #include <linux/sched.h>
 #include <linux/vma_generation.h>
 #include <linux/vma_lock.h>
-#include <linux/wait_bit.h>
+#include <linux/wait.h>
 
 #include "vma_read.h"
 
@@ -86,7 +86,7 @@ static void vma_lock_wait_for_readers(struct vm_area_struct *vma)
 	 * flag.
 	 */
 	atomic_long_fetch_or(VMA_HOLD_WAITING, lock);
-	wait_var_event(lock, !(atomic_long_read_acquire(lock) & VMA_HOLD_READERS));
+	wait_event(vma_hold_writers, !(atomic_long_read_acquire(lock) & VMA_HOLD_READERS));
 	atomic_long_andnot(VMA_HOLD_WAITING, lock);
 }
 
@@ -258,7 +258,7 @@ void vma_lock_release(struct vm_area_struct *vma)
  * vma_hold_end() - unlock a VMA
  * @vma: the VMA; the caller must not touch it afterwards
  *
- * Context: any in which wake_up() may be called.
+ * Context: any, NMI included.
  */
 void vma_hold_end(struct vm_area_struct *vma)
 {

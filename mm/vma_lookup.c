@@ -13,12 +13,6 @@
 #include "vma_read.h"
 
 /*
- * Looks at one place in one round, with preemption disabled. Most write
- * sections are shorter than that.
- */
-#define VMA_SEARCH_TRIES	64
-
-/*
  * The VMAs of @range are out of the tree for now. Does the hole from @addr to
  * *@last lie outside of this range? If only the end of the hole lies inside, cut
  * that end off.
@@ -142,17 +136,14 @@ static enum vma_result vma_lookup_slow(struct vma_search *search, unsigned long 
 /**
  * vma_lookup_retry() - look at one place until the writer there is done
  * @search: the search
- *
- * Gives up after VMA_SEARCH_TRIES looks.
+ * @tries: how often to look
  *
  * Context: RCU read-lock held since before the look at mm_users.
  * Return: what was seen; VMA_LOOKUP_BUSY if each look met a writer.
  */
-enum vma_result vma_lookup_retry(struct vma_search *search)
+enum vma_result vma_lookup_retry(struct vma_search *search, unsigned int tries)
 {
-	unsigned int tries;
-
-	for (tries = 0; tries < VMA_SEARCH_TRIES; tries++) {
+	for (; tries; tries--) {
 		/*
 		 * Acquire: the sequence before the tree and the VMAs; pairs
 		 * with vma_begin_write_section() and vma_changes_end().

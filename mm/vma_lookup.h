@@ -19,6 +19,12 @@
 #include "vma_read.h"
 #include "vma_walk.h"
 
+/*
+ * Looks at one place in one round, with preemption disabled. Most write
+ * sections are shorter than that.
+ */
+#define VMA_SEARCH_TRIES	64
+
 /* The result of one look. */
 enum vma_result {
 	VMA_LOOKUP_FOUND,	/* search->vma is locked, and matches */
@@ -29,7 +35,7 @@ enum vma_result {
 
 #ifdef CONFIG_VMA_SEARCH
 
-enum vma_result vma_lookup_retry(struct vma_search *search);
+enum vma_result vma_lookup_retry(struct vma_search *search, unsigned int tries);
 
 /* Lock @vma if it matches. It may be any other VMA by now, or a free one. */
 static __always_inline bool vma_search_lock(const struct vma_search *search,
@@ -124,7 +130,7 @@ static __always_inline enum vma_result vma_lookup_fast(struct vma_search *search
  * one VMA or hole.
  */
 static __always_inline enum vma_result vma_lookup_step(struct vma_search *search,
-						       struct vma_walk *walk)
+						       struct vma_walk *walk, unsigned int tries)
 {
 	/*
 	 * Acquire: the sequence before the tree and the VMAs; pairs with
@@ -139,7 +145,7 @@ static __always_inline enum vma_result vma_lookup_step(struct vma_search *search
 			return res;
 		count_vm_event(VMA_SEARCH_RETRY);
 	}
-	return vma_lookup_retry(search);
+	return vma_lookup_retry(search, tries);
 }
 
 /*
@@ -150,14 +156,15 @@ static __always_inline enum vma_result vma_lookup_step(struct vma_search *search
  * what __mmput() frees outlasts the section.
  */
 static __always_inline enum vma_result vma_lookup_rcu(struct vma_search *search,
-						      struct vma_walk *walk, unsigned int steps)
+						      struct vma_walk *walk, unsigned int steps,
+						      unsigned int tries)
 {
 	enum vma_result res = VMA_LOOKUP_NONE;
 
 	rcu_read_lock();
 	if (likely(!mm_ref_exited(search->mm))) {
 		do {
-			res = vma_lookup_step(search, walk);
+			res = vma_lookup_step(search, walk, tries);
 		} while (res == VMA_LOOKUP_MORE && --steps && !need_resched());
 	}
 	rcu_read_unlock();

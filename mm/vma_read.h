@@ -11,9 +11,12 @@
 #include <linux/lockdep.h>
 #include <linux/mm_types.h>
 #include <linux/vma_lock.h>
-#include <linux/wait_bit.h>
+#include <linux/wait.h>
 
 #ifdef CONFIG_VMA_SEARCH
+
+extern struct wait_queue_head vma_hold_writers;
+void vma_hold_wake(void);
 
 #ifdef CONFIG_LOCKDEP
 extern struct lockdep_map vma_lock_map;
@@ -33,12 +36,11 @@ static inline bool vma_word_write_locked(long word, unsigned long seq)
 
 static inline void vma_hold_drop(struct vm_area_struct *vma)
 {
-	atomic_long_t *lock = &vma->vm_hold;
-	long word = atomic_long_dec_return(lock);
+	long word = atomic_long_dec_return(&vma->vm_hold);
 
-	/* @vma may be freed from here on. Use only the address of its lock. */
+	/* @vma may be freed from here on. */
 	if (unlikely((word & (VMA_HOLD_READERS | VMA_HOLD_WAITING)) == VMA_HOLD_WAITING))
-		wake_up_var(lock);
+		vma_hold_wake();
 }
 
 /**

@@ -12,6 +12,7 @@
  * to hold the VMA that it returns.
  */
 #include <linux/err.h>
+#include <linux/irqflags.h>
 #include <linux/jiffies.h>
 #include <linux/mm.h>
 #include <linux/mm_ref.h>
@@ -35,9 +36,13 @@
 
 #ifdef CONFIG_VMA_SEARCH
 
+/* With interrupts disabled, the writer may be the one that was interrupted. */
+#define VMA_SEARCH_ATOMIC_TRIES	2
+
 static noinline enum vma_result vma_lookup_once(struct vma_search *search)
 {
-	return vma_lookup_rcu(search, NULL, 1);
+	return vma_lookup_rcu(search, NULL, 1,
+			      irqs_disabled() ? VMA_SEARCH_ATOMIC_TRIES : VMA_SEARCH_TRIES);
 }
 
 static __always_inline enum vma_result vma_lookup_held(struct vma_search *search,
@@ -46,7 +51,7 @@ static __always_inline enum vma_result vma_lookup_held(struct vma_search *search
 	enum vma_result res;
 
 	mm_ref_preempt_disable();
-	res = vma_lookup_rcu(search, walk, VMA_SEARCH_STEPS);
+	res = vma_lookup_rcu(search, walk, VMA_SEARCH_STEPS, VMA_SEARCH_TRIES);
 	if (likely(res <= VMA_LOOKUP_NONE))
 		count_vm_event(VMA_SEARCH);
 	if (res != VMA_LOOKUP_FOUND)
@@ -295,7 +300,7 @@ void vma_search_end(struct vma_search *search)
  * unlocks the VMA. @search->addr does not move to the end of the VMA that is
  * found.
  *
- * Context: any except NMI. Takes and releases the RCU read-lock; does not need
+ * Context: any, NMI included. Takes and releases the RCU read-lock; does not need
  * mmap_lock.
  * Return: the VMA, read-locked, to be released with vma_hold_end(); NULL if
  * there is none; -EAGAIN if a writer is at work at @search->addr, if the VMA
@@ -326,7 +331,7 @@ struct vm_area_struct *vma_search_rcu(struct vma_search *search)
  * While the VMA is locked, nobody can change or free it. Release it soon: a
  * writer may wait for it with mmap_lock held.
  *
- * Context: any except NMI, with mm_count of @mm held. Does not need mmap_lock.
+ * Context: as vma_search_rcu(), with mm_count of @mm held.
  * Return: the first VMA with @address < vm_end, read-locked, to be released
  * with vma_hold_end(); NULL if there is none; -EAGAIN in the cases of
  * vma_search_rcu(): the caller must take mmap_lock and use find_vma() instead.

@@ -42,6 +42,9 @@ unsigned long shim_starving(void)
 	return uatomic_read(&starving);
 }
 
+/* In place of mm/vma_wake.c. */
+struct wait_queue_head vma_hold_writers;
+
 /*
  * In place of mm/vma_wait.c. Nobody is let in: these readers find a gap as all
  * others do. But whoever starves must leave.

@@ -73,6 +73,7 @@ void shim_warn(const char *what);
 #define preempt_disable()		do {} while (0)
 #define preempt_enable()		do {} while (0)
 #define need_resched()			false
+#define irqs_disabled()			false
 #define fatal_signal_pending(task)	((void)(task), false)
 #define current				NULL
 #define HZ				250
@@ -97,6 +98,13 @@ unsigned long shim_writer_sleeps(void);
 		shim_schedule();		\
 	shim_finish_wait();			\
 } while (0)
+
+/* In place of mm/vma_wake.c. */
+extern struct wait_queue_head {
+	char unused;
+} vma_hold_writers;
+#define vma_hold_wake()			wake_up_var(&vma_hold_writers)
+#define wait_event(queue, cond)		wait_var_event(&(queue), cond)
 
 enum vm_event { VMA_SEARCH, VMA_SEARCH_RETRY, VMA_SEARCH_NAP, NR_VM_EVENTS };
 extern unsigned long vm_events[NR_VM_EVENTS];

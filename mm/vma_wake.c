@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Wake writers that sleep until the readers of a VMA are done.
+ *
+ * A reader may be a BPF program that has interrupted whoever holds the lock of
+ * the wait queue, or that of a run queue. So a wake-up with interrupts disabled
+ * is left to irq_work. All writers share one queue: the work of a processor has
+ * nothing to remember, and if it is pending already, it wakes for this reader,
+ * too.
+ */
+#include <linux/irq_work.h>
+#include <linux/irqflags.h>
+#include <linux/percpu.h>
+#include <linux/wait.h>
+
+#include "vma_read.h"
+
+/* Few writers sleep at a time: each reader holds a VMA for a short time only. */
+DECLARE_WAIT_QUEUE_HEAD(vma_hold_writers);
+
+static void vma_hold_wake_all(struct irq_work *work)
+{
+	wake_up_all(&vma_hold_writers);
+}
+
+static DEFINE_PER_CPU(struct irq_work, vma_hold_wake_work) = IRQ_WORK_INIT(vma_hold_wake_all);
+
+/**
+ * vma_hold_wake() - wake the writers that wait for readers
+ *
+ * The caller has dropped the last reader of a VMA by a full barrier. If the work
+ * is pending, irq_work_queue() and the start of the work are full barriers, too:
+ * the writers that it wakes see that there is no reader.
+ *
+ * Context: any, NMI included.
+ */
+void vma_hold_wake(void)
+{
+	if (irqs_disabled())
+		irq_work_queue(this_cpu_ptr(&vma_hold_wake_work));
+	else
+		wake_up_all(&vma_hold_writers);
+}
