@@ -45,6 +45,11 @@ unsigned long shim_starving(void)
 /* In place of mm/vma_wake.c. */
 struct wait_queue_head vma_hold_writers;
 
+void vma_hold_wake(void)
+{
+	wake_up_var(&vma_hold_writers);
+}
+
 /*
  * In place of mm/vma_wait.c. Nobody is let in: these readers find a gap as all
  * others do. But whoever starves must leave.

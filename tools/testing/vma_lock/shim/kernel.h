@@ -103,7 +103,6 @@ unsigned long shim_writer_sleeps(void);
 extern struct wait_queue_head {
 	char unused;
 } vma_hold_writers;
-#define vma_hold_wake()			wake_up_var(&vma_hold_writers)
 #define wait_event(queue, cond)		wait_var_event(&(queue), cond)
 
 enum vm_event { VMA_SEARCH, VMA_SEARCH_RETRY, VMA_SEARCH_NAP, NR_VM_EVENTS };
