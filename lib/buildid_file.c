@@ -75,7 +75,7 @@ static_assert(BUILD_ID_ELF_MAX == BUILD_ID_SIZE_MAX);
  * What a file system may have to charge, and must not fail to, while it starts
  * the read of a page: buffer heads, blocks of metadata.
  */
-#define BUILD_ID_ROOM		(16 * PAGE_SIZE)
+#define BUILD_ID_CHARGE		(16 * PAGE_SIZE)
 
 /**
  * struct build_id_file - a file that is being read
@@ -137,13 +137,13 @@ static bool build_id_mapping_answers(const struct address_space *mapping)
  * make the OOM killer kill a process of that cgroup. Make room beforehand, or
  * learn that there is none.
  */
-static bool build_id_make_room(void)
+static bool build_id_try_charge(void)
 {
-	void *memory = kvmalloc(BUILD_ID_ROOM, GFP_KERNEL_ACCOUNT | __GFP_NORETRY | __GFP_NOWARN);
-	bool room = memory;
+	void *memory = kvmalloc(BUILD_ID_CHARGE, GFP_KERNEL_ACCOUNT | __GFP_NORETRY | __GFP_NOWARN);
+	bool charged = memory;
 
 	kvfree(memory);
-	return room;
+	return charged;
 }
 
 /*
@@ -157,7 +157,7 @@ static int build_id_page_start(struct file *file, pgoff_t index)
 	struct file_ra_state ra = {};
 	DEFINE_READAHEAD(ractl, file, &ra, mapping, index);
 
-	if (!build_id_make_room())
+	if (!build_id_try_charge())
 		return -EIO;
 	/* Readahead takes this lock, too, but not killably. */
 	if (down_read_killable(&mapping->invalidate_lock))

@@ -12,8 +12,8 @@
 
 struct mm_struct;
 
-struct mm_struct *process_vm_visit(struct task_struct *task, unsigned long flags,
-				   unsigned int mode);
+struct mm_struct *process_vm_grab(struct task_struct *task, unsigned long flags,
+				  unsigned int mode);
 struct mm_struct *process_vm_access(struct task_struct *task, unsigned long flags);
 
 /**

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
-/*
- * The address space of a process that a pidfd stands for.
- */
+/* The address space of a process, by its pidfd. */
 #include <linux/err.h>
-#include <linux/mm_visit.h>
+#include <linux/mm_ref.h>
 #include <linux/ptrace.h>
 #include <linux/sched/mm.h>
 #include <linux/sched/signal.h>
@@ -12,20 +10,20 @@
 #include "process_vm.h"
 
 /*
- * Get the address space of a task. A pidfd stands for the whole process: if the
- * leader has exited, another thread still has the memory. If there is an
- * address space, store its thread in *@thread, with a reference.
+ * A pidfd stands for the whole process: if the leader has exited, another
+ * thread still has the memory. On success *@thread is its thread, with a
+ * reference.
  */
 static struct mm_struct *process_vm_thread_mm(struct task_struct *task, unsigned long flags,
 					      struct task_struct **thread)
 {
-	struct mm_struct *mm = mm_visit_get(task);
+	struct mm_struct *mm = mm_ref_get(task);
 	struct task_struct *t = task;
 
 	rcu_read_lock();
 	if (!mm && (flags & PROCESS_VM_PIDFD)) {
 		for_each_thread(task, t) {
-			mm = mm_visit_get(t);
+			mm = mm_ref_get(t);
 			if (mm)
 				break;
 		}
@@ -37,21 +35,21 @@ static struct mm_struct *process_vm_thread_mm(struct task_struct *task, unsigned
 }
 
 /**
- * process_vm_visit - get the mm_count of a target, if permitted
+ * process_vm_grab - get the mm_count of a target, if permitted
  * @task: the task; the leader of the process with PROCESS_VM_PIDFD
  * @flags: PROCESS_VM_* flags
  * @mode: PTRACE_MODE_* of the access
  *
- * A caller without permission must not keep the address space alive, nor tear it
- * down: so this takes no mm_users.
+ * A caller without permission must not keep the address space alive, nor tear
+ * it down: so this takes no mm_users.
  *
  * Context: exec_update_lock of @task held: it keeps credentials and memory of the
  * thread as they are. Takes and drops task_lock(). Does not sleep.
  * Return: the address space, to be released with mmdrop(). -ESRCH: there is none;
  * -EACCES: the caller lacks permission.
  */
-struct mm_struct *process_vm_visit(struct task_struct *task, unsigned long flags,
-				   unsigned int mode)
+struct mm_struct *process_vm_grab(struct task_struct *task, unsigned long flags,
+				  unsigned int mode)
 {
 	struct task_struct *thread;
 	struct mm_struct *mm;
@@ -69,11 +67,11 @@ struct mm_struct *process_vm_visit(struct task_struct *task, unsigned long flags
 }
 
 /* Turn mm_count into mm_users, as mm_access() returns it. */
-static struct mm_struct *process_vm_use(struct mm_struct *visited)
+static struct mm_struct *process_vm_use(struct mm_struct *grabbed)
 {
-	struct mm_struct *mm = mmget_not_zero(visited) ? visited : ERR_PTR(-ESRCH);
+	struct mm_struct *mm = mmget_not_zero(grabbed) ? grabbed : ERR_PTR(-ESRCH);
 
-	mmdrop(visited);
+	mmdrop(grabbed);
 	return mm;
 }
 
@@ -96,7 +94,7 @@ struct mm_struct *process_vm_access(struct task_struct *task, unsigned long flag
 	err = down_read_killable(&task->signal->exec_update_lock);
 	if (err)
 		return ERR_PTR(err);
-	mm = process_vm_visit(task, flags, PTRACE_MODE_ATTACH_REALCREDS);
+	mm = process_vm_grab(task, flags, PTRACE_MODE_ATTACH_REALCREDS);
 	if (!IS_ERR(mm))
 		mm = process_vm_use(mm);
 	up_read(&task->signal->exec_update_lock);

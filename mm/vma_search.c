@@ -1,84 +1,73 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The search for VMAs.
- *
- * The search walks the tree under RCU. It locks a VMA that seems to match,
- * tests it again under the lock, and holds it. It does not lock other VMAs. It
- * never takes mmap_lock: where it meets a writer it looks again, and if that
- * takes long it sleeps without queueing for any lock.
+ * The search for VMAs. It never takes mmap_lock: concurrent with a writer it
+ * retries, and if that takes long it sleeps without queueing for any lock.
+ * Without per-VMA locks, it takes mm_users and mmap_lock, and keeps both to
+ * hold the VMA that it returns.
  * Documentation/mm/vma_lock.rst explains why the search misses no VMA.
- *
- * Without per-VMA locks, the search takes mm_users and mmap_lock, and keeps both
- * to hold the VMA that it returns.
  */
 #include <linux/err.h>
 #include <linux/jiffies.h>
 #include <linux/mm.h>
-#include <linux/mm_visit.h>
+#include <linux/mm_ref.h>
 #include <linux/sched.h>
 #include <linux/sched/signal.h>
 #include <linux/vma_lock.h>
 #include <linux/vma_search.h>
 #include <linux/vmstat.h>
 
-#include "vma_look.h"
+#include "vma_lookup.h"
 #include "vma_wait.h"
 #include "vma_walk.h"
 
-/*
- * After meeting a writer, the search looks again for this many rounds without a
- * sleep. Nearly all changes of a VMA are over by then.
- */
+/* Rounds without a sleep. Nearly all changes of a VMA are over by then. */
 #define VMA_SEARCH_ROUNDS	16
-/* Naps between two rounds for so many jiffies, then asks to be let in. */
+/* How long to back off before asking to be let in, in jiffies. */
 #define VMA_SEARCH_STARVES	(HZ / 50)
 
 #ifdef CONFIG_VMA_SEARCH
 
-static noinline enum vma_look vma_look_once(struct vma_search *search)
+static noinline enum vma_result vma_lookup_once(struct vma_search *search)
 {
-	return vma_look_rcu(search, NULL, 1);
+	return vma_lookup_rcu(search, NULL, 1);
 }
 
-static __always_inline enum vma_look vma_look_held(struct vma_search *search,
-						   struct vma_walk *walk)
+static __always_inline enum vma_result vma_lookup_held(struct vma_search *search,
+						       struct vma_walk *walk)
 {
-	enum vma_look look;
+	enum vma_result res;
 
-	mm_visit_hold();
-	look = vma_look_rcu(search, walk, VMA_SEARCH_STEPS);
-	if (likely(look <= VMA_LOOK_NONE))
+	mm_ref_preempt_disable();
+	res = vma_lookup_rcu(search, walk, VMA_SEARCH_STEPS);
+	if (likely(res <= VMA_LOOKUP_NONE))
 		count_vm_event(VMA_SEARCH);
-	if (look != VMA_LOOK_FOUND)
-		mm_visit_let_go();
-	return look;
+	if (res != VMA_LOOKUP_FOUND)
+		mm_ref_preempt_enable();
+	return res;
 }
 
 static void vma_search_unlock(struct vma_search *search)
 {
 	vma_hold_end(search->vma);
-	mm_visit_let_go();
+	mm_ref_preempt_enable();
 }
 
-static void vma_search_count_nap(void)
+static void vma_search_count_backoff(void)
 {
 	count_vm_event(VMA_SEARCH_NAP);
 }
 
 #else /* !CONFIG_VMA_SEARCH */
 
-/*
- * Look at no more VMAs than this in one section of mmap_lock, so that no writer
- * waits for a long walk.
- */
+/* VMAs in one section of mmap_lock, so that no writer waits for a long walk. */
 #define VMA_SEARCH_STEPS	256
 
-static enum vma_look vma_look_once(struct vma_search *search)
+static enum vma_result vma_lookup_once(struct vma_search *search)
 {
-	return VMA_LOOK_BUSY;
+	return VMA_LOOKUP_BUSY;
 }
 
-static enum vma_look vma_look_locked(struct vma_search *search)
+static enum vma_result vma_lookup_locked(struct vma_search *search)
 {
 	unsigned int steps = VMA_SEARCH_STEPS;
 	struct vm_area_struct *vma;
@@ -87,18 +76,18 @@ static enum vma_look vma_look_locked(struct vma_search *search)
 	vma_iter_init(&vmi, search->mm, search->addr);
 	for_each_vma(vmi, vma) {
 		if (search->covering && vma->vm_start > search->addr)
-			return VMA_LOOK_NONE;
+			return VMA_LOOKUP_NONE;
 		if (vma_search_wants(search, vma->vm_flags, vma->vm_file)) {
 			search->vma = vma;
-			return VMA_LOOK_FOUND;
+			return VMA_LOOKUP_FOUND;
 		}
 		if (search->covering)
-			return VMA_LOOK_NONE;
+			return VMA_LOOKUP_NONE;
 		search->addr = vma->vm_end;
 		if (!--steps)
-			return VMA_LOOK_MORE;
+			return VMA_LOOKUP_MORE;
 	}
-	return VMA_LOOK_NONE;
+	return VMA_LOOKUP_NONE;
 }
 
 static bool vma_search_lock_mm(const struct vma_search *search)
@@ -107,21 +96,21 @@ static bool vma_search_lock_mm(const struct vma_search *search)
 				  mmap_read_trylock(search->mm);
 }
 
-/* Be a user of the address space meanwhile, as readers of smaps are. */
-static enum vma_look vma_look_held(struct vma_search *search, struct vma_walk *walk)
+/* Take mm_users meanwhile, as readers of smaps do. */
+static enum vma_result vma_lookup_held(struct vma_search *search, struct vma_walk *walk)
 {
-	enum vma_look look = VMA_LOOK_BUSY;
+	enum vma_result res = VMA_LOOKUP_BUSY;
 
 	if (!mmget_not_zero(search->mm))
-		return VMA_LOOK_BUSY;
+		return VMA_LOOKUP_BUSY;
 	if (vma_search_lock_mm(search)) {
-		look = vma_look_locked(search);
-		if (look == VMA_LOOK_FOUND)
-			return look;
+		res = vma_lookup_locked(search);
+		if (res == VMA_LOOKUP_FOUND)
+			return res;
 		mmap_read_unlock(search->mm);
 	}
 	mmput(search->mm);
-	return look;
+	return res;
 }
 
 static void vma_search_unlock(struct vma_search *search)
@@ -130,16 +119,16 @@ static void vma_search_unlock(struct vma_search *search)
 	mmput(search->mm);
 }
 
-static void vma_search_count_nap(void) {}
+static void vma_search_count_backoff(void) {}
 
 #endif /* CONFIG_VMA_SEARCH */
 
 /*
- * A writer has the place that the search looks at. Look again at once for
- * VMA_SEARCH_ROUNDS rounds, then after naps. After VMA_SEARCH_STARVES, and at
- * each place from then on, sleep until a writer lets readers in.
+ * A writer has search->addr. Retry at once for VMA_SEARCH_ROUNDS, then back
+ * off. After VMA_SEARCH_STARVES, and each time from then on, sleep until a
+ * writer lets readers in.
  */
-static int vma_search_nap(struct vma_search *search)
+static int vma_search_backoff(struct vma_search *search)
 {
 	unsigned long waited;
 
@@ -157,7 +146,7 @@ static int vma_search_nap(struct vma_search *search)
 		search->starved = true;
 		vma_reader_starves(search->mm);
 	}
-	vma_search_count_nap();
+	vma_search_count_backoff();
 	if (search->starved)
 		vma_reader_sleep(search->mm);
 	else
@@ -166,18 +155,17 @@ static int vma_search_nap(struct vma_search *search)
 }
 
 /*
- * Between two looks, with nothing held. May sleep. -EINTR: the caller was
- * killed; -ESRCH: no user of the address space is left; -EAGAIN: it has waited
- * for as long as the caller wants.
+ * Called with nothing held. May sleep. -EINTR: killed; -ESRCH: no users are
+ * left; -EAGAIN: out of patience.
  */
-static noinline int vma_search_pause(struct vma_search *search, enum vma_look look)
+static noinline int vma_search_pause(struct vma_search *search, enum vma_result res)
 {
 	int err;
 
-	if (look == VMA_LOOK_BUSY) {
-		if (mm_visit_over(search->mm))
+	if (res == VMA_LOOKUP_BUSY) {
+		if (mm_ref_exited(search->mm))
 			return -ESRCH;
-		err = vma_search_nap(search);
+		err = vma_search_backoff(search);
 		if (err)
 			return err;
 	}
@@ -190,21 +178,21 @@ static noinline int vma_search_pause(struct vma_search *search, enum vma_look lo
 static __always_inline struct vm_area_struct *vma_next_held(struct vma_search *search,
 							    struct vma_walk *walk)
 {
-	enum vma_look look;
+	enum vma_result res;
 	int err;
 
 	vma_search_release(search);
 	do {
-		look = vma_look_held(search, walk);
-		if (likely(look == VMA_LOOK_FOUND)) {
+		res = vma_lookup_held(search, walk);
+		if (likely(res == VMA_LOOKUP_FOUND)) {
 			search->addr = search->vma->vm_end;
 			return search->vma;
 		}
-		if (look == VMA_LOOK_NONE || search->addr > search->last) {
-			err = mm_visit_over(search->mm) ? -ESRCH : 0;
+		if (res == VMA_LOOKUP_NONE || search->addr > search->last) {
+			err = mm_ref_exited(search->mm) ? -ESRCH : 0;
 			break;
 		}
-		err = vma_search_pause(search, look);
+		err = vma_search_pause(search, res);
 	} while (!err);
 	vma_search_end(search);
 	return ERR_PTR(err);
@@ -214,11 +202,10 @@ static __always_inline struct vm_area_struct *vma_next_held(struct vma_search *s
  * vma_search_next() - find the next VMA that matches, and hold it
  * @search: the search, begun with vma_search_begin()
  *
- * Releases the VMA that the search holds, and goes on at @search->addr. That is
- * the end of this VMA, unless the caller has changed it. The search does not
- * lock the VMAs that it passes over. It does not miss a VMA that matched during
- * the whole call. It does not return a VMA that matched at no time during the
- * call.
+ * Releases the VMA that the search holds, and continues at @search->addr. That
+ * is the end of this VMA, unless the caller has changed it. The search does not
+ * lock the VMAs that it skips. It does not miss a VMA that matched during the
+ * whole call. It does not return a VMA that matched at no time during the call.
  *
  * While the search holds a VMA, nobody can change or free it, and its file
  * stays open. A writer may wait for that. So preemption is disabled (except
@@ -226,13 +213,13 @@ static __always_inline struct vm_area_struct *vma_next_held(struct vma_search *s
  * vma_search_release(), vma_search_end() or vma_search_next() soon.
  *
  * Context: process context, no lock held. Sleeps, killably, while a writer has
- * the place that the search looks at. With CONFIG_VMA_SEARCH it does not take
- * mmap_lock. Without, it waits for mmap_lock, killably, or only tries it if
- * @search->patience is 0, and keeps it with the VMA.
- * Return: the VMA, held, which may begin behind @search->last; NULL if there is
- * none up to there. With nothing held: -ESRCH if no user of the address space is
- * left; -EINTR if the caller was killed; -EAGAIN if writers had
- * the place that the search looks at for longer than @search->patience.
+ * @search->addr. With CONFIG_VMA_SEARCH it does not take mmap_lock. Without, it
+ * waits for mmap_lock, killably, or only tries it if @search->patience is 0,
+ * and keeps it with the VMA.
+ * Return: the VMA, held, which may begin after @search->last; NULL if there is
+ * none up to there. With nothing held: -ESRCH if no user of the address space
+ * is left; -EINTR if the caller was killed; -EAGAIN if writers had
+ * @search->addr for longer than @search->patience.
  */
 struct vm_area_struct *vma_search_next(struct vma_search *search)
 {
@@ -257,7 +244,7 @@ struct vm_area_struct *vma_walk_next(struct vma_walk *walk)
  * vma_search_release() - release the VMA that a search holds, if it holds one
  * @search: the search, to be continued soon or to be ended
  *
- * A search that has starved goes on asking writers to let it in.
+ * A search that has starved keeps asking writers to let it in.
  *
  * Context: the task that called vma_search_next(). Sleeps only without
  * CONFIG_VMA_SEARCH.
@@ -274,7 +261,7 @@ void vma_search_release(struct vma_search *search)
  * vma_search_end() - end a search; release the VMA that it holds, if any
  * @search: the search; vma_search_next() can continue it
  *
- * A search whose vma_search_next() has not returned a VMA is at its end.
+ * A search whose vma_search_next() has not returned a VMA has ended already.
  *
  * Context: as vma_search_release().
  */
@@ -292,26 +279,24 @@ void vma_search_end(struct vma_search *search)
  * @search: the search, begun with vma_search_begin()
  *
  * Like vma_search_next(), but for a caller that cannot sleep. The caller
- * unlocks the VMA. @search->addr does not move to the end of the VMA that is
- * found.
+ * unlocks the VMA. @search->addr does not move to the end of the VMA.
  *
  * Context: any except NMI. Takes and releases the RCU read-lock; does not need
  * mmap_lock.
  * Return: the VMA, read-locked, to be released with vma_hold_end(); NULL if
- * there is none; -EAGAIN if a writer is at work at @search->addr, if the VMA
- * there has as many readers as it can have, and always without
- * CONFIG_VMA_SEARCH. NULL or -EAGAIN may also mean that no user of the
- * address space is left.
+ * there is none; -EAGAIN if a writer has @search->addr, if the VMA there has
+ * the maximum of readers, and always without CONFIG_VMA_SEARCH. NULL or -EAGAIN
+ * may also mean that no user of the address space is left.
  */
 struct vm_area_struct *vma_search_rcu(struct vma_search *search)
 {
 	struct vm_area_struct *vma;
-	enum vma_look look;
+	enum vma_result res;
 
 	do {
-		look = vma_look_once(search);
-	} while (look == VMA_LOOK_MORE);
-	if (look == VMA_LOOK_BUSY)
+		res = vma_lookup_once(search);
+	} while (res == VMA_LOOKUP_MORE);
+	if (res == VMA_LOOKUP_BUSY)
 		return ERR_PTR(-EAGAIN);
 	vma = search->vma;
 	search->vma = NULL;

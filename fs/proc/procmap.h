@@ -25,13 +25,13 @@
  * struct procmap_name - the name of a VMA, and the space for it
  * @buf: the space: the caller's own, or memory of PATH_MAX bytes
  * @size: its size in bytes
- * @text: the name, if there is one
+ * @str: the name, if there is one
  * @len: its length with the NUL; 0: none
  */
 struct procmap_name {
 	char *buf;
 	size_t size;
-	const char *text;
+	const char *str;
 	size_t len;
 };
 
@@ -51,17 +51,17 @@ static inline int procmap_name_copy(struct procmap_name *name, struct vm_area_st
 				    size_t limit)
 {
 	const size_t size = min(name->size, limit);
-	const char *text = procmap_vma_name(vma, name->buf, size);
+	const char *str = procmap_vma_name(vma, name->buf, size);
 
-	if (IS_ERR(text))
-		return PTR_ERR(text);
-	name->text = text;
-	if (!text)
+	if (IS_ERR(str))
+		return PTR_ERR(str);
+	name->str = str;
+	if (!str)
 		name->len = 0;
-	else if (text == name->buf)
-		name->len = strlen(text) + 1;
+	else if (str == name->buf)
+		name->len = strlen(str) + 1;
 	else
-		name->len = name->buf + size - text;
+		name->len = name->buf + size - str;
 	return 0;
 }
 
@@ -79,7 +79,7 @@ static inline int procmap_name_copy_out(const struct procmap_name *name, void __
 {
 	if (name->len > limit)
 		return -ENAMETOOLONG;
-	return copy_to_user(to, name->text, name->len) ? -EFAULT : 0;
+	return copy_to_user(to, name->str, name->len) ? -EFAULT : 0;
 }
 
 /**

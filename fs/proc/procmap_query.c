@@ -9,7 +9,7 @@
 #include <linux/limits.h>
 #include <linux/minmax.h>
 #include <linux/mm.h>
-#include <linux/mm_visit.h>
+#include <linux/mm_ref.h>
 #include <linux/uaccess.h>
 #include <linux/vma_base.h>
 #include <linux/vma_search.h>
@@ -213,7 +213,7 @@ static int procmap_query_look_up(struct mm_struct *mm, struct procmap_query *q,
 		return -ESRCH;
 	/* On a 32-bit kernel no VMA can be at such an address. */
 	if (q->query_addr > ULONG_MAX)
-		return mm_visit_over(mm) ? -ESRCH : -ENOENT;
+		return mm_ref_exited(mm) ? -ESRCH : -ENOENT;
 
 	vma_search_begin(&search, mm, q->query_addr);
 	search.flags = procmap_flags_to_vm(q->query_flags);

@@ -17,7 +17,7 @@
 #include <linux/log2.h>
 #include <linux/minmax.h>
 #include <linux/mm.h>
-#include <linux/mm_visit.h>
+#include <linux/mm_ref.h>
 #include <linux/sched.h>
 #include <linux/sched/signal.h>
 #include <linux/slab.h>
@@ -71,7 +71,7 @@ struct procmap_scanner {
 	u64 end;
 	bool complete;
 	u32 names;
-	struct vma_row run;
+	struct vma_run run;
 	struct procmap_scan_space *space;
 	struct procmap_name name;
 	struct file *file;
@@ -456,7 +456,7 @@ int procmap_scan(struct mm_struct *mm, struct procmap_scan __user *us)
 		err = procmap_scan_check(s);
 	if (err)
 		return err;
-	if (!mm || mm_visit_over(mm))
+	if (!mm || mm_ref_exited(mm))
 		return -ESRCH;
 
 	generations = vma_generations_now(mm);

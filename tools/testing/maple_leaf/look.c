@@ -2,7 +2,7 @@
 /*
  * One look at a leaf that a writer may be changing.
  *
- * It tests what include/linux/maple_leaf.h promises, and how mm/vma_look.h
+ * It tests what include/linux/maple_leaf.h promises, and how mm/vma_lookup.h
  * uses it. If nobody stores to the tree meanwhile, all results must be right
  * together. Otherwise each entry must be one that the tree had after the
  * descent began. Without a writer, no look may be refused.

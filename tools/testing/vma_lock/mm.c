@@ -6,6 +6,6 @@
 #ifdef CONFIG_DEBUG_VM
 #include "mm/vma_lock_debug.c"
 #endif
-#include "mm/vma_look.c"
+#include "mm/vma_lookup.c"
 #include "mm/vma_search.c"
 #include "mm/vma_props.c"

@@ -6,7 +6,7 @@
 #include "reader.h"
 
 #include <linux/err.h>
-#include <linux/mm_visit.h>
+#include <linux/mm_ref.h>
 #include <linux/vma_generation.h>
 #include <linux/vma_lock.h>
 #include <linux/vma_search.h>
@@ -139,7 +139,7 @@ static void search_once(struct reader *reader)
 		look_at_held(reader, vma, &region);
 		vma_hold_end(vma);
 	}
-	if (!vma && mm_visit_over(mm)) {
+	if (!vma && mm_ref_exited(mm)) {
 		reader->stats.over++;
 		return;
 	}
@@ -264,7 +264,7 @@ static void found_add(struct found *found, const struct region *region, unsigned
 
 /* Take the next VMA with its lock. Returns false at the end. */
 static bool walk_held(struct reader *reader, struct vma_walk *walk, struct found *found,
-		      struct vma_row *row)
+		      struct vma_run *row)
 {
 	struct vm_area_struct *vma = vma_walk_next(walk);
 	struct vma_props props;
@@ -294,7 +294,7 @@ static bool walk_held(struct reader *reader, struct vma_walk *walk, struct found
 
 /* Take what can be copied without a lock. */
 static void walk_copied(struct reader *reader, struct vma_walk *walk, struct found *found,
-			struct vma_row *row)
+			struct vma_run *row)
 {
 	unsigned int nr = 1 + below(&reader->rng, ROW_MAX), from = page_of(walk->search.addr);
 	const bool in_row = row->generation && below(&reader->rng, 2);
@@ -413,7 +413,7 @@ static void search_all(struct reader *reader)
 {
 	struct mm_struct *mm = &reader->space->mm;
 	struct vma_generations now, kept;
-	struct vma_row row = { };
+	struct vma_run row = { };
 	struct vma_walk walk;
 	struct found found;
 	bool more;
@@ -472,7 +472,7 @@ static void watch_generation(struct reader *reader)
 	if (data_race(READ_ONCE(vma->vm_flags)) == flags)
 		return;
 	smp_rmb(); /* The VMA before the generation. */
-	if (generation && vma_search_generation(&search) == generation && !mm_visit_over(mm))
+	if (generation && vma_search_generation(&search) == generation && !mm_ref_exited(mm))
 		wrong("a generation lasts, and a VMA has changed", flags);
 	if (now.all && vma_generations_kept(mm, now).all)
 		wrong("a generation is kept, and a VMA has changed", flags);

@@ -26,7 +26,7 @@ BARRIER = re.compile(r"\b(smp_(mb|rmb|wmb|load_acquire|store_release)|raw_(read|
                      r"dec_return|fetch_or|andnot))\(")
 # Seconds after which a test hangs: a loaded machine takes several minutes.
 HUNG = 1800
-COPIED = re.compile(r"(mm/vma_\w+\.[ch]|include/linux/(vma_\w+|maple_leaf|mm_visit)\.h)$")
+COPIED = re.compile(r"(mm/vma_\w+\.[ch]|include/linux/(vma_\w+|maple_leaf|mm_ref)\.h)$")
 
 
 class Removal:

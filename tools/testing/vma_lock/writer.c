@@ -218,7 +218,7 @@ static void mark(struct space *space, struct vm_area_struct *vma)
 	 * it backs out.
 	 */
 	word = atomic_long_read(&vma->vm_hold) & ~VMA_HOLD_READERS;
-	if (word != vma_lock_marked(&space->mm))
+	if (word != vma_hold_write_word(&space->mm))
 		wrong("vma_change_begin() has not marked a VMA", vma->vm_start);
 }
 

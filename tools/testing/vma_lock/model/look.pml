@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The reader's side of the search; see mm/vma_look.[ch]. At each place it looks
+ * The reader's side of the search; see mm/vma_lookup.[ch]. At each place it looks
  * in the quiet way or in the careful way.
  */
 
@@ -82,7 +82,7 @@ inline found(v)
 	vma_hold_drop(v)
 }
 
-inline vma_look_quiet()
+inline vma_lookup_fast()
 {
 	/* The first VMA in the rest of the leaf that seems to match. */
 	at = addr;
@@ -174,7 +174,7 @@ inline vma_hole_counts()
 #define USERS_STILL	users
 #endif
 
-inline vma_look_careful()
+inline vma_lookup_slow()
 {
 	count = stores;
 	read_slot(addr, cur);
@@ -245,11 +245,11 @@ proctype reader()
 			seen = seq[A];
 			if
 #ifdef NO_SEQ_EVEN
-			:: true -> vma_look_quiet()
+			:: true -> vma_lookup_fast()
 #else
-			:: !ODD(seen) -> vma_look_quiet()
+			:: !ODD(seen) -> vma_lookup_fast()
 #endif
-			:: true -> vma_look_careful()
+			:: true -> vma_lookup_slow()
 			fi;
 			atomic { got = false; seen = 0; count = 0; cur = 0; at = 0; last = 0 };
 			if

@@ -120,7 +120,7 @@ inline vma_lock_wait_for_readers(v)
 }
 
 /* vma_change_begin() if flags is 0, vma_start_remove() if it is DETACHED. */
-inline vma_lock_mark(v, flags)
+inline vma_hold_write(v, flags)
 {
 	d_step { old = vma[v].word; m = vma[v].space };
 	assert(!(old & DETACHED));
@@ -169,7 +169,7 @@ inline vma_change_begin(v)
 	m = vma[v].space;
 	if
 	:: vma[v].word == MARK(seq[m])
-	:: else -> vma_lock_mark(v, 0)
+	:: else -> vma_hold_write(v, 0)
 	fi
 }
 
@@ -181,7 +181,7 @@ inline vma_change_begin(v)
 
 inline vma_start_remove(v)
 {
-	vma_lock_mark(v, REMOVAL)
+	vma_hold_write(v, REMOVAL)
 }
 
 /* All fields are set. Nobody else writes the word of a detached VMA. */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * A visitor takes mmap_lock for reading and is no user. The last user leaves
- * and tears the address space down; see mm/mm_visit.c.
+ * and tears the address space down; see mm/mm_ref.c.
  */
 bool users = true;		/* mm->mm_users */
 bool writing;			/* mmap_lock */

@@ -16,7 +16,7 @@
 #include <linux/jiffies.h>
 #include <linux/kernel.h>
 #include <linux/mm.h>
-#include <linux/mm_visit.h>
+#include <linux/mm_ref.h>
 #include <linux/ptrace.h>
 #include <linux/sched/mm.h>
 #include <linux/sched/signal.h>
@@ -29,28 +29,28 @@
 #include "procmap.h"
 
 /* The position after the gate VMA, which is the last line. */
-#define PROCMAP_TEXT_END	(-1UL)
+#define PROCMAP_MAPS_END	(-1UL)
 
 /* How long a read that has lines waits at one place for a writer, in jiffies. */
-#define PROCMAP_TEXT_PATIENCE	(HZ / 10)
+#define PROCMAP_MAPS_PATIENCE	(HZ / 10)
 
 /* The column of the name. */
-#define PROCMAP_TEXT_WIDTH	(25 + sizeof(void *) * 6 - 1)
+#define PROCMAP_MAPS_WIDTH	(25 + sizeof(void *) * 6 - 1)
 
 /* Offset, device and inode without a file. */
 #define PROCMAP_NO_FILE		"00000000 00:00 0 "
 
 /* The digits of a hexadecimal number of 64 bits. */
-#define PROCMAP_TEXT_DIGITS	16
+#define PROCMAP_MAPS_DIGITS	16
 
 /* Space for a part of a line: 3 numbers, 4 permissions and 4 other characters. */
-#define PROCMAP_TEXT_PART	(3 * PROCMAP_TEXT_DIGITS + 4 + 4)
+#define PROCMAP_MAPS_PART	(3 * PROCMAP_MAPS_DIGITS + 4 + 4)
 
 /* A number that was formatted. */
 struct procmap_digits {
 	unsigned long value;
 	unsigned int len;
-	char text[PROCMAP_TEXT_DIGITS];
+	char str[PROCMAP_MAPS_DIGITS];
 };
 
 /* The second part of a line, from the device to the newline; @column: where it begins. */
@@ -70,7 +70,7 @@ struct procmap_line {
 };
 
 /**
- * struct procmap_text - a reader of the maps output
+ * struct procmap_maps - a reader of the maps output
  * @maps: must be first
  * @walk: the search, which holds the VMA of the current line
  * @last_end: the end of the last VMA, where the next one often begins
@@ -78,7 +78,7 @@ struct procmap_line {
  * @last: the last line of a file, for as long as the buffer has it
  * @cut_short: the last read ended before a VMA that a writer was changing
  */
-struct procmap_text {
+struct procmap_maps {
 	struct proc_maps_private maps;
 	struct vma_walk walk;
 	struct procmap_digits last_end;
@@ -88,71 +88,71 @@ struct procmap_text {
 };
 
 /* Find the VMA of the next line. The gate VMA comes after all others. */
-static void *procmap_text_find(struct procmap_text *text)
+static void *procmap_maps_find(struct procmap_maps *pm)
 {
-	struct vm_area_struct *vma = vma_walk_next(&text->walk);
+	struct vm_area_struct *vma = vma_walk_next(&pm->walk);
 
 	if (vma == ERR_PTR(-ESRCH))
 		return NULL;
-	return vma ?: get_gate_vma(text->maps.mm);
+	return vma ?: get_gate_vma(pm->maps.mm);
 }
 
-static void *procmap_text_start(struct seq_file *m, loff_t *ppos)
+static void *procmap_maps_start(struct seq_file *m, loff_t *ppos)
 {
-	struct procmap_text *text = m->private;
+	struct procmap_maps *pm = m->private;
 	struct task_struct *task;
 	void *vma;
 
-	if (*ppos == PROCMAP_TEXT_END)
+	if (*ppos == PROCMAP_MAPS_END)
 		return NULL;
 	/* The output ends when the task is gone, even if its memory lives on. */
-	task = get_proc_task(text->maps.inode);
+	task = get_proc_task(pm->maps.inode);
 	if (!task)
 		return ERR_PTR(-ESRCH);
 	put_task_struct(task);
-	if (!text->maps.mm)
+	if (!pm->maps.mm)
 		return NULL;
-	vma_walk_begin(&text->walk, text->maps.mm, *ppos);
-	text->last.file = NULL;
-	text->line.end = 0;
-	vma = procmap_text_find(text);
+	vma_walk_begin(&pm->walk, pm->maps.mm, *ppos);
+	pm->last.file = NULL;
+	pm->line.end = 0;
+	vma = procmap_maps_find(pm);
 	/*
 	 * Do not wait long for a writer once there is output. Exception: after a
 	 * short read, wait, or traverse() on behalf of pread() would loop.
 	 */
-	if (!text->cut_short)
-		text->walk.search.patience = PROCMAP_TEXT_PATIENCE;
-	text->cut_short = false;
+	if (!pm->cut_short)
+		pm->walk.search.patience = PROCMAP_MAPS_PATIENCE;
+	pm->cut_short = false;
 	return vma;
 }
 
-static void *procmap_text_next(struct seq_file *m, void *v, loff_t *ppos)
+static void *procmap_maps_next(struct seq_file *m, void *v, loff_t *ppos)
 {
-	struct procmap_text *text = m->private;
+	struct procmap_maps *pm = m->private;
 	void *vma;
 
 	/* The gate VMA needs no lock. */
-	if (!text->walk.search.vma) {
-		*ppos = PROCMAP_TEXT_END;
+	if (!pm->walk.search.vma) {
+		*ppos = PROCMAP_MAPS_END;
 		return NULL;
 	}
-	*ppos = text->walk.search.addr;
-	vma_search_release(&text->walk.search);
+	*ppos = pm->walk.search.addr;
+	vma_search_release(&pm->walk.search);
 	if (fatal_signal_pending(current))
 		return ERR_PTR(-EINTR);
 	cond_resched();
-	vma = procmap_text_find(text);
-	if (text->walk.search.vma)
-		*ppos = max_t(unsigned long, *ppos, text->walk.search.vma->vm_start);
-	text->cut_short = vma == ERR_PTR(-EAGAIN);
+	vma = procmap_maps_find(pm);
+	if (pm->walk.search.vma)
+		*ppos = max_t(unsigned long, *ppos, pm->walk.search.vma->vm_start);
+	pm->cut_short = vma == ERR_PTR(-EAGAIN);
 	return vma;
 }
 
-static void procmap_text_stop(struct seq_file *m, void *v)
+static void procmap_maps_stop(struct seq_file *m, void *v)
 {
-	struct procmap_text *text = m->private;
+	struct procmap_maps *pm = m->private;
 
-	vma_search_end(&text->walk.search);
+	vma_search_end(&pm->walk.search);
 }
 
 /* The eight hexadecimal digits of a value, the first one in the highest byte. */
@@ -170,9 +170,9 @@ static u64 procmap_hex(u32 value)
 
 static void procmap_format_digits(char *to, u64 digits)
 {
-	const __be64 text = cpu_to_be64(digits);
+	const __be64 bytes = cpu_to_be64(digits);
 
-	memcpy(to, &text, sizeof(text));
+	memcpy(to, &bytes, sizeof(bytes));
 }
 
 /* Format a value as "%08llx". May write up to 16 bytes. */
@@ -202,7 +202,7 @@ static char *procmap_format_range(char *to, struct procmap_digits *last, unsigne
 				  unsigned long end)
 {
 	if (start == last->value && last->len) {
-		memcpy(to, last->text, PROCMAP_TEXT_DIGITS);
+		memcpy(to, last->str, PROCMAP_MAPS_DIGITS);
 		to += last->len;
 	} else {
 		to = procmap_format_hex8(to, start);
@@ -210,7 +210,7 @@ static char *procmap_format_range(char *to, struct procmap_digits *last, unsigne
 	*to++ = '-';
 	last->value = end;
 	last->len = procmap_format_hex8(to, end) - to;
-	memcpy(last->text, to, PROCMAP_TEXT_DIGITS);
+	memcpy(last->str, to, PROCMAP_MAPS_DIGITS);
 	return to + last->len;
 }
 
@@ -238,15 +238,15 @@ static char *procmap_format_inode(char *to, const struct inode *inode)
  * Where to format a part of a line: in the buffer of seq_file or, near its end,
  * in @spare, as the line may still fit.
  */
-static char *procmap_text_space(struct seq_file *m, char *spare)
+static char *procmap_maps_space(struct seq_file *m, char *spare)
 {
 	char *buf;
 
-	return seq_get_buf(m, &buf) >= PROCMAP_TEXT_PART ? buf : spare;
+	return seq_get_buf(m, &buf) >= PROCMAP_MAPS_PART ? buf : spare;
 }
 
 /* Print what was formatted there. */
-static void procmap_text_print(struct seq_file *m, const char *from, const char *end)
+static void procmap_maps_print(struct seq_file *m, const char *from, const char *end)
 {
 	if (likely(from == m->buf + m->count))
 		seq_commit(m, end - from);
@@ -311,9 +311,9 @@ static void procmap_show_name(struct seq_file *m, struct vm_area_struct *vma)
 /* Print device, inode and name. */
 static void procmap_show_what(struct seq_file *m, struct vm_area_struct *vma, char *spare)
 {
-	char *what = procmap_text_space(m, spare);
+	char *what = procmap_maps_space(m, spare);
 
-	procmap_text_print(m, what, procmap_format_inode(what, vma_file_inode(vma->vm_file)));
+	procmap_maps_print(m, what, procmap_format_inode(what, vma_file_inode(vma->vm_file)));
 	seq_pad(m, ' ');
 	procmap_show_path(m, vma);
 	seq_putc(m, '\n');
@@ -323,30 +323,30 @@ static void procmap_show_what(struct seq_file *m, struct vm_area_struct *vma, ch
 static void procmap_show_file(struct seq_file *m, struct vm_area_struct *vma, size_t column,
 			      char *spare)
 {
-	struct procmap_text *text = m->private;
+	struct procmap_maps *pm = m->private;
 	struct procmap_what now = {
 		.file = vma_given_name(vma) ? NULL : vma->vm_file,
-		.generation = vma_search_generation(&text->walk.search),
+		.generation = vma_search_generation(&pm->walk.search),
 		.column = column,
 		.start = m->count,
 	};
 
-	if (!procmap_repeat_what(m, &text->last, &now))
+	if (!procmap_repeat_what(m, &pm->last, &now))
 		procmap_show_what(m, vma, spare);
 	now.len = m->count - now.start;
-	text->last = now;
+	pm->last = now;
 }
 
 /* Print the line of the held VMA, from @start on. */
 static void procmap_show_line(struct seq_file *m, struct vm_area_struct *vma, unsigned long start)
 {
-	struct procmap_text *text = m->private;
-	char spare[PROCMAP_TEXT_PART];
+	struct procmap_maps *pm = m->private;
+	char spare[PROCMAP_MAPS_PART];
 	char *line, *to;
 
-	seq_setwidth(m, PROCMAP_TEXT_WIDTH);
-	line = procmap_text_space(m, spare);
-	to = procmap_format_range(line, &text->last_end, start, vma->vm_end);
+	seq_setwidth(m, PROCMAP_MAPS_WIDTH);
+	line = procmap_maps_space(m, spare);
+	to = procmap_format_range(line, &pm->last_end, start, vma->vm_end);
 	*to++ = ' ';
 	to = procmap_format_flags(to, vma->vm_flags);
 	*to++ = ' ';
@@ -354,11 +354,11 @@ static void procmap_show_line(struct seq_file *m, struct vm_area_struct *vma, un
 		to = procmap_format_hex8(to, ((u64)vma->vm_pgoff << PAGE_SHIFT) +
 					     (start - vma->vm_start));
 		*to++ = ' ';
-		procmap_text_print(m, line, to);
+		procmap_maps_print(m, line, to);
 		procmap_show_file(m, vma, to - line, spare);
 	} else {
 		memcpy(to, PROCMAP_NO_FILE, sizeof(PROCMAP_NO_FILE) - 1);
-		procmap_text_print(m, line, to + sizeof(PROCMAP_NO_FILE) - 1);
+		procmap_maps_print(m, line, to + sizeof(PROCMAP_NO_FILE) - 1);
 		procmap_show_name(m, vma);
 	}
 }
@@ -370,8 +370,8 @@ static void procmap_show_line(struct seq_file *m, struct vm_area_struct *vma, un
  */
 static void procmap_replace_line(struct seq_file *m, struct vm_area_struct *vma)
 {
-	struct procmap_text *text = m->private;
-	struct procmap_line *line = &text->line;
+	struct procmap_maps *pm = m->private;
+	struct procmap_line *line = &pm->line;
 
 	if (!line->start)
 		line->addr = vma->vm_start;
@@ -383,12 +383,12 @@ static void procmap_replace_line(struct seq_file *m, struct vm_area_struct *vma)
 	m->count += line->start;
 	line->end = m->count;
 	/* It has moved. */
-	text->last.file = NULL;
+	pm->last.file = NULL;
 }
 
-static int procmap_text_show(struct seq_file *m, void *v)
+static int procmap_maps_show(struct seq_file *m, void *v)
 {
-	struct procmap_line *line = &((struct procmap_text *)m->private)->line;
+	struct procmap_line *line = &((struct procmap_maps *)m->private)->line;
 	struct vm_area_struct *vma = v;
 	unsigned long start = vma->vm_start;
 
@@ -407,28 +407,28 @@ static int procmap_text_show(struct seq_file *m, void *v)
 	return 0;
 }
 
-static const struct seq_operations procmap_text_operations = {
-	.start	= procmap_text_start,
-	.next	= procmap_text_next,
-	.stop	= procmap_text_stop,
-	.show	= procmap_text_show,
+static const struct seq_operations procmap_maps_operations = {
+	.start	= procmap_maps_start,
+	.next	= procmap_maps_next,
+	.stop	= procmap_maps_stop,
+	.show	= procmap_maps_show,
 };
 
 /* Like proc_mem_open(), but mm_users is not taken, not even for a moment. */
-static struct mm_struct *procmap_text_mm(struct inode *inode)
+static struct mm_struct *procmap_maps_mm(struct inode *inode)
 {
 	struct task_struct *task = get_proc_task(inode);
 	struct mm_struct *mm;
 
 	if (!task)
 		return ERR_PTR(-ESRCH);
-	mm = mm_visit_access(task, PTRACE_MODE_READ_FSCREDS);
+	mm = mm_ref_access(task, PTRACE_MODE_READ_FSCREDS);
 	put_task_struct(task);
 	return mm == ERR_PTR(-ESRCH) ? NULL : mm;
 }
 
 /**
- * procmap_text_open() - open /proc/<pid>/maps
+ * procmap_maps_open() - open /proc/<pid>/maps
  * @inode: the inode
  * @file: the file
  *
@@ -436,14 +436,14 @@ static struct mm_struct *procmap_text_mm(struct inode *inode)
  * Return: 0; -ENOMEM: no memory; -ESRCH: the task is gone; -EACCES: the caller
  * may not look into it; -EINTR: killed while waiting for its execve().
  */
-int procmap_text_open(struct inode *inode, struct file *file)
+int procmap_maps_open(struct inode *inode, struct file *file)
 {
-	struct mm_struct *mm = procmap_text_mm(inode);
+	struct mm_struct *mm = procmap_maps_mm(inode);
 	struct proc_maps_private *maps;
 
 	if (IS_ERR(mm))
 		return PTR_ERR(mm);
-	maps = __seq_open_private(file, &procmap_text_operations, sizeof(struct procmap_text));
+	maps = __seq_open_private(file, &procmap_maps_operations, sizeof(struct procmap_maps));
 	if (maps) {
 		maps->inode = inode;
 		maps->mm = mm;

@@ -1,11 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
-/*
- * Visits: look at an address space without being one of its users.
- * <linux/mm_visit.h> has the rules and says why they hold.
- */
+/* References to an address space without mm_users; see <linux/mm_ref.h>. */
 #include <linux/err.h>
 #include <linux/export.h>
-#include <linux/mm_visit.h>
+#include <linux/mm_ref.h>
 #include <linux/ptrace.h>
 #include <linux/sched.h>
 #include <linux/sched/mm.h>
@@ -13,20 +10,20 @@
 #include <linux/sched/task.h>
 
 /**
- * mm_visit_get() - get the address space of a task for visits
+ * mm_ref_get() - get a reference to the address space of a task, without mm_users
  * @task: the task
  *
  * Context: process context. Takes and drops task_lock() of @task.
  * Return: the address space, to be released with mmdrop(); NULL if @task has
  * none of its own, because it has exited or is a kernel thread.
  */
-struct mm_struct *mm_visit_get(struct task_struct *task)
+struct mm_struct *mm_ref_get(struct task_struct *task)
 {
 	struct mm_struct *mm;
 
 	/*
 	 * Under task_lock(), a task is a user of its ->mm: mmgrab() is safe.
-	 * Other flags may change meanwhile; PF_KTHREAD stays as it is.
+	 * PF_KTHREAD does not change; other flags may.
 	 */
 	task_lock(task);
 	mm = READ_ONCE(task->flags) & PF_KTHREAD ? NULL : task->mm;
@@ -37,18 +34,18 @@ struct mm_struct *mm_visit_get(struct task_struct *task)
 }
 
 /**
- * mm_visit_access() - get the address space of a task for visits, if permitted
+ * mm_ref_access() - get a reference to the address space of a task, if permitted
  * @task: the task
  * @mode: PTRACE_MODE_* of the access
  *
- * Like mm_access(), but for a visitor.
+ * Like mm_access(), but without mm_users.
  *
  * Context: process context. Waits, killably, for exec_update_lock of @task.
  * Takes and drops task_lock() of @task.
  * Return: the address space, to be released with mmdrop(). -ESRCH: @task has
  * none; -EACCES: the caller lacks permission; -EINTR: killed while waiting.
  */
-struct mm_struct *mm_visit_access(struct task_struct *task, unsigned int mode)
+struct mm_struct *mm_ref_access(struct task_struct *task, unsigned int mode)
 {
 	struct mm_struct *mm;
 	int err;
@@ -56,7 +53,7 @@ struct mm_struct *mm_visit_access(struct task_struct *task, unsigned int mode)
 	err = down_read_killable(&task->signal->exec_update_lock);
 	if (err)
 		return ERR_PTR(err);
-	mm = mm_visit_get(task);
+	mm = mm_ref_get(task);
 	if (!mm) {
 		mm = ERR_PTR(-ESRCH);
 	} else if (mm != current->mm && !ptrace_may_access(task, mode)) {
@@ -68,40 +65,40 @@ struct mm_struct *mm_visit_access(struct task_struct *task, unsigned int mode)
 }
 
 /**
- * mm_visit_trylock() - visit an address space if its mmap_lock is free
+ * mm_ref_trylock() - lock an address space for reading if its mmap_lock is free
  * @mm: the address space, its mm_count held
  *
- * The process may wait for this visit to end. So the caller calls mm_visit_hold()
- * first, and does not queue for mmap_lock: the one who has it would hand it to a
- * caller that is not running.
+ * The process may wait for the caller. So the caller calls
+ * mm_ref_preempt_disable() first, and does not queue for mmap_lock: it would be
+ * handed to a caller that is not running.
  *
  * Context: any in which mmap_read_trylock() may be called.
- * Return: true with mmap_lock held for reading, for mm_visit_unlock(). False
- * with nothing held: a writer has mmap_lock, somebody waits for it, or no user
- * of the address space is left.
+ * Return: true with mmap_lock held for reading, for mm_ref_unlock(). False with
+ * nothing held: a writer has mmap_lock, somebody waits for it, or no user of
+ * the address space is left.
  */
-bool mm_visit_trylock(struct mm_struct *mm)
+bool mm_ref_trylock(struct mm_struct *mm)
 {
 	if (!mmap_read_trylock(mm))
 		return false;
-	if (likely(!mm_visit_over(mm)))
+	if (likely(!mm_ref_exited(mm)))
 		return true;
 	mmap_read_unlock(mm);
 	return false;
 }
 
 /**
- * mm_visit_end() - wait until all visitors have left
+ * mm_ref_drain() - wait for those that hold mmap_lock without mm_users
  * @mm: the address space; the caller has just dropped the last of its mm_users
  *
- * If a visitor got mmap_lock first, this waits for it: for some hundred
- * instructions, since the visitor is not preempted. A visitor that gets
- * mmap_lock later finds mm_users to be 0: mm_users was 0 before this took the
- * lock, and the visitor takes it after this released it.
+ * If a caller of mm_ref_trylock() got mmap_lock first, this waits for some
+ * hundred instructions, since that caller is not preempted. One that gets
+ * mmap_lock later sees that mm_users is 0: it takes the lock after this
+ * released it.
  *
  * Context: process context. Waits for mmap_lock.
  */
-void mm_visit_end(struct mm_struct *mm)
+void mm_ref_drain(struct mm_struct *mm)
 {
 	mmap_write_lock(mm);
 	mmap_write_unlock(mm);

@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Lookup of VMAs concurrent with a writer. */
+#include <linux/maple_leaf.h>
+#include <linux/mm.h>
+#include <linux/mm_ref.h>
+#include <linux/seqlock.h>
+#include <linux/vma_search.h>
+#include <linux/vmstat.h>
+
+#include "vma_lookup.h"
+#include "vma_read.h"
+
+/*
+ * Attempts in one round, with preemption disabled. Most write sections are
+ * shorter.
+ */
+#define VMA_SEARCH_TRIES	64
+
+/*
+ * The VMAs of @range have left the tree. Is the hole from @addr to *@last
+ * outside of @range? If only its end is inside, cut that off.
+ */
+static bool vma_hole_outside(unsigned long addr, const struct vma_removal *range,
+			     unsigned long *last)
+{
+	unsigned long start = READ_ONCE(range->start);
+
+	if (READ_ONCE(range->end) <= addr || start > *last)
+		return true;
+	if (start <= addr)
+		return false;
+	*last = start - 1;
+	return true;
+}
+
+/*
+ * Was everything that the caller read after @stores in the tree at one instant?
+ * It was if nobody stored to the tree meanwhile. The end of the address space
+ * frees VMAs without a store.
+ */
+static bool vma_tree_unchanged(struct mm_struct *mm, unsigned int stores)
+{
+	/*
+	 * Barrier inside: tree before counter and users; pairs with
+	 * vma_tree_store(), and with the decrement of mmput().
+	 */
+	return !(stores & 1) && !read_seqcount_retry(&mm->vma_changes.stores, stores) &&
+	       !mm_ref_exited(mm);
+}
+
+/*
+ * The tree has a hole from search->addr to *@last. Is it real, or transient
+ * because a writer is replacing VMAs? A writer notes the range of VMAs before
+ * it removes them. So the hole is real if it is outside of all noted ranges,
+ * and if the same write section, or none, lasted throughout.
+ */
+static bool vma_hole_counts(const struct vma_search *search, unsigned long seq,
+			    unsigned long *last)
+{
+	struct vma_changes *changes = &search->mm->vma_changes;
+	unsigned int i, nr = 0;
+
+	/*
+	 * The caller's barrier orders the tree before the ranges; pairs with
+	 * vma_start_remove().
+	 */
+	if (seq & 1) {
+		/*
+		 * Acquire: the number before the ranges; pairs with
+		 * vma_begin_removal().
+		 */
+		nr = smp_load_acquire(&changes->nr_removed);
+	}
+	for (i = 0; i < nr; i++)
+		if (!vma_hole_outside(search->addr, &changes->removed[i], last))
+			return false;
+	/* The ranges before the sequence; pairs with vma_begin_write_section(). */
+	smp_rmb();
+	return READ_ONCE(search->mm->vma_seq) == seq;
+}
+
+/* By the tree, @vma covers the address, and it seems to match. */
+static enum vma_result vma_lookup_covering(struct vma_search *search, struct vm_area_struct *vma)
+{
+	if (!vma_search_lock(search, vma))
+		return VMA_LOOKUP_BUSY;
+	if (unlikely(vma->vm_start > search->addr)) {
+		vma_hold_end(vma);
+		return VMA_LOOKUP_BUSY;
+	}
+	search->vma = vma;
+	return VMA_LOOKUP_FOUND;
+}
+
+/*
+ * Slow path: look up one VMA or one hole concurrent with a writer, at the cost
+ * of a descent of the tree and several barriers.
+ *
+ * A VMA that matches is confirmed by its lock. A VMA that does not match is
+ * skipped if it was in the tree, with the flags that were read, at one instant.
+ * It may be write-locked: the process has the state before the change and the
+ * state after it during the system call of the writer.
+ */
+static enum vma_result vma_lookup_slow(struct vma_search *search, unsigned long seq)
+{
+	struct mm_struct *mm = search->mm;
+	unsigned int stores = raw_read_seqcount(&mm->vma_changes.stores);
+	struct vm_area_struct *vma = NULL;
+	unsigned long last = ULONG_MAX;
+	struct maple_leaf leaf;
+	int err = maple_leaf_find(&mm->mm_mt, search->addr, &leaf);
+
+	if (err == -EAGAIN)
+		return VMA_LOOKUP_BUSY;
+	if (!err) {
+		vma = maple_leaf_entry(&leaf);
+		last = maple_leaf_last(&leaf);
+	}
+	if (vma && vma_seems_wanted(search, vma))
+		return vma_lookup_covering(search, vma);
+	if (!vma_tree_unchanged(mm, stores) || last < search->addr)
+		return VMA_LOOKUP_BUSY;
+	if (!vma && !vma_hole_counts(search, seq, &last))
+		return VMA_LOOKUP_BUSY;
+	return vma_lookup_after(search, last);
+}
+
+/**
+ * vma_lookup_retry() - look up one VMA or hole until the writer is done with it
+ * @search: the search
+ *
+ * Gives up after VMA_SEARCH_TRIES attempts.
+ *
+ * Context: RCU read-lock held since before mm_users was read.
+ * Return: the result; VMA_LOOKUP_BUSY if each attempt met a writer.
+ */
+enum vma_result vma_lookup_retry(struct vma_search *search)
+{
+	unsigned int tries;
+
+	for (tries = 0; tries < VMA_SEARCH_TRIES; tries++) {
+		/*
+		 * Acquire: the sequence before the tree and the VMAs; pairs
+		 * with vma_begin_write_section() and vma_changes_end().
+		 */
+		unsigned long seq = smp_load_acquire(&search->mm->vma_seq);
+		enum vma_result res = vma_lookup_slow(search, seq);
+
+		if (res != VMA_LOOKUP_BUSY)
+			return res;
+		count_vm_event(VMA_SEARCH_RETRY);
+		cpu_relax();
+	}
+	return VMA_LOOKUP_BUSY;
+}

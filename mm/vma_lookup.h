@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Lookup of VMAs under RCU. Locks only a VMA that seems to match, and tests it
+ * again under its lock. Takes no other lock, and does not wait.
+ */
+#ifndef _MM_VMA_LOOKUP_H
+#define _MM_VMA_LOOKUP_H
+
+#include <linux/maple_leaf.h>
+#include <linux/mm.h>
+#include <linux/mm_ref.h>
+#include <linux/sched.h>
+#include <linux/vma_search.h>
+#include <linux/vmstat.h>
+
+#include "vma_read.h"
+#include "vma_walk.h"
+
+/* The result of a lookup. */
+enum vma_result {
+	VMA_LOOKUP_FOUND,	/* search->vma is locked, and matches */
+	VMA_LOOKUP_NONE,	/* there is no VMA that matches */
+	VMA_LOOKUP_MORE,	/* no match yet: continue at search->addr */
+	VMA_LOOKUP_BUSY,	/* a writer is at work at search->addr */
+};
+
+#ifdef CONFIG_VMA_SEARCH
+
+enum vma_result vma_lookup_retry(struct vma_search *search);
+
+/* Lock @vma if it matches. It may be another VMA by now, or a free one. */
+static __always_inline bool vma_search_lock(const struct vma_search *search,
+					    struct vm_area_struct *vma)
+{
+	if (!vma_hold_try(vma, search->mm))
+		return false;
+	if (unlikely(vma->vm_mm != search->mm))
+		goto unlock;
+	vma_lock_check(vma, atomic_long_read(&vma->vm_hold));
+	if (likely(search->addr < vma->vm_end &&
+		   (!search->covering || vma->vm_start <= search->addr) &&
+		   vma_search_wants(search, vma->vm_flags, vma->vm_file)))
+		return true;
+unlock:
+	vma_hold_end(vma);
+	return false;
+}
+
+/* No match up to @last: continue after it, or stop if that is the end. */
+static inline enum vma_result vma_lookup_after(struct vma_search *search, unsigned long last)
+{
+	if (search->covering || last == ULONG_MAX)
+		return VMA_LOOKUP_NONE;
+	search->addr = last + 1;
+	return VMA_LOOKUP_MORE;
+}
+
+static __always_inline struct vm_area_struct *vma_leaf_search(const struct vma_search *search,
+							      struct maple_leaf *leaf)
+{
+	unsigned int end = search->covering ? leaf->slot : leaf->end;
+	struct vm_area_struct *vma;
+
+	for (; leaf->slot <= end; leaf->slot++) {
+		vma = maple_leaf_entry(leaf);
+		if (vma && vma_seems_wanted(search, vma))
+			return vma;
+	}
+	return NULL;
+}
+
+/*
+ * Lockless fast path: look up the rest of a leaf while there is no writer, with
+ * at most one descent of the tree. Only a VMA that seems to match costs an
+ * atomic operation.
+ *
+ * mm->vma_seq was even before the descent and is still @seq at the end. So no
+ * VMA changed in between, and all that was read was true at the same time.
+ */
+static __always_inline enum vma_result vma_lookup_fast(struct vma_search *search,
+						       struct vma_walk *walk, unsigned long seq)
+{
+	struct mm_struct *mm = search->mm;
+	struct vm_area_struct *vma = NULL;
+	struct maple_leaf leaf;
+	int err = 0;
+
+	if (!walk || !vma_walk_resume(walk, seq, &leaf))
+		err = maple_leaf_find(&mm->mm_mt, search->addr, &leaf);
+	if (unlikely(err == -EAGAIN))
+		return VMA_LOOKUP_BUSY;
+	if (likely(!err))
+		vma = vma_leaf_search(search, &leaf);
+	if (!vma)
+		return vma_seq_changed(mm, seq) ? VMA_LOOKUP_BUSY :
+						  vma_lookup_after(search, leaf.max);
+	if (!vma_search_lock(search, vma))
+		return VMA_LOOKUP_BUSY;
+	/* Nothing was skipped if the VMA covers the address. */
+	if (vma->vm_start > search->addr && vma_seq_changed(mm, seq)) {
+		vma_hold_end(vma);
+		return VMA_LOOKUP_BUSY;
+	}
+	if (walk) {
+		leaf.slot++;
+		vma_walk_keep(walk, seq, &leaf, vma->vm_end);
+	}
+	search->vma = vma;
+	return VMA_LOOKUP_FOUND;
+}
+
+/*
+ * One step: to the end of a leaf or, on the slow path, to the end of one VMA or
+ * hole.
+ */
+static __always_inline enum vma_result vma_lookup_step(struct vma_search *search,
+						       struct vma_walk *walk)
+{
+	/*
+	 * Acquire: the sequence before the tree and the VMAs; pairs with
+	 * vma_changes_end().
+	 */
+	unsigned long seq = smp_load_acquire(&search->mm->vma_seq);
+
+	if (likely(!(seq & 1))) {
+		enum vma_result res = vma_lookup_fast(search, walk, seq);
+
+		if (likely(res != VMA_LOOKUP_BUSY))
+			return res;
+		count_vm_event(VMA_SEARCH_RETRY);
+	}
+	return vma_lookup_retry(search);
+}
+
+/*
+ * At most @steps steps, at least one.
+ *
+ * __mmput() frees VMAs and nodes while the tree still leads to them. If this
+ * section sees users, no grace period has ended since there are none. So what
+ * __mmput() frees outlasts the section.
+ */
+static __always_inline enum vma_result vma_lookup_rcu(struct vma_search *search,
+						      struct vma_walk *walk, unsigned int steps)
+{
+	enum vma_result res = VMA_LOOKUP_NONE;
+
+	rcu_read_lock();
+	if (likely(!mm_ref_exited(search->mm))) {
+		do {
+			res = vma_lookup_step(search, walk);
+		} while (res == VMA_LOOKUP_MORE && --steps && !need_resched());
+	}
+	rcu_read_unlock();
+	return res;
+}
+
+#endif /* CONFIG_VMA_SEARCH */
+#endif /* _MM_VMA_LOOKUP_H */
