@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/*
- * Visits: look at an address space without being one of its users.
- * <linux/mm_ref.h> has the rules and says why they hold.
- */
+/* References to an address space without mm_users; see <linux/mm_ref.h>. */
 #include <linux/err.h>
 #include <linux/export.h>
 #include <linux/mm_ref.h>
@@ -13,7 +10,7 @@
 #include <linux/sched/task.h>
 
 /**
- * mm_ref_get() - get the address space of a task for visits
+ * mm_ref_get() - get a reference to the address space of a task, without mm_users
  * @task: the task
  *
  * Context: process context. Takes and drops task_lock() of @task.
@@ -26,7 +23,7 @@ struct mm_struct *mm_ref_get(struct task_struct *task)
 
 	/*
 	 * Under task_lock(), a task is a user of its ->mm: mmgrab() is safe.
-	 * Other flags may change meanwhile; PF_KTHREAD stays as it is.
+	 * PF_KTHREAD does not change; other flags may.
 	 */
 	task_lock(task);
 	mm = READ_ONCE(task->flags) & PF_KTHREAD ? NULL : task->mm;
@@ -37,11 +34,11 @@ struct mm_struct *mm_ref_get(struct task_struct *task)
 }
 
 /**
- * mm_ref_access() - get the address space of a task for visits, if permitted
+ * mm_ref_access() - get a reference to the address space of a task, if permitted
  * @task: the task
  * @mode: PTRACE_MODE_* of the access
  *
- * Like mm_access(), but for a visitor.
+ * Like mm_access(), but without mm_users.
  *
  * Context: process context. Waits, killably, for exec_update_lock of @task.
  * Takes and drops task_lock() of @task.
@@ -68,17 +65,17 @@ struct mm_struct *mm_ref_access(struct task_struct *task, unsigned int mode)
 }
 
 /**
- * mm_ref_trylock() - visit an address space if its mmap_lock is free
+ * mm_ref_trylock() - lock an address space for reading if its mmap_lock is free
  * @mm: the address space, its mm_count held
  *
- * The process may wait for this visit to end. So the caller calls mm_ref_preempt_disable()
- * first, and does not queue for mmap_lock: the one who has it would hand it to a
- * caller that is not running.
+ * The process may wait for the caller. So the caller calls
+ * mm_ref_preempt_disable() first, and does not queue for mmap_lock: it would be
+ * handed to a caller that is not running.
  *
  * Context: any in which mmap_read_trylock() may be called.
- * Return: true with mmap_lock held for reading, for mm_ref_unlock(). False
- * with nothing held: a writer has mmap_lock, somebody waits for it, or no user
- * of the address space is left.
+ * Return: true with mmap_lock held for reading, for mm_ref_unlock(). False with
+ * nothing held: a writer has mmap_lock, somebody waits for it, or no user of
+ * the address space is left.
  */
 bool mm_ref_trylock(struct mm_struct *mm)
 {
@@ -91,13 +88,13 @@ bool mm_ref_trylock(struct mm_struct *mm)
 }
 
 /**
- * mm_ref_drain() - wait until all visitors have left
+ * mm_ref_drain() - wait for those that hold mmap_lock without mm_users
  * @mm: the address space; the caller has just dropped the last of its mm_users
  *
- * If a visitor got mmap_lock first, this waits for it: for some hundred
- * instructions, since the visitor is not preempted. A visitor that gets
- * mmap_lock later finds mm_users to be 0: mm_users was 0 before this took the
- * lock, and the visitor takes it after this released it.
+ * If a caller of mm_ref_trylock() got mmap_lock first, this waits for some
+ * hundred instructions, since that caller is not preempted. One that gets
+ * mmap_lock later sees that mm_users is 0: it takes the lock after this
+ * released it.
  *
  * Context: process context. Waits for mmap_lock.
  */

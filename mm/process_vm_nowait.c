@@ -4,9 +4,8 @@
  *
  * The target and the servers of its memory may be hostile, so the call waits
  * for nothing that they can hold for long. It only tries mmap_lock, and drops
- * it before it copies anything, since the caller's own buffers may fault. It
- * writes to a page of a file with the page lock held, and only tries that lock,
- * too. Marking the page dirty later would mean waiting for the lock then.
+ * it before it copies, since the caller's own buffers may fault. It only tries
+ * the page lock to write to a page of a file, and dirties the page under it.
  *
  * The caller may be hostile, too, or have a small share of the processor. It
  * holds no mm_users, so the teardown of the target never waits for it. It
@@ -30,10 +29,13 @@
 #include "resident.h"
 #include "resident_base.h"
 
-/* How often to look up a page that moves between the page table and another place. */
-#define NOWAIT_LOOKS	4
+/* Lookups of a page that moves between the page table and another place. */
+#define NOWAIT_LOOKUPS	4
 
-/* How often to fault in a buffer of the caller that is gone again before the copy. */
+/*
+ * Attempts to fault in a buffer of the caller that is gone again before the
+ * copy.
+ */
 #define NOWAIT_COPIES	16
 
 /* The pages of one lookup, and whether they are pinned or just referenced. */
@@ -66,13 +68,12 @@ static void nowait_release(struct nowait_pages *np)
 }
 
 /*
- * Pin pages that are mapped, up to the first one that would need a fault. For a
- * write they must be writable. A child that the target forks after this does
- * not see the write: fork() copies pinned pages.
+ * Pin mapped pages, up to the first one that would need a fault. A child that
+ * the target forks after this does not see a write: fork() copies pinned pages.
  *
  * This does not sleep: with FOLL_NOFAULT, get_user_pages() neither faults nor
- * reschedules. On machines with aliasing caches, flush_dcache_page() looks at all
- * mappings of a file; on others this takes time for 16 pages at most.
+ * reschedules. On machines with aliasing caches, flush_dcache_page() walks all
+ * mappings of a file, for 16 pages at most.
  */
 static long nowait_pin(struct nowait_pages *np, unsigned long addr)
 {
@@ -82,13 +83,12 @@ static long nowait_pin(struct nowait_pages *np, unsigned long addr)
 	return resident_pin(np->mm, addr, np->count, flags, np->pages);
 }
 
-/* Find a page in the page table, else where a fault would find it. */
 static struct page *nowait_find(struct vm_area_struct *vma, unsigned long addr)
 {
 	struct page *page = ERR_PTR(-EAGAIN);
-	int looks = NOWAIT_LOOKS;
+	int lookups = NOWAIT_LOOKUPS;
 
-	while (page == ERR_PTR(-EAGAIN) && looks--) {
+	while (page == ERR_PTR(-EAGAIN) && lookups--) {
 		page = resident_mapped_page(vma, addr);
 		if (!page)
 			page = resident_page(vma, addr);
@@ -97,11 +97,11 @@ static struct page *nowait_find(struct vm_area_struct *vma, unsigned long addr)
 }
 
 /*
- * Reading from a page takes a reference, but no pin: FOLL_PIN would need a copy
- * of a page that the target shares with a child. The reference keeps the bytes of
- * the shared page as they are: a child that writes gets a copy. hugetlb looks only
- * at the mappings to decide whether to copy: there the pin is needed, and fails
- * while the page is shared. The pin also works for [vsyscall], which is no VMA.
+ * A read takes references, no pins: FOLL_PIN would need a copy of a page that
+ * the target shares with a child. The reference keeps the bytes of the shared
+ * page: a child that writes gets a copy. hugetlb decides by the mappings alone
+ * whether to copy: it needs the pin, which fails while the page is shared. The
+ * pin also works for [vsyscall], which is no VMA.
  */
 static long nowait_get(struct nowait_pages *np, unsigned long addr)
 {
@@ -127,11 +127,11 @@ static long nowait_get(struct nowait_pages *np, unsigned long addr)
 }
 
 /*
- * Look up pages from @addr on, at least one, until one is missing: the next
- * lookup begins with that one. The caller keeps the processor meanwhile, so
- * nobody waits for it longer than a lookup of np->count pages takes.
+ * Look up pages from @addr on, up to the first one that is missing, and at
+ * least one. The caller is not preempted meanwhile, so others wait no longer
+ * than a lookup of np->count pages takes.
  */
-static int nowait_look_up(struct nowait_pages *np, unsigned long addr)
+static int nowait_lookup(struct nowait_pages *np, unsigned long addr)
 {
 	long found;
 
@@ -151,11 +151,11 @@ static int nowait_look_up(struct nowait_pages *np, unsigned long addr)
 }
 
 /*
- * Lock a page of a file, and only if it may be written to. When a file system
- * cleans a page for writeback, it write-protects the page. Before a clean page
- * becomes dirty again, the file system must be asked, and may wait. For a dirty
- * page it was asked already, though perhaps for another part of it (blocks that
- * files share). That is no less than without the flag, where nobody checks.
+ * Lock a page of a file if it may be written to. A file system write-protects a
+ * page to clean it, and must be asked before the page becomes dirty again,
+ * which may wait. For a dirty page it was asked already, though perhaps for
+ * another part of it (blocks that files share). That is no less than without
+ * the flag, where nobody checks.
  */
 static bool nowait_trylock_page(struct page *page)
 {
@@ -171,7 +171,7 @@ static bool nowait_trylock_page(struct page *page)
 	return false;
 }
 
-/* The page is locked, so the caller's buffer must not fault: copy what is there. */
+/* The page is locked, so the caller's buffer must not fault. */
 static size_t nowait_write_locked(struct page *page, unsigned int offset, size_t len,
 				  struct iov_iter *iter)
 {
@@ -206,9 +206,9 @@ static int nowait_write_file_page(struct page *page, unsigned int offset, size_t
 }
 
 /*
- * No file system needs to know of a dirty anonymous page, so this does not lock
- * it. But then swapoff() may free the swap cache, which set_page_dirty() looks
- * at. Set only the flag, which is all that a swap-out looks at.
+ * No file system needs to know of a dirty anonymous page, so this takes no page
+ * lock. Then swapoff() may free the swap cache that set_page_dirty() uses: set
+ * only the flag, which is all that a swap-out tests.
  */
 static int nowait_write_anon_page(struct page *page, unsigned int offset, size_t len,
 				  struct iov_iter *iter)
@@ -262,9 +262,9 @@ static int nowait_copy(struct nowait_pages *np, unsigned int offset, size_t len,
  * @task: the task; the leader of the process with PROCESS_VM_PIDFD
  * @flags: PROCESS_VM_* flags
  *
- * To log a denied access, Yama reads the target's command line, which may wait
- * for the target: so this is not audited. ptrace_may_access() may be called with
- * preemption disabled: it decides under a spinlock.
+ * Not audited: to log a denied access, Yama reads the target's command line,
+ * which may wait for the target. ptrace_may_access() decides under a spinlock,
+ * so preemption may be disabled.
  *
  * Context: process context. Tries exec_update_lock of @task.
  * Return: the address space, to be released with mmdrop(). -EAGAIN: the task is
@@ -370,7 +370,7 @@ int process_vm_rw_nowait(const struct iovec *remote, struct iov_iter *iter, stru
 			return -EINTR;
 		cond_resched();
 		np.count = min_t(unsigned long, (len - 1 + offset) / PAGE_SIZE + 1, max_pages);
-		err = nowait_look_up(&np, addr - offset);
+		err = nowait_lookup(&np, addr - offset);
 		if (err)
 			return err;
 

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/*
- * The address space of a process that a pidfd stands for.
- */
+/* The address space of a process, by its pidfd. */
 #include <linux/err.h>
 #include <linux/mm_ref.h>
 #include <linux/ptrace.h>
@@ -12,9 +10,9 @@
 #include "process_vm.h"
 
 /*
- * Get the address space of a task. A pidfd stands for the whole process: if the
- * leader has exited, another thread still has the memory. If there is an
- * address space, store its thread in *@thread, with a reference.
+ * A pidfd stands for the whole process: if the leader has exited, another
+ * thread still has the memory. On success *@thread is its thread, with a
+ * reference.
  */
 static struct mm_struct *process_vm_thread_mm(struct task_struct *task, unsigned long flags,
 					      struct task_struct **thread)
@@ -42,8 +40,8 @@ static struct mm_struct *process_vm_thread_mm(struct task_struct *task, unsigned
  * @flags: PROCESS_VM_* flags
  * @mode: PTRACE_MODE_* of the access
  *
- * A caller without permission must not keep the address space alive, nor tear it
- * down: so this takes no mm_users.
+ * A caller without permission must not keep the address space alive, nor tear
+ * it down: so this takes no mm_users.
  *
  * Context: exec_update_lock of @task held: it keeps credentials and memory of the
  * thread as they are. Takes and drops task_lock(). Does not sleep.
@@ -69,11 +67,11 @@ struct mm_struct *process_vm_grab(struct task_struct *task, unsigned long flags,
 }
 
 /* Turn mm_count into mm_users, as mm_access() returns it. */
-static struct mm_struct *process_vm_use(struct mm_struct *visited)
+static struct mm_struct *process_vm_use(struct mm_struct *grabbed)
 {
-	struct mm_struct *mm = mmget_not_zero(visited) ? visited : ERR_PTR(-ESRCH);
+	struct mm_struct *mm = mmget_not_zero(grabbed) ? grabbed : ERR_PTR(-ESRCH);
 
-	mmdrop(visited);
+	mmdrop(grabbed);
 	return mm;
 }
 

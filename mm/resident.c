@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Find what is in memory, without waiting.
- *
- * resident_page() finds the page that a read fault would find, without the
- * fault. It maps, allocates, charges and starts nothing. It takes no lock whose
- * holder may sleep.
+ * Find what is in memory, without waiting: maps, allocates, charges and starts
+ * nothing, and takes no lock whose holder may sleep.
  */
 #include <linux/filemap_cached.h>
 #include <linux/mm.h>
@@ -20,10 +17,8 @@
 #include "resident_base.h"
 
 /*
- * May a page of the page cache be used here without asking the file system?
- *
- * A file system with filemap_map_pages() already lets a process map such pages
- * without asking it.
+ * May a page of the page cache be used without asking the file system? One with
+ * filemap_map_pages() lets processes map such pages without being asked.
  */
 static bool resident_page_cache(struct vm_area_struct *vma)
 {
@@ -35,10 +30,10 @@ static bool resident_page_cache(struct vm_area_struct *vma)
 		return true;
 
 	/*
-	 * Another ->map_pages() may take a lock, as in XFS, so that nothing is
-	 * read from freed blocks. But nothing is read here. Or it asks a server
-	 * whether the page is still valid, as in AFS. A file system on a block
-	 * device has no server to ask.
+	 * Another ->map_pages() may take a lock so that nothing is read from
+	 * freed blocks (XFS); but nothing is read here. Or it asks a server
+	 * whether the page is still valid (AFS); a file system on a block
+	 * device has none.
 	 */
 	mapping = vma->vm_file->f_mapping;
 	if (vma->vm_ops->map_pages && mapping->host->i_sb->s_bdev)
@@ -51,17 +46,14 @@ static bool resident_page_cache(struct vm_area_struct *vma)
 	return shmem_mapping(mapping);
 }
 
-/*
- * May a page that is not in the page tables be looked for elsewhere in memory?
- */
 static bool resident_vma(struct vm_area_struct *vma)
 {
-	/* There is no page cache: the file system finds the blocks. */
+	/* DAX has no page cache: the file system finds the blocks. */
 	if (vma_is_dax(vma))
 		return false;
 
 	/*
-	 * A mapping of a driver, even if its file is in shmem: it does not map
+	 * A mapping of a driver, even if its file is in shmem, does not map
 	 * what is in the page cache. And the kernel copies memory without
 	 * struct page from the current address space, which is not the
 	 * target's.
@@ -69,10 +61,7 @@ static bool resident_vma(struct vm_area_struct *vma)
 	return !(vma->vm_flags & VM_MIXEDMAP);
 }
 
-/*
- * The same test as in filemap_fault(): truncation first makes the file shorter,
- * then removes the pages.
- */
+/* As in filemap_fault(): truncation shrinks the file, then removes the pages. */
 static bool resident_beyond_end(struct vm_area_struct *vma, pgoff_t pgoff)
 {
 	loff_t size = i_size_read(vma->vm_file->f_mapping->host);
@@ -89,8 +78,8 @@ static struct page *resident_zeros(unsigned long address)
 }
 
 /*
- * [vdso] and the like. On all architectures, their ->fault() finds a page of the
- * kernel's own, and does not sleep.
+ * [vdso] and the like. On all architectures, their ->fault() finds a page of
+ * the kernel's own, and does not sleep.
  */
 static struct page *resident_special_page(struct vm_area_struct *vma, unsigned long address)
 {
@@ -111,11 +100,10 @@ static struct page *resident_special_page(struct vm_area_struct *vma, unsigned l
 }
 
 /*
- * Copying from a page of the page cache needs no lock: filemap_read() takes
- * none either. The page is tested for being up to date before the size of the
- * file is read. So a truncation that changes the page later is no older than
- * the copy. A task that removes the page from the page cache meanwhile does not
- * change its contents.
+ * Copying from the page cache needs no lock, as in filemap_read(). The page is
+ * tested for being up to date before the size of the file is read: a truncation
+ * that changes the page later is no older than the copy. A task that removes
+ * the page from the page cache does not change its contents.
  */
 static struct page *resident_folio_page(struct folio *folio, struct vm_area_struct *vma,
 					pgoff_t pgoff)
@@ -134,22 +122,18 @@ static struct page *resident_file_page(struct vm_area_struct *vma, unsigned long
 	pgoff_t pgoff = linear_page_index(vma, address);
 	struct folio *folio = filemap_cached_entry(mapping, pgoff);
 
-	/* In shmem the page is swapped out; elsewhere it was evicted. */
+	/* Swapped out in shmem; evicted elsewhere. */
 	if (xa_is_value(folio))
 		return NULL;
 	if (folio)
 		return resident_folio_page(folio, vma, pgoff);
 
-	/*
-	 * In shmem no entry means a hole: a page that is swapped out leaves an
-	 * entry for its place on the swap device.
-	 */
+	/* A hole of shmem: a page that is swapped out leaves an entry. */
 	if (!shmem_mapping(mapping) || userfaultfd_missing(vma) || resident_beyond_end(vma, pgoff))
 		return NULL;
 	return resident_zeros(address);
 }
 
-/* Find what a read fault would find where the page table is empty. */
 static struct page *resident_unmapped_page(struct vm_area_struct *vma, unsigned long address)
 {
 	if (vma_is_anonymous(vma))
@@ -162,10 +146,9 @@ static struct page *resident_unmapped_page(struct vm_area_struct *vma, unsigned 
 }
 
 /*
- * The caller holds the page table lock, and this page table holds one reference
- * of the swap entry. So nobody can reuse the entry for another page, and
- * swapoff() cannot finish. The page at this place in the swap cache is the one
- * that was swapped out.
+ * The caller holds the page table lock, and this page table has a reference of
+ * the swap entry: the entry cannot be reused, and swapoff() cannot finish. The
+ * page at this place in the swap cache is the one that was swapped out.
  */
 static struct page *resident_swap_page(swp_entry_t entry)
 {
@@ -181,12 +164,11 @@ static struct page *resident_swap_page(swp_entry_t entry)
 	return NULL;
 }
 
-/* The entry, or the whole page table, is empty here. */
 static struct page *resident_absent_page(struct vm_area_struct *vma, unsigned long address)
 {
 	/*
-	 * The OOM reaper may have emptied it, which sets this flag first. What
-	 * was there is lost, not zero.
+	 * The OOM reaper sets this flag before it empties page tables: what was
+	 * there is lost, not zero.
 	 */
 	if (test_bit(MMF_UNSTABLE, &vma->vm_mm->flags))
 		return NULL;
@@ -203,10 +185,7 @@ static struct page *resident_pte_page(struct vm_area_struct *vma, unsigned long 
 		return ERR_PTR(-EAGAIN);
 
 	entry = pte_to_swp_entry(pte);
-	/*
-	 * A marker of write protection, without a page, does not affect
-	 * reading.
-	 */
+	/* A marker of write protection, without a page, does not affect reading. */
 	if (pte_marker_entry_uffd_wp(entry) && !vma_is_anonymous(vma))
 		return resident_absent_page(vma, address);
 	return non_swap_entry(entry) ? NULL : resident_swap_page(entry);
@@ -216,7 +195,7 @@ static struct page *resident_table_page(struct vm_area_struct *vma, unsigned lon
 					pmd_t *pmd)
 {
 	struct page *page;
-	spinlock_t *ptl; /* of the page table */
+	spinlock_t *ptl;
 	pte_t *pte;
 
 	pte = resident_lock_table(vma, address, pmd, &ptl);
@@ -233,8 +212,7 @@ static struct page *resident_table_page(struct vm_area_struct *vma, unsigned lon
  *	flags and its own rights
  * @address: user address, at the start of a page
  *
- * Memory that nobody has touched is the zero page. Takes spinlocks, and no
- * other locks.
+ * Memory that was never touched is the zero page. Takes only spinlocks.
  *
  * Context: mmap_lock of the VMA's mm is held for reading. Does not sleep,
  * except with PREEMPT_RT.
@@ -252,9 +230,9 @@ struct page *resident_page(struct vm_area_struct *vma, unsigned long address)
 	pmd = mm_find_pmd(vma->vm_mm, address);
 	if (!pmd || resident_pmd_none(pmd)) {
 		/*
-		 * No lock orders this: read the pmd before the flag of the OOM
-		 * reaper and before the page cache. Pairs with the full barrier
-		 * in the atomic exchange that clears a huge pmd.
+		 * No lock orders this: the pmd before the flag of the OOM
+		 * reaper and the page cache. Pairs with the full barrier in the
+		 * atomic exchange that clears a huge pmd.
 		 */
 		smp_rmb();
 		return resident_absent_page(vma, address);

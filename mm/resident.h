@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/*
- * Find what part of an address space is in memory: see resident.c.
- */
+/* Find what part of an address space is in memory: see resident.c. */
 #ifndef _MM_RESIDENT_H
 #define _MM_RESIDENT_H
 

@@ -1,9 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/*
- * Per-VMA locks: the writer's side, and slow paths.
- *
- * Documentation/mm/vma_lock.rst has the rules and explains why they hold.
- */
+/* Per-VMA locks: writers, and slow paths; see Documentation/mm/vma_lock.rst. */
 #include <linux/export.h>
 #include <linux/mm.h>
 #include <linux/random.h>
@@ -15,16 +11,15 @@
 #include "vma_read.h"
 
 /*
- * A query holds the lock for a few hundred instructions, so a sleep is rarely
+ * A reader holds the lock for a few hundred instructions: a sleep is rarely
  * worth it.
  */
 #define VMA_LOCK_SPINS		256
 
 #ifdef CONFIG_LOCKDEP
 /*
- * One map for all VMAs. A reader that waits for mmap_lock with a VMA locked,
- * and a writer that waits for this VMA with mmap_lock held, would wait for each
- * other.
+ * A reader that waits for mmap_lock with a VMA locked, and a writer that waits
+ * for this VMA, would deadlock.
  */
 struct lockdep_map vma_lock_map = STATIC_LOCKDEP_MAP_INIT("vma_lock", &vma_lock_map);
 #endif
@@ -33,10 +28,9 @@ struct lockdep_map vma_lock_map = STATIC_LOCKDEP_MAP_INIT("vma_lock", &vma_lock_
  * vma_lock_init_mm() - initialise the write sequence of an address space
  * @mm: the address space, not yet visible to others
  *
- * mm->vma_seq is odd while a writer has VMAs marked, else even. As long as an
- * even value stays the same, no VMA of @mm changes. It starts at a random
- * value: a VMA that is freed and used again in another address space should not
- * have the same lock word there.
+ * mm->vma_seq is odd in a write section. While it keeps an even value, no VMA
+ * of @mm changes. It starts at a random value: a VMA that is freed and reused
+ * in another address space should not have the same lock word there.
  *
  * Context: any.
  */
@@ -50,11 +44,11 @@ void vma_lock_init_mm(struct mm_struct *mm)
 
 /**
  * vma_note_code() - note that a writer is about to change code
- * @vma: the VMA, marked or not in the tree yet
+ * @vma: the VMA, write-locked or not in the tree yet
  * @flags: its VM_* bits, before or after the change
  *
- * Code is a VMA of a file that can be executed. The mark notes what was code. A
- * writer that makes code of something else calls this before.
+ * Code is a VMA with a file and VM_EXEC. Write-locking notes what was code. A
+ * writer that turns another VMA into code calls this before.
  *
  * Context: mmap_lock of the address space held for writing, in a write section.
  */
@@ -69,7 +63,7 @@ void vma_note_code(struct vm_area_struct *vma, unsigned long flags)
 	smp_wmb();
 }
 
-/* The lock word keeps new readers out. Wait for the readers that are there. */
+/* The lock word keeps out new readers. */
 static void vma_lock_wait_for_readers(struct vm_area_struct *vma)
 {
 	atomic_long_t *lock = &vma->vm_hold;
@@ -82,15 +76,14 @@ static void vma_lock_wait_for_readers(struct vm_area_struct *vma)
 	}
 	/*
 	 * Full barrier: set the flag before reading the number of readers;
-	 * pairs with the decrement in vma_hold_drop(), which looks for the
-	 * flag.
+	 * pairs with the decrement in vma_hold_drop().
 	 */
 	atomic_long_fetch_or(VMA_HOLD_WAITING, lock);
 	wait_event(vma_hold_writers, !(atomic_long_read_acquire(lock) & VMA_HOLD_READERS));
 	atomic_long_andnot(VMA_HOLD_WAITING, lock);
 }
 
-/* Mark an attached VMA, and add @flags. Returns false if it is in no tree. */
+/* Write-lock an attached VMA, and add @flags. Returns false if it is detached. */
 static bool vma_hold_write(struct vm_area_struct *vma, long flags)
 {
 	long old = atomic_long_read(&vma->vm_hold);
@@ -115,8 +108,8 @@ static bool vma_hold_write(struct vm_area_struct *vma, long flags)
 }
 
 /**
- * __vma_change_begin() - mark a VMA before it is changed, slow path
- * @vma: the VMA, not marked yet
+ * __vma_change_begin() - write-lock a VMA before it is changed, slow path
+ * @vma: the VMA, not write-locked yet
  *
  * Only vma_change_begin() calls this.
  *
@@ -129,11 +122,11 @@ void __vma_change_begin(struct vm_area_struct *vma)
 EXPORT_SYMBOL_GPL(__vma_change_begin);
 
 /**
- * vma_start_rename() - mark all VMAs that may get or lose the name of heap or stack
+ * vma_start_rename() - write-lock all VMAs that may get or lose the name of heap or stack
  * @mm: the address space
  *
- * Call this before mm->brk, mm->start_brk or mm->start_stack is changed for once.
- * brk(), which changes it often, marks only what it must.
+ * Call this before mm->brk, mm->start_brk or mm->start_stack is changed. Only
+ * brk(), which changes it often, write-locks no more VMAs than it must.
  *
  * Context: mmap_lock of @mm held for writing. May sleep.
  */
@@ -151,9 +144,8 @@ void vma_start_rename(struct mm_struct *mm)
  * vma_begin_removal() - note that VMAs of one range are about to leave the tree
  * @mm: the address space
  *
- * Call vma_start_remove() for each of these VMAs afterwards. A write section
- * has a separate range for each such call, so that readers can still believe in
- * what lies between the ranges.
+ * Call vma_start_remove() for each of these VMAs afterwards. Each call begins a
+ * range of its own, so that readers can rely on what lies between the ranges.
  *
  * Context: mmap_lock of @mm held for writing.
  */
@@ -168,15 +160,13 @@ void vma_begin_removal(struct mm_struct *mm)
 	range = &changes->removed[changes->nr_removed];
 	WRITE_ONCE(range->start, ULONG_MAX);
 	WRITE_ONCE(range->end, 0);
-	/*
-	 * Release: the range before its number; pairs with vma_hole_counts().
-	 */
+	/* Release: the range before its number; pairs with vma_hole_counts(). */
 	smp_store_release(&changes->nr_removed, changes->nr_removed + 1);
 }
 
 /*
- * Let the current range cover @vma. A reader may look at any time, and see some
- * of the old values with some of the new.
+ * Extend the current range over @vma. A reader may see the old value of one
+ * bound with the new value of the other.
  */
 static void vma_note_removal(const struct vm_area_struct *vma)
 {
@@ -190,12 +180,12 @@ static void vma_note_removal(const struct vm_area_struct *vma)
 }
 
 /**
- * vma_start_remove() - mark a VMA that will be removed from its tree
+ * vma_start_remove() - write-lock a VMA that will be removed from its tree
  * @vma: the VMA
  *
- * Like vma_change_begin(), but the mark does not end when mmap_lock is released:
- * a reader with an old pointer never gets the lock. Until the end of the write
- * section, no reader takes its place for a hole.
+ * Like vma_change_begin(), but the write-lock outlasts the write section: a
+ * reader with an old pointer never gets the lock. Until the end of the section,
+ * no reader takes its place for a hole.
  *
  * Context: mmap_lock of the address space held for writing, vma_begin_removal()
  * called. May sleep.
@@ -206,10 +196,7 @@ void vma_start_remove(struct vm_area_struct *vma)
 
 	mmap_assert_write_locked(vma->vm_mm);
 	vma_note_removal(vma);
-	/*
-	 * Full barrier: the range before the hole in the tree; pairs with
-	 * vma_hole_counts().
-	 */
+	/* Full barrier: the range before the hole; pairs with vma_hole_counts(). */
 	attached = vma_hold_write(vma, VMA_HOLD_DETACHED);
 	VM_WARN_ON_ONCE(!attached);
 }
@@ -218,7 +205,7 @@ void vma_start_remove(struct vm_area_struct *vma)
  * vma_cancel_remove() - keep a VMA in its tree after all
  * @vma: a VMA for which vma_start_remove() was called
  *
- * It stays marked as after vma_change_begin().
+ * It stays write-locked as after vma_change_begin().
  *
  * Context: mmap_lock held for writing since vma_start_remove().
  */
@@ -230,13 +217,16 @@ void vma_cancel_remove(struct vm_area_struct *vma)
 
 /**
  * vma_lock_release() - wait for the last readers of a VMA, and keep others out
- * @vma: the VMA, in no tree; or the address space has no users
+ * @vma: the VMA, in no tree, or of an address space without users
+ *
+ * Returns when no reader holds the lock of @vma, and none can get it. The last
+ * readers may be of another address space: they had an old pointer to this
+ * memory.
  *
  * Returns when nobody holds the lock of @vma, and nobody can get it again.
  * There are two kinds of readers: those of this address space, which need no
  * user of it; and those of another address space, which had an old pointer to
  * this memory from a time when it was a VMA of theirs.
- *
  * Context: may sleep.
  */
 void vma_lock_release(struct vm_area_struct *vma)
@@ -244,7 +234,7 @@ void vma_lock_release(struct vm_area_struct *vma)
 	long old = atomic_long_read(&vma->vm_hold);
 
 	if (!(old & VMA_HOLD_DETACHED)) {
-		/* It was attached until now: a reader may have found it. */
+		/* A reader may have found it until now. */
 		VM_WARN_ONCE(atomic_read(&vma->vm_mm->mm_users) &&
 			     !vma_word_write_locked(old, vma->vm_mm->vma_seq),
 			     "VMA freed without vma_change_begin()");

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/*
- * Per-VMA locks: report VMAs that change without a mark.
- */
+/* Per-VMA locks: report VMAs that change without being write-locked. */
 #include <linux/jhash.h>
 #include <linux/mm.h>
 #include <linux/vma_base.h>
@@ -9,10 +7,7 @@
 
 #include "vma_read.h"
 
-/*
- * x86 clears VM_PAT when it zaps a mapping, under no lock of the VMA. No reader
- * may look at this bit.
- */
+/* x86 clears VM_PAT when it zaps a mapping, under no lock of the VMA. */
 #ifdef CONFIG_X86
 #define VMA_LOCK_UNSTABLE_FLAGS	VM_PAT
 #else
@@ -32,12 +27,12 @@ static unsigned long vma_lock_hash(const struct vm_area_struct *vma)
 }
 
 /**
- * vma_lock_check() - warn if a VMA has been changed without a mark
- * @vma: the VMA: read-locked, or about to be marked
- * @word: its lock word, not marked for the current write section
+ * vma_lock_check() - warn if a VMA has changed without being write-locked
+ * @vma: the VMA: read-locked, or about to be write-locked
+ * @word: its lock word, not write-locked in the current write section
  *
- * The first call after a mark notes a hash of the VMA. Later calls compare with
- * it. Several readers may note at the same time: they note the same hash.
+ * The first call after a write-lock notes a hash of the VMA. Later calls
+ * compare with it. Concurrent readers note the same hash.
  *
  * Context: any.
  */
@@ -49,10 +44,13 @@ void vma_lock_check(struct vm_area_struct *vma, long word)
 	if (word & VMA_HOLD_DETACHED)
 		return;
 	hash = vma_lock_hash(vma);
-	/* Acquire: the mark before the hash; pairs with the release below. */
+	/* Acquire: the number before the hash; pairs with the release below. */
 	if (smp_load_acquire(&vma->vm_hold_noted) != mark + 1) {
 		WRITE_ONCE(vma->vm_hold_hash, hash);
-		/* Release: a caller that sees the mark sees this hash. */
+		/*
+		 * Release: the hash before the number; pairs with the acquire
+		 * above.
+		 */
 		smp_store_release(&vma->vm_hold_noted, mark + 1);
 	} else if (READ_ONCE(vma->vm_hold_hash) != hash) {
 		dump_vma(vma);

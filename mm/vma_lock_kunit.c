@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Tests of the search for VMAs under RCU: find_and_lock_vma_rcu() and
- * vma_search_rcu() while writers are at work. They run on an address space of
- * their own.
+ * Tests of the search for VMAs under RCU concurrent with writers, on an address
+ * space of their own.
  */
 #include <kunit/test.h>
 #include <linux/completion.h>
@@ -23,8 +22,8 @@
 #include "vma_read.h"
 
 /*
- * The VMAs, in pages from BASE. Behind each VMA is a hole of one page, behind
- * the last a far larger one.
+ * The VMAs, in pages from BASE. After each is a hole of one page, after the
+ * last a far larger one.
  */
 #define BASE		0x10000000UL
 #define NR_VMAS		40
@@ -80,7 +79,7 @@ static int unmap_one(struct mm_struct *mm, unsigned int nr)
 	return unmap(mm, start_of(nr), LENGTH * PAGE_SIZE);
 }
 
-/* The caller holds mmap_lock for writing, and goes on in this write section. */
+/* The caller holds mmap_lock for writing, and continues in this write section. */
 static int remove_one(struct mm_struct *mm, unsigned int nr)
 {
 	LIST_HEAD(uf);
@@ -244,7 +243,7 @@ static void walk_with_filters(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0L, search_flags(test, 0, VM_EXEC | VM_WRITE));
 }
 
-/* A marked VMA cannot be locked until the writer releases mmap_lock. */
+/* A write-locked VMA cannot be locked until the writer releases mmap_lock. */
 static void marked_vma_is_not_locked(struct kunit *test)
 {
 	struct mm_struct *mm = test->priv;
@@ -264,7 +263,7 @@ static void marked_vma_is_not_locked(struct kunit *test)
 	expect_vma(test, start_of(10), 10);
 }
 
-/* The marks also end when the writer downgrades mmap_lock. */
+/* The write-locks also end when the writer downgrades mmap_lock. */
 static void marks_end_with_a_downgrade(struct kunit *test)
 {
 	struct mm_struct *mm = test->priv;
@@ -276,7 +275,7 @@ static void marks_end_with_a_downgrade(struct kunit *test)
 	mmap_read_unlock(mm);
 }
 
-/* A writer at work elsewhere hides neither a hole nor the VMA behind it. */
+/* A writer elsewhere hides neither a hole nor the VMA after it. */
 static void holes_are_believed_beside_a_writer(struct kunit *test)
 {
 	struct mm_struct *mm = test->priv;
@@ -400,7 +399,10 @@ static void walk_over(struct kunit *test, struct vma_walk *walk, unsigned int nr
 	vma_search_end(&walk->search);
 }
 
-/* Expect that the walk goes on with the VMAs from number @from on, but for @skip. */
+/*
+ * Expect that the walk continues with the VMAs from number @from on, except
+ * @skip.
+ */
 static void expect_rest(struct kunit *test, struct vma_walk *walk, unsigned int from,
 			unsigned int skip)
 {
@@ -419,7 +421,7 @@ static void expect_rest(struct kunit *test, struct vma_walk *walk, unsigned int 
 	KUNIT_EXPECT_PTR_EQ(test, vma_walk_next(walk), NULL);
 }
 
-/* Does the walk know in which leaf it will go on? */
+/* Has the walk kept its leaf? */
 static bool keeps_leaf(const struct vma_walk *walk)
 {
 	return !(walk->seq & 1);
@@ -488,8 +490,8 @@ static void walk_goes_where_it_is_sent(struct kunit *test)
 }
 
 /*
- * The VMAs may be freed, and more, as soon as there are no users. A search that
- * begins after that does not look at them.
+ * The VMAs may be freed as soon as there are no users: a search that begins
+ * after that does not read them.
  */
 static void dead_space_is_not_searched(struct kunit *test)
 {
@@ -549,7 +551,7 @@ static void generation_tells_of_changes(struct kunit *test)
 	KUNIT_EXPECT_NE(test, 0UL, first);
 	expect_vma(test, start_of(10), 10);
 	KUNIT_EXPECT_EQ(test, first, vma_search_generation(&search));
-	/* A lock under which no VMA is marked changes nothing. */
+	/* mmap_lock without a write-locked VMA changes nothing. */
 	mmap_write_lock(mm);
 	KUNIT_EXPECT_EQ(test, first, vma_search_generation(&search));
 	vma_change_begin(find_vma(mm, start_of(10)));
@@ -611,8 +613,8 @@ static bool lock_one(struct kunit *test, struct vma_walk *walk, struct vma_props
 	return true;
 }
 
-/* Copy all VMAs, @room at a time. Returns how many were copied without a lock. */
-static unsigned int read_all(struct kunit *test, unsigned int room)
+/* Copy all VMAs, @size at a time. Returns how many were copied without a lock. */
+static unsigned int read_all(struct kunit *test, unsigned int size)
 {
 	unsigned int i = 0, k, got, unlocked = 0;
 	struct vma_props props[8];
@@ -620,8 +622,8 @@ static unsigned int read_all(struct kunit *test, unsigned int room)
 
 	vma_walk_begin(&walk, test->priv, 0);
 	for (;;) {
-		got = vma_walk_read(&walk, NULL, props, room);
-		KUNIT_EXPECT_GE(test, room, got);
+		got = vma_walk_read(&walk, NULL, props, size);
+		KUNIT_EXPECT_GE(test, size, got);
 		unlocked += got;
 		if (!got && !lock_one(test, &walk, props))
 			break;
@@ -634,10 +636,10 @@ static unsigned int read_all(struct kunit *test, unsigned int room)
 
 static void properties_are_copied_without_a_lock(struct kunit *test)
 {
-	unsigned int room;
+	unsigned int size;
 
-	for (room = 1; room <= 8; room++)
-		KUNIT_EXPECT_EQ(test, (unsigned int)NR_VMAS, read_all(test, room));
+	for (size = 1; size <= 8; size++)
+		KUNIT_EXPECT_EQ(test, (unsigned int)NR_VMAS, read_all(test, size));
 }
 
 static void properties_are_not_copied_beside_a_writer(struct kunit *test)
@@ -695,7 +697,10 @@ static void a_row_has_one_file(struct kunit *test)
 	expect_props(test, &props[0], FILE_VMA);
 	KUNIT_EXPECT_EQ(test, 0UL, run.generation);
 
-	/* Nor does a run go on after a change: the file may be another one by now. */
+	/*
+	 * Nor does a run continue after a change: the file may be another one
+	 * by now.
+	 */
 	begin_run(test->priv, &walk, &run);
 	KUNIT_EXPECT_EQ(test, 0, unmap_one(test->priv, 0));
 	KUNIT_EXPECT_EQ(test, 0U, vma_walk_read(&walk, &run, props, 8));
@@ -801,8 +806,8 @@ static void writer_waits_for_reader(struct kunit *test)
 }
 
 /*
- * The writer that waits has marked the VMA already, so that nobody can tell in
- * which generation it was changed before.
+ * The writer that waits has overwritten the number in the lock word: the
+ * generation is not known.
  */
 static void generation_is_not_known_while_a_writer_waits(struct kunit *test)
 {
@@ -813,7 +818,7 @@ static void generation_is_not_known_while_a_writer_waits(struct kunit *test)
 	struct vma_props props;
 
 	vma_search_begin(&search, unmapper.mm, start_of(10));
-	/* Who holds a VMA by a search must not sleep. */
+	/* A caller that holds a VMA by a search must not sleep. */
 	search.vma = find_and_lock_vma_rcu(unmapper.mm, start_of(10));
 	KUNIT_EXPECT_NOT_ERR_OR_NULL(test, search.vma);
 	if (IS_ERR_OR_NULL(search.vma))

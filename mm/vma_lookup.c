@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/*
- * Look at VMAs while a writer is at work.
- */
+/* Lookup of VMAs concurrent with a writer. */
 #include <linux/maple_leaf.h>
 #include <linux/mm.h>
 #include <linux/mm_ref.h>
@@ -13,9 +11,8 @@
 #include "vma_read.h"
 
 /*
- * The VMAs of @range are out of the tree for now. Does the hole from @addr to
- * *@last lie outside of this range? If only the end of the hole lies inside, cut
- * that end off.
+ * The VMAs of @range have left the tree. Is the hole from @addr to *@last
+ * outside of @range? If only its end is inside, cut that off.
  */
 static bool vma_hole_outside(unsigned long addr, const struct vma_removal *range,
 			     unsigned long *last)
@@ -31,10 +28,9 @@ static bool vma_hole_outside(unsigned long addr, const struct vma_removal *range
 }
 
 /*
- * The caller read @stores, then the tree and fields of VMAs in it. Did the tree
- * have this state at one instant? It did if nobody stored to it meanwhile. A
- * writer may have stored to it before, and may do so afterwards. The end of the
- * address space frees VMAs without a store.
+ * Was everything that the caller read after @stores in the tree at one instant?
+ * It was if nobody stored to the tree meanwhile. The end of the address space
+ * frees VMAs without a store.
  */
 static bool vma_tree_unchanged(struct mm_struct *mm, unsigned int stores)
 {
@@ -47,10 +43,10 @@ static bool vma_tree_unchanged(struct mm_struct *mm, unsigned int stores)
 }
 
 /*
- * The tree had a hole from search->addr to *@last. Did the process have it,
- * too? A writer that replaces VMAs first takes the old ones out of the tree,
- * and notes their range before that. So the hole is real if it is outside of
- * all noted ranges, and if the same write section, or none, lasted throughout.
+ * The tree has a hole from search->addr to *@last. Is it real, or transient
+ * because a writer is replacing VMAs? A writer notes the range of VMAs before
+ * it removes them. So the hole is real if it is outside of all noted ranges,
+ * and if the same write section, or none, lasted throughout.
  */
 static bool vma_hole_counts(const struct vma_search *search, unsigned long seq,
 			    unsigned long *last)
@@ -72,15 +68,12 @@ static bool vma_hole_counts(const struct vma_search *search, unsigned long seq,
 	for (i = 0; i < nr; i++)
 		if (!vma_hole_outside(search->addr, &changes->removed[i], last))
 			return false;
-	/*
-	 * The ranges before the sequence; pairs with
-	 * vma_begin_write_section().
-	 */
+	/* The ranges before the sequence; pairs with vma_begin_write_section(). */
 	smp_rmb();
 	return READ_ONCE(search->mm->vma_seq) == seq;
 }
 
-/* Lock @vma. By the tree it covers the address, and it seems to match. */
+/* By the tree, @vma covers the address, and it seems to match. */
 static enum vma_result vma_lookup_covering(struct vma_search *search, struct vm_area_struct *vma)
 {
 	if (!vma_search_lock(search, vma))
@@ -94,20 +87,13 @@ static enum vma_result vma_lookup_covering(struct vma_search *search, struct vm_
 }
 
 /*
- * Look at one VMA or one hole while a writer may be at work.
+ * Slow path: look up one VMA or one hole concurrent with a writer, at the cost
+ * of a descent of the tree and several barriers.
  *
- * Cost: one descent of the tree for each VMA and for each hole, where
- * vma_lookup_fast() needs one for a whole leaf. Several barriers each time: one
- * for mm->vma_seq, two for the counter of stores, and for a hole up to two
- * more. A look that meets a store to the tree, or a VMA that is marked and
- * seems to match, is lost, and the caller looks again. So only a step in which
- * vma_lookup_fast() met a writer comes here.
- *
- * A VMA that matches is locked, so its lock confirms it. A VMA that does not
- * match is passed over if it was in the tree, with the flags that were read, at
- * one instant. That holds for a marked VMA, too: at that instant the writer had
- * not made its change yet, or had made it already, and the process has both
- * states during its system call.
+ * A VMA that matches is confirmed by its lock. A VMA that does not match is
+ * skipped if it was in the tree, with the flags that were read, at one instant.
+ * It may be write-locked: the process has the state before the change and the
+ * state after it during the system call of the writer.
  */
 static enum vma_result vma_lookup_slow(struct vma_search *search, unsigned long seq)
 {
@@ -134,12 +120,12 @@ static enum vma_result vma_lookup_slow(struct vma_search *search, unsigned long 
 }
 
 /**
- * vma_lookup_retry() - look at one place until the writer there is done
+ * vma_lookup_retry() - look up one VMA or hole until the writer is done with it
  * @search: the search
- * @tries: how often to look
+ * @tries: how often
  *
- * Context: RCU read-lock held since before the look at mm_users.
- * Return: what was seen; VMA_LOOKUP_BUSY if each look met a writer.
+ * Context: RCU read-lock held since before mm_users was read.
+ * Return: the result; VMA_LOOKUP_BUSY if each attempt met a writer.
  */
 enum vma_result vma_lookup_retry(struct vma_search *search, unsigned int tries)
 {

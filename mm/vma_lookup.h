@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Look at VMAs under RCU.
- *
- * A look goes over the rest of a leaf of the tree. It locks a VMA that seems to
- * match, tests it again under the lock, and holds it. It does not lock other
- * VMAs. It takes no other lock, and does not wait.
+ * Lookup of VMAs under RCU. Locks only a VMA that seems to match, and tests it
+ * again under its lock. Takes no other lock, and does not wait.
  */
 #ifndef _MM_VMA_LOOKUP_H
 #define _MM_VMA_LOOKUP_H
@@ -20,16 +17,16 @@
 #include "vma_walk.h"
 
 /*
- * Looks at one place in one round, with preemption disabled. Most write
- * sections are shorter than that.
+ * Attempts in one round, with preemption disabled. Most write sections are
+ * shorter.
  */
 #define VMA_SEARCH_TRIES	64
 
-/* The result of one look. */
+/* The result of a lookup. */
 enum vma_result {
 	VMA_LOOKUP_FOUND,	/* search->vma is locked, and matches */
 	VMA_LOOKUP_NONE,	/* there is no VMA that matches */
-	VMA_LOOKUP_MORE,	/* no match yet: go on at search->addr */
+	VMA_LOOKUP_MORE,	/* no match yet: continue at search->addr */
 	VMA_LOOKUP_BUSY,	/* a writer is at work at search->addr */
 };
 
@@ -37,7 +34,7 @@ enum vma_result {
 
 enum vma_result vma_lookup_retry(struct vma_search *search, unsigned int tries);
 
-/* Lock @vma if it matches. It may be any other VMA by now, or a free one. */
+/* Lock @vma if it matches. It may be another VMA by now, or a free one. */
 static __always_inline bool vma_search_lock(const struct vma_search *search,
 					    struct vm_area_struct *vma)
 {
@@ -55,7 +52,7 @@ unlock:
 	return false;
 }
 
-/* No VMA up to @last matches: go on behind @last if the search goes further. */
+/* No match up to @last: continue after it, or stop if that is the end. */
 static inline enum vma_result vma_lookup_after(struct vma_search *search, unsigned long last)
 {
 	if (search->covering || last == ULONG_MAX)
@@ -64,7 +61,6 @@ static inline enum vma_result vma_lookup_after(struct vma_search *search, unsign
 	return VMA_LOOKUP_MORE;
 }
 
-/* Find the first VMA in the rest of the leaf that seems to match. */
 static __always_inline struct vm_area_struct *vma_leaf_search(const struct vma_search *search,
 							      struct maple_leaf *leaf)
 {
@@ -80,18 +76,12 @@ static __always_inline struct vm_area_struct *vma_leaf_search(const struct vma_s
 }
 
 /*
- * Look at the rest of a leaf while no writer is at work.
+ * Lockless fast path: look up the rest of a leaf while there is no writer, with
+ * at most one descent of the tree. Only a VMA that seems to match costs an
+ * atomic operation.
  *
- * Cost: at most one descent of the tree for the whole leaf, then a few
- * instructions for each slot: read its entry and, if that is a VMA, the flags
- * and the file. At the end one read barrier and one read of mm->vma_seq, but
- * not if the VMA covers the address. All this together was measured as about 28
- * instructions for each VMA passed over, about 52 with a hole beside it. Only a
- * VMA that seems to match costs an atomic operation.
- *
- * The result is right because mm->vma_seq was even before the descent and is
- * still @seq at the end. So no VMA changed in between, and all that was read
- * was true at the same time.
+ * mm->vma_seq was even before the descent and is still @seq at the end. So no
+ * VMA changed in between, and all that was read was true at the same time.
  */
 static __always_inline enum vma_result vma_lookup_fast(struct vma_search *search,
 						       struct vma_walk *walk, unsigned long seq)
@@ -112,7 +102,7 @@ static __always_inline enum vma_result vma_lookup_fast(struct vma_search *search
 						  vma_lookup_after(search, leaf.max);
 	if (!vma_search_lock(search, vma))
 		return VMA_LOOKUP_BUSY;
-	/* Nothing was passed over when the VMA covers the address. */
+	/* Nothing was skipped if the VMA covers the address. */
 	if (vma->vm_start > search->addr && vma_seq_changed(mm, seq)) {
 		vma_hold_end(vma);
 		return VMA_LOOKUP_BUSY;
@@ -126,8 +116,8 @@ static __always_inline enum vma_result vma_lookup_fast(struct vma_search *search
 }
 
 /*
- * One step: to the end of a leaf or, while a writer is at work, to the end of
- * one VMA or hole.
+ * One step: to the end of a leaf or, on the slow path, to the end of one VMA or
+ * hole.
  */
 static __always_inline enum vma_result vma_lookup_step(struct vma_search *search,
 						       struct vma_walk *walk, unsigned int tries)
@@ -149,11 +139,11 @@ static __always_inline enum vma_result vma_lookup_step(struct vma_search *search
 }
 
 /*
- * At most @steps steps, at least one. End early if a reschedule is pending.
+ * At most @steps steps, at least one.
  *
- * __mmput() gives VMAs and nodes back while the tree still leads to them. If
- * this section sees users, no grace period has ended since there are none. So
- * what __mmput() frees outlasts the section.
+ * __mmput() frees VMAs and nodes while the tree still leads to them. If this
+ * section sees users, no grace period has ended since there are none. So what
+ * __mmput() frees outlasts the section.
  */
 static __always_inline enum vma_result vma_lookup_rcu(struct vma_search *search,
 						      struct vma_walk *walk, unsigned int steps,

@@ -2,11 +2,10 @@
 /*
  * Copy properties of VMAs, with and without a lock.
  *
- * Who wants all VMAs need not lock each of them. While no writer is at work,
- * nothing changes, so a whole leaf of the tree can be copied under RCU and
- * confirmed afterwards, all at once. A name needs more than RCU: so the first
- * VMA of a file is locked, and those that follow it are copied. That a VMA has
- * no name can be seen without a lock.
+ * A caller that walks all VMAs does not need to lock each one. While there is
+ * no writer, it copies a whole leaf of the tree under RCU and confirms that
+ * afterwards. The name of a file needs a lock: the first VMA of the file is
+ * locked, those after it are copied.
  */
 #include <linux/fs.h>
 #include <linux/mm.h>
@@ -23,15 +22,15 @@
 
 /**
  * struct vma_generation_base - what the generations of VMAs are counted from
- * @word: the lock word that the most recent mark would have, with all low bits
- * @next: the generation after the one that this mark begins
+ * @word: the lock word of the most recent write section, with all low bits
+ * @next: the generation after the one that this section begins
  */
 struct vma_generation_base {
 	unsigned long word;
 	u64 next;
 };
 
-/* The base for lock words that were read beside mm->vma_seq, which was @seq. */
+/* The base for lock words that were read when mm->vma_seq was @seq. */
 static __always_inline struct vma_generation_base vma_base_at(unsigned long seq)
 {
 	const unsigned long even = (seq + 1) & ~1UL;
@@ -42,10 +41,7 @@ static __always_inline struct vma_generation_base vma_base_at(unsigned long seq)
 	};
 }
 
-/*
- * The generation that began with the end of the section of this mark. The low
- * bits of the word do not matter: those of the base are all set.
- */
+/* The low bits of @word do not matter: those of the base are all set. */
 static __always_inline u64 vma_generation_of(unsigned long word,
 					     const struct vma_generation_base *base)
 {
@@ -53,16 +49,15 @@ static __always_inline u64 vma_generation_of(unsigned long word,
 }
 
 /*
- * The generation of a VMA that is held. A writer that waits for us has marked
- * it already, and the mark before is lost: return 0. Such a section does not
- * end before we let go, so a mark that is not of this section has been there
- * all the time.
+ * The generation of a held VMA; 0 if a writer that waits for the reader has
+ * overwritten its number. The section of this writer does not end while the VMA
+ * is held, so any other number was there all the time.
  */
 static u64 vma_generation_held(const struct vm_area_struct *vma, const struct mm_struct *mm)
 {
 	/*
-	 * Acquire: the mark before the sequence, which is that of its section or
-	 * a later one; pairs with vma_begin_write_section().
+	 * Acquire: the lock word before the sequence, which is that of its
+	 * section or a later one; pairs with vma_begin_write_section().
 	 */
 	unsigned long word = atomic_long_read_acquire(&vma->vm_hold);
 	unsigned long seq = READ_ONCE(mm->vma_seq);
@@ -83,7 +78,7 @@ static u64 vma_generation_held(const struct vm_area_struct *vma, const struct mm
 
 #endif /* CONFIG_VMA_SEARCH */
 
-/* Copy what the inode tells. Its file has been open in this RCU section, or still is. */
+/* The file of @inode is open, or was in this RCU section. */
 static __always_inline void vma_props_inode(struct vma_props *props, const struct inode *inode)
 {
 	props->ino = READ_ONCE(inode->i_ino);
@@ -127,8 +122,8 @@ void vma_props_copy(const struct vma_search *search, struct vma_props *props)
 #ifdef CONFIG_VMA_SEARCH
 
 /*
- * Copy the words of a VMA that is not locked. They may be those of several VMAs,
- * or half of a word, where memory is copied by bytes. So follow no pointer.
+ * @vma is not locked. The words may be those of several VMAs, or half of a
+ * word, where memory is copied by bytes. So follow no pointer.
  */
 static __always_inline void vma_props_peek(struct vma_props *props,
 					   const struct vm_area_struct *vma,
@@ -141,10 +136,10 @@ static __always_inline void vma_props_peek(struct vma_props *props,
 }
 
 /*
- * Find the inodes. The VMAs were the right ones, all at one instant in this RCU
- * section, so their files were open then. The memory of a file may be used for
- * another one since: the caller confirms the inodes, and only then uses them. A
- * file that has two of them must be locked; its inode stays NULL.
+ * The VMAs were right at one instant in this RCU section, so their files were
+ * open then. The memory of a file may have been reused since: the caller
+ * confirms the inodes before it uses them. A file with two inodes must be
+ * locked; its inode stays NULL.
  */
 static __always_inline void vma_props_find_inodes(struct vma_props *props, unsigned int nr)
 {
@@ -160,10 +155,7 @@ static __always_inline void vma_props_find_inodes(struct vma_props *props, unsig
 	}
 }
 
-/*
- * Must the VMA be locked for its properties? The size of pages may be known only
- * to hugetlbfs, or to the driver of a device.
- */
+/* Only hugetlbfs, or the driver of a device, may know the page size. */
 static __always_inline bool vma_props_need_lock(const struct vma_props *props)
 {
 	return props->flags & VM_HUGETLB ||
@@ -171,9 +163,8 @@ static __always_inline bool vma_props_need_lock(const struct vma_props *props)
 }
 
 /*
- * Complete the properties. The end of a file frees its inode and its super block
- * only after a grace period. Returns how many could be completed; the next one
- * must be locked.
+ * Inodes and super blocks are freed a grace period after the file. Returns how
+ * many were completed; the next one must be locked.
  */
 static __always_inline unsigned int vma_props_complete(struct vma_props *props, unsigned int nr)
 {
@@ -190,15 +181,14 @@ static __always_inline unsigned int vma_props_complete(struct vma_props *props, 
 	return i;
 }
 
-/* The result of reading a leaf. */
 enum vma_read {
 	VMA_READ_SOME,	/* there are properties, or the next VMA must be locked */
 	VMA_READ_MORE,	/* nothing in this leaf */
 };
 
 /*
- * Has the kernel no name for a VMA without a file? Its names, but for those of heap
- * and stack, belong to special mappings, which have vm_ops.
+ * The kernel's names, except those of heap and stack, belong to special
+ * mappings, which have vm_ops.
  */
 static __always_inline bool vma_peek_nameless(const struct mm_struct *mm,
 					      const struct vm_area_struct *vma,
@@ -213,7 +203,6 @@ static __always_inline bool vma_peek_nameless(const struct mm_struct *mm,
 	return props->start > stack || props->end < stack;
 }
 
-/* Is the VMA one more of the run? */
 static __always_inline bool vma_peek_in_run(const struct vma_run *run, const struct mm_struct *mm,
 					    const struct vm_area_struct *vma,
 					    const struct vma_props *props)
@@ -223,8 +212,8 @@ static __always_inline bool vma_peek_in_run(const struct vma_run *run, const str
 }
 
 /*
- * Copy what matches in the rest of the leaf, up to @nr VMAs. The slot moves
- * behind the last; it is behind the end of the leaf if that is all.
+ * Copy up to @nr matches from the rest of the leaf. The slot moves after the
+ * last one, or after the end of the leaf if there are no more.
  */
 static __always_inline unsigned int vma_leaf_peek(const struct vma_walk *walk,
 						  struct vma_run *run, struct maple_leaf *leaf,
@@ -264,8 +253,8 @@ static __always_inline unsigned int vma_leaf_peek(const struct vma_walk *walk,
 }
 
 /*
- * Copy what matches in the rest of a leaf, up to @nr VMAs. The address of the
- * search moves behind the last. *@got stays 0 if a writer was at work.
+ * Copy up to @nr matches from the rest of a leaf, and move the address of the
+ * search after them. *@got stays 0 if there was a writer.
  */
 static __always_inline enum vma_read vma_read_leaf(struct vma_walk *walk, struct vma_run *run,
 						   struct vma_props *props, unsigned int nr,
@@ -301,12 +290,12 @@ static __always_inline enum vma_read vma_read_leaf(struct vma_walk *walk, struct
 	if (unlikely(*got < nr)) {
 		if (*got)
 			search->addr = props[*got - 1].end;
-		/* The VMA to lock is one more of the run, wherever that ends. */
+		/* The VMA to lock belongs to the run, wherever that ends. */
 		if (run)
 			run->generation = seq;
 		return VMA_READ_SOME;
 	}
-	/* What is behind the last VMA in the leaf need not be seen again. */
+	/* What is after the last VMA in the leaf need not be seen again. */
 	search->addr = leaf.slot > leaf.end && leaf.max != ULONG_MAX ? leaf.max + 1 :
 								       props[nr - 1].end;
 	vma_walk_keep(walk, seq, &leaf, search->addr);
@@ -319,18 +308,17 @@ static __always_inline enum vma_read vma_read_leaf(struct vma_walk *walk, struct
  * @run: copy only VMAs of this run; NULL: all that match. If the next VMA is not
  *	in the run, the run has no generation afterwards
  * @props: out: the properties, in the order of addresses
- * @nr: how many @props has room for, at least one
+ * @nr: the size of @props, at least 1
  *
- * Goes on at @walk->search.addr, and moves that behind the last VMA that it has
- * copied or passed over. All copied properties were true at the same instant,
+ * Continues at @walk->search.addr, and moves that after the last VMA that it
+ * has copied or skipped. All copied properties were true at the same instant,
  * and no VMA that matches lies between them. The caller sets no
  * @walk->search.covering.
  *
  * Context: any except NMI. Takes and releases the RCU read-lock.
  * Return: how many VMAs were copied. 0: the caller must use vma_walk_next(), as
- * there is no such VMA, or a writer is at work, or the next VMA must be locked
- * for its properties, or is not in the run. Always 0 without
- * CONFIG_VMA_SEARCH.
+ * there is no such VMA, or there is a writer, or the next VMA must be locked
+ * for its properties, or is not in the run. Always 0 without CONFIG_VMA_SEARCH.
  */
 unsigned int vma_walk_read(struct vma_walk *walk, struct vma_run *run,
 			   struct vma_props *props, unsigned int nr)

@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/*
- * The reader's side of per-VMA locks.
- *
- * Documentation/mm/vma_lock.rst has the rules and the argument why they hold.
- */
+/* Per-VMA locks: readers; see Documentation/mm/vma_lock.rst. */
 #ifndef _MM_VMA_READ_H
 #define _MM_VMA_READ_H
 
@@ -28,7 +24,7 @@ void vma_lock_check(struct vm_area_struct *vma, long word);
 static inline void vma_lock_check(struct vm_area_struct *vma, long word) {}
 #endif
 
-/* Is @word the lock word of a VMA that is marked for the section @seq? */
+/* Is @word the lock word of a VMA that is write-locked in the section @seq? */
 static inline bool vma_word_write_locked(long word, unsigned long seq)
 {
 	return !((word ^ (long)(seq << VMA_HOLD_SEQ_SHIFT)) >> VMA_HOLD_SEQ_SHIFT);
@@ -45,14 +41,13 @@ static inline void vma_hold_drop(struct vm_area_struct *vma)
 
 /**
  * vma_hold_try() - try to lock a VMA
- * @vma: a VMA that the caller found in the tree of @mm; it may have left that
- *	tree
+ * @vma: a VMA that was found in the tree of @mm; it may have left that tree
  * @mm: the address space
  *
  * Context: RCU read-lock held since @vma was found. Does not sleep.
- * Return: true with the lock held, for vma_hold_end(). The caller must then
- * look at vm_mm before anything else. False if a writer has marked or removed
- * the VMA, or if it has as many readers as its word can count.
+ * Return: true with the lock held, for vma_hold_end(). The caller must check
+ * vm_mm before anything else. False if a writer has write-locked or removed the
+ * VMA, or if its word cannot count another reader.
  */
 static inline bool vma_hold_try(struct vm_area_struct *vma, const struct mm_struct *mm)
 {
@@ -63,18 +58,18 @@ static inline bool vma_hold_try(struct vm_area_struct *vma, const struct mm_stru
 		new = old + VMA_HOLD_READER;
 		if ((old & VMA_HOLD_DETACHED) || !(new & VMA_HOLD_READERS))
 			return false;
-		/* Only keeps a reader that comes in vain off the word. */
+		/* An optimization: do not write the word in vain. */
 		if (vma_word_write_locked(old, READ_ONCE(mm->vma_seq)))
 			return false;
 	} while (!atomic_long_try_cmpxchg(&vma->vm_hold, &old, new));
 
 	/*
 	 * The exchange before the sequence: a writer sets the sequence before
-	 * it writes a mark for it; pairs with vma_begin_write_section(). A look
-	 * before the exchange is not enough: the word may be that of another
-	 * address space, and this one may give the VMA the same word meanwhile.
-	 * Acquire: a reader that sees the marks end also sees the changes;
-	 * pairs with vma_changes_end().
+	 * it write-locks; pairs with vma_begin_write_section(). A test before
+	 * the exchange is not enough: the word may be that of another address
+	 * space, and this one may give the VMA the same word meanwhile.
+	 * Acquire: a reader that sees the end of the section also sees the
+	 * changes; pairs with vma_changes_end().
 	 */
 	if (unlikely(vma_word_write_locked(new, smp_load_acquire(&mm->vma_seq)))) {
 		vma_hold_drop(vma);
@@ -86,8 +81,7 @@ static inline bool vma_hold_try(struct vm_area_struct *vma, const struct mm_stru
 
 /*
  * May a VMA of @mm have changed since mm->vma_seq was @seq? The end of the
- * address space frees VMAs and does not change the sequence, so look for users,
- * too.
+ * address space frees VMAs and does not change the sequence.
  */
 static inline bool vma_seq_changed(const struct mm_struct *mm, unsigned long seq)
 {

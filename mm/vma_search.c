@@ -1,15 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The search for VMAs.
- *
- * The search walks the tree under RCU. It locks a VMA that seems to match,
- * tests it again under the lock, and holds it. It does not lock other VMAs. It
- * never takes mmap_lock: where it meets a writer it looks again, and if that
- * takes long it sleeps without queueing for any lock.
+ * The search for VMAs. It never takes mmap_lock: concurrent with a writer it
+ * retries, and if that takes long it sleeps without queueing for any lock.
+ * Without per-VMA locks, it takes mm_users and mmap_lock, and keeps both to
+ * hold the VMA that it returns.
  * Documentation/mm/vma_lock.rst explains why the search misses no VMA.
- *
- * Without per-VMA locks, the search takes mm_users and mmap_lock, and keeps both
- * to hold the VMA that it returns.
  */
 #include <linux/err.h>
 #include <linux/irqflags.h>
@@ -26,12 +21,9 @@
 #include "vma_wait.h"
 #include "vma_walk.h"
 
-/*
- * After meeting a writer, the search looks again for this many rounds without a
- * sleep. Nearly all changes of a VMA are over by then.
- */
+/* Rounds without a sleep. Nearly all changes of a VMA are over by then. */
 #define VMA_SEARCH_ROUNDS	16
-/* Naps between two rounds for so many jiffies, then asks to be let in. */
+/* How long to back off before asking to be let in, in jiffies. */
 #define VMA_SEARCH_STARVES	(HZ / 50)
 
 #ifdef CONFIG_VMA_SEARCH
@@ -72,10 +64,7 @@ static void vma_search_count_backoff(void)
 
 #else /* !CONFIG_VMA_SEARCH */
 
-/*
- * Look at no more VMAs than this in one section of mmap_lock, so that no writer
- * waits for a long walk.
- */
+/* VMAs in one section of mmap_lock, so that no writer waits for a long walk. */
 #define VMA_SEARCH_STEPS	256
 
 static enum vma_result vma_lookup_once(struct vma_search *search)
@@ -112,7 +101,7 @@ static bool vma_search_lock_mm(const struct vma_search *search)
 				  mmap_read_trylock(search->mm);
 }
 
-/* Be a user of the address space meanwhile, as readers of smaps are. */
+/* Take mm_users meanwhile, as readers of smaps do. */
 static enum vma_result vma_lookup_held(struct vma_search *search, struct vma_walk *walk)
 {
 	enum vma_result res = VMA_LOOKUP_BUSY;
@@ -140,9 +129,9 @@ static void vma_search_count_backoff(void) {}
 #endif /* CONFIG_VMA_SEARCH */
 
 /*
- * A writer has the place that the search looks at. Look again at once for
- * VMA_SEARCH_ROUNDS rounds, then after naps. After VMA_SEARCH_STARVES, and at
- * each place from then on, sleep until a writer lets readers in.
+ * A writer has search->addr. Retry at once for VMA_SEARCH_ROUNDS, then back
+ * off. After VMA_SEARCH_STARVES, and each time from then on, sleep until a
+ * writer lets readers in.
  */
 static int vma_search_backoff(struct vma_search *search)
 {
@@ -171,9 +160,8 @@ static int vma_search_backoff(struct vma_search *search)
 }
 
 /*
- * Between two looks, with nothing held. May sleep. -EINTR: the caller was
- * killed; -ESRCH: no user of the address space is left; -EAGAIN: it has waited
- * for as long as the caller wants.
+ * Called with nothing held. May sleep. -EINTR: killed; -ESRCH: no users are
+ * left; -EAGAIN: out of patience.
  */
 static noinline int vma_search_pause(struct vma_search *search, enum vma_result res)
 {
@@ -219,11 +207,10 @@ static __always_inline struct vm_area_struct *vma_next_held(struct vma_search *s
  * vma_search_next() - find the next VMA that matches, and hold it
  * @search: the search, begun with vma_search_begin()
  *
- * Releases the VMA that the search holds, and goes on at @search->addr. That is
- * the end of this VMA, unless the caller has changed it. The search does not
- * lock the VMAs that it passes over. It does not miss a VMA that matched during
- * the whole call. It does not return a VMA that matched at no time during the
- * call.
+ * Releases the VMA that the search holds, and continues at @search->addr. That
+ * is the end of this VMA, unless the caller has changed it. The search does not
+ * lock the VMAs that it skips. It does not miss a VMA that matched during the
+ * whole call. It does not return a VMA that matched at no time during the call.
  *
  * While the search holds a VMA, nobody can change or free it, and its file
  * stays open. A writer may wait for that. So preemption is disabled (except
@@ -231,13 +218,13 @@ static __always_inline struct vm_area_struct *vma_next_held(struct vma_search *s
  * vma_search_release(), vma_search_end() or vma_search_next() soon.
  *
  * Context: process context, no lock held. Sleeps, killably, while a writer has
- * the place that the search looks at. With CONFIG_VMA_SEARCH it does not take
- * mmap_lock. Without, it waits for mmap_lock, killably, or only tries it if
- * @search->patience is 0, and keeps it with the VMA.
- * Return: the VMA, held, which may begin behind @search->last; NULL if there is
- * none up to there. With nothing held: -ESRCH if no user of the address space is
- * left; -EINTR if the caller was killed; -EAGAIN if writers had
- * the place that the search looks at for longer than @search->patience.
+ * @search->addr. With CONFIG_VMA_SEARCH it does not take mmap_lock. Without, it
+ * waits for mmap_lock, killably, or only tries it if @search->patience is 0,
+ * and keeps it with the VMA.
+ * Return: the VMA, held, which may begin after @search->last; NULL if there is
+ * none up to there. With nothing held: -ESRCH if no user of the address space
+ * is left; -EINTR if the caller was killed; -EAGAIN if writers had
+ * @search->addr for longer than @search->patience.
  */
 struct vm_area_struct *vma_search_next(struct vma_search *search)
 {
@@ -262,7 +249,7 @@ struct vm_area_struct *vma_walk_next(struct vma_walk *walk)
  * vma_search_release() - release the VMA that a search holds, if it holds one
  * @search: the search, to be continued soon or to be ended
  *
- * A search that has starved goes on asking writers to let it in.
+ * A search that has starved keeps asking writers to let it in.
  *
  * Context: the task that called vma_search_next(). Sleeps only without
  * CONFIG_VMA_SEARCH.
@@ -279,7 +266,7 @@ void vma_search_release(struct vma_search *search)
  * vma_search_end() - end a search; release the VMA that it holds, if any
  * @search: the search; vma_search_next() can continue it
  *
- * A search whose vma_search_next() has not returned a VMA is at its end.
+ * A search whose vma_search_next() has not returned a VMA has ended already.
  *
  * Context: as vma_search_release().
  */
@@ -297,16 +284,14 @@ void vma_search_end(struct vma_search *search)
  * @search: the search, begun with vma_search_begin()
  *
  * Like vma_search_next(), but for a caller that cannot sleep. The caller
- * unlocks the VMA. @search->addr does not move to the end of the VMA that is
- * found.
+ * unlocks the VMA. @search->addr does not move to the end of the VMA.
  *
  * Context: any, NMI included. Takes and releases the RCU read-lock; does not need
  * mmap_lock.
  * Return: the VMA, read-locked, to be released with vma_hold_end(); NULL if
- * there is none; -EAGAIN if a writer is at work at @search->addr, if the VMA
- * there has as many readers as it can have, and always without
- * CONFIG_VMA_SEARCH. NULL or -EAGAIN may also mean that no user of the
- * address space is left.
+ * there is none; -EAGAIN if a writer has @search->addr, if the VMA there has
+ * the maximum of readers, and always without CONFIG_VMA_SEARCH. NULL or -EAGAIN
+ * may also mean that no user of the address space is left.
  */
 struct vm_area_struct *vma_search_rcu(struct vma_search *search)
 {

@@ -3,17 +3,16 @@
  * Readers that starve, and writers that let them in.
  *
  * A process that changes one VMA in a loop leaves it free for less than a
- * microsecond between two write sections. A reader that sleeps between two
- * looks hits such a gap by chance only. So a reader that has waited for long
- * counts itself in mm->vma_changes.starved. The end of the next write section
- * sees that. It ends the marks, wakes these readers, and keeps mmap_lock for
- * VMA_LET_IN, or until all of them have left: no write section can begin
- * meanwhile, so each look succeeds.
+ * microsecond between two write sections, which a reader that sleeps hits by
+ * chance only. So a reader that has waited for long counts itself in
+ * mm->vma_changes.starved. The end of the next write section wakes these
+ * readers, and keeps mmap_lock for VMA_LET_IN, or until all of them have left:
+ * no write section can begin meanwhile.
  *
- * Queueing for mmap_lock would not do: the writer hands it to a sleeper, which
- * then owns it before it runs. A reader that has no processor would stop the
- * process. Here such a reader costs the process VMA_LET_IN at most, and not
- * again before VMA_LET_IN_PAUSE is over, however many readers there are.
+ * Queueing for mmap_lock would not do: the writer hands it to a sleeper, and a
+ * reader that has no processor would stop the process. Here such a reader costs
+ * the process VMA_LET_IN at most, and not again before VMA_LET_IN_PAUSE is
+ * over, however many readers there are.
  */
 #include <linux/export.h>
 #include <linux/hrtimer.h>
@@ -27,7 +26,7 @@
 
 /* How long a writer waits for the readers that it lets in. */
 #define VMA_LET_IN		(2 * NSEC_PER_MSEC)
-/* How often it does: 20 ms at least from one time to the next, in jiffies. */
+/* The least time from one such wait to the next: 20 ms, in jiffies. */
 #define VMA_LET_IN_PAUSE	(HZ / 50 + 1)
 /* How long a starving reader sleeps if no writer wakes it, in jiffies. */
 #define VMA_STARVED_SLEEP	(HZ / 50 ?: 1)
@@ -51,7 +50,7 @@ void vma_reader_starves(struct mm_struct *mm)
  */
 void vma_reader_leaves(struct mm_struct *mm)
 {
-	/* A full barrier; pairs with prepare_to_wait_event() of the writer. */
+	/* Full barrier; pairs with prepare_to_wait_event() of the writer. */
 	if (atomic_dec_and_test(&mm->vma_changes.starved))
 		wake_up_var(&mm->vma_changes.let_in);
 }
@@ -61,9 +60,11 @@ void vma_reader_leaves(struct mm_struct *mm)
  * @mm: the address space, its mm_count held; the caller has called
  *	vma_reader_starves()
  *
+ * Returns at once outside of a write section. That covers the writer that wakes
+ * readers before this one sleeps: it ends the section before it wakes.
+ *
  * Returns at once if no write section lasts. This also covers the writer that
  * wakes readers before this one sleeps: it ends the section before it wakes.
- *
  * Context: process context. Sleeps, killably, for VMA_STARVED_SLEEP at most.
  */
 void vma_reader_sleep(struct mm_struct *mm)
@@ -74,7 +75,6 @@ void vma_reader_sleep(struct mm_struct *mm)
 			  __ret = schedule_timeout(__ret));
 }
 
-/* Wait until nobody is left to be let in, or for VMA_LET_IN. */
 static void vma_wait_for_starved(struct vma_changes *changes)
 {
 	ktime_t time = ns_to_ktime(VMA_LET_IN);
@@ -89,8 +89,8 @@ static void vma_wait_for_starved(struct vma_changes *changes)
  * vma_let_readers_in() - give starving readers a time without write sections
  * @mm: the address space
  *
- * vma_changes_end() calls this after it has ended the marks, if there are
- * such readers. Does nothing if that was done less than 20 ms ago.
+ * vma_changes_end() calls this after the end of the section, if there are such
+ * readers. Does nothing less than 20 ms after the last time.
  *
  * Exported as modules call mmap_write_unlock().
  *
@@ -106,7 +106,7 @@ void vma_let_readers_in(struct mm_struct *mm)
 		return;
 	changes->let_in = now;
 	/*
-	 * The end of the section before the look for sleepers; pairs with
+	 * The end of the section before the sleepers are read; pairs with
 	 * prepare_to_wait_event() in vma_reader_sleep().
 	 */
 	smp_mb();

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What the search and the walk of vma_search.h share: what matches, and the leaf
- * that a walk keeps.
+ * What the search and the walk share: the filter, and the leaf that a walk
+ * keeps.
  */
 #ifndef _MM_VMA_WALK_H
 #define _MM_VMA_WALK_H
@@ -22,11 +22,11 @@ static inline bool vma_search_wants(const struct vma_search *search, unsigned lo
 
 /*
  * Read a field of a VMA that a writer may be changing, or whose memory may hold
- * another VMA by now. The caller confirms the result afterwards.
+ * another VMA by now. The caller confirms the result.
  */
 #define vma_peek(what)	data_race(READ_ONCE(what))
 
-/* Does @vma seem to match? It is not locked. */
+/* @vma is not locked. */
 static inline bool vma_seems_wanted(const struct vma_search *search,
 				    const struct vm_area_struct *vma)
 {
@@ -34,14 +34,13 @@ static inline bool vma_seems_wanted(const struct vma_search *search,
 }
 
 /*
- * Go on in the leaf where @walk has found its last VMA.
+ * Continue in the leaf where @walk has found its last VMA, kept after the end
+ * of an RCU section.
  *
- * The walk has kept the leaf over the end of an RCU section. It may use it
- * again because mm->vma_seq is @seq, as it was before the leaf was found: all
- * stores to the tree change the sequence first. And the address space still had
- * users in this section, so the end of it has not freed the tree either. So the
- * leaf was still in the tree in this RCU section, and is not freed before its
- * end.
+ * mm->vma_seq is @seq, as it was before the leaf was found, and all stores to
+ * the tree change the sequence first. The address space still had users in this
+ * section, so its end has not freed the tree either. So the leaf was still in
+ * the tree in this RCU section, and is not freed before its end.
  */
 static __always_inline bool vma_walk_resume(const struct vma_walk *walk, unsigned long seq,
 					    struct maple_leaf *leaf)
@@ -52,7 +51,7 @@ static __always_inline bool vma_walk_resume(const struct vma_walk *walk, unsigne
 	return true;
 }
 
-/* Remember the leaf, if it has more than the VMA that was found. */
+/* Keep the leaf, if it has more than the VMA that was found. */
 static __always_inline void vma_walk_keep(struct vma_walk *walk, unsigned long seq,
 					  const struct maple_leaf *leaf, unsigned long end)
 {

@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Leaves of a maple tree, read under RCU beside writers.
+ * Leaves of a maple tree, read under RCU concurrent with writers.
  *
- * mas_walk() and its like give what the tree had for one index at one time. Who
- * looks at many entries in a row, and has a way of his own to tell whether they
- * were true together, reads a whole leaf for one descent of the tree.
+ * For a caller that reads many entries and has its own way to tell whether they
+ * were true together: one descent of the tree for a whole leaf.
  *
- * For trees with MT_FLAGS_ALLOC_RANGE and MT_FLAGS_USE_RCU. A writer can replace
- * the leaf at any time. Its slots stay as they were then for as long as RCU is
- * held, while what is needed to free it overwrites some pivots. So an entry is
- * one that the tree had after the descent began, perhaps not for this index, and
- * perhaps not at the same time as the next one. It is never a wild pointer.
+ * For trees with MT_FLAGS_ALLOC_RANGE and MT_FLAGS_USE_RCU. A writer can
+ * replace the leaf at any time. Its slots stay for as long as RCU is held,
+ * while freeing it overwrites some pivots. So an entry is one that the tree had
+ * after the descent began, perhaps not for this index, and perhaps not at the
+ * same time as the next one. It is never a wild pointer.
  */
 #ifndef _LINUX_MAPLE_LEAF_H
 #define _LINUX_MAPLE_LEAF_H
@@ -23,10 +22,10 @@
 #include <linux/stddef.h>
 #include <linux/xarray.h>
 
-/* Read what a writer may be overwriting; the result is put to the test afterwards. */
+/* Read what a writer may be overwriting; the caller confirms the result. */
 #define maple_peek(what)	data_race(READ_ONCE(what))
 
-/* What frees a node overwrites nothing behind this. */
+/* Freeing a node overwrites nothing after this. */
 static_assert(offsetofend(struct maple_node, ma_flags) <= offsetof(struct maple_range_64, slot));
 
 /**
@@ -59,7 +58,10 @@ static __always_inline unsigned int maple_node_slot(const unsigned long *pivots,
 {
 	const unsigned long *pivot = pivots, *last = pivots + end;
 
-	/* As maple_peek(), but a pivot that is read twice does no more harm than a wrong one. */
+	/*
+	 * Not READ_ONCE(): a pivot that is read twice does no more harm than a
+	 * wrong one.
+	 */
 	if (end && data_race(pivots[end / 2]) < index)
 		pivot += end / 2 + 1;
 	/* The same. */
@@ -68,7 +70,7 @@ static __always_inline unsigned int maple_node_slot(const unsigned long *pivots,
 	return pivot - pivots;
 }
 
-/* The last slot in use: a leaf that is not full keeps its number in its last slot. */
+/* A leaf that is not full keeps the number of its last slot in its last slot. */
 static inline unsigned int maple_leaf_end(const struct maple_range_64 *node, unsigned long max)
 {
 	unsigned long pivot = READ_ONCE(node->pivot[MAPLE_RANGE64_SLOTS - 2]);
@@ -79,7 +81,7 @@ static inline unsigned int maple_leaf_end(const struct maple_range_64 *node, uns
 }
 
 /*
- * Had a writer replaced the node when its pivots and slots were read? Both are
+ * Was the node replaced when its pivots and slots were read? Both are
  * overwritten later: by the head for call_rcu(), and by mte_dead_leaves().
  */
 static inline bool maple_node_replaced(const struct maple_arange_64 *node)
@@ -91,14 +93,14 @@ static inline bool maple_node_replaced(const struct maple_arange_64 *node)
 }
 
 /**
- * maple_leaf_find() - go down to the leaf and the slot of an index
+ * maple_leaf_find() - descend to the leaf and the slot of an index
  * @mt: the tree
  * @index: the index
  * @leaf: out: the place. If the tree is empty, @leaf->max only: ULONG_MAX
  *
- * An inner node must not have been replaced when it was read: its slots can lead
- * anywhere then, and a wrong maximum would make the last slot of a leaf, which
- * can hold metadata, look like an entry.
+ * An inner node must not have been replaced when it was read: its slots can
+ * lead anywhere then, and with a wrong maximum the last slot of a leaf, which
+ * can hold metadata, looks like an entry.
  *
  * Context: RCU held until @leaf is not used any more.
  * Return: 0. -ENOENT: the tree has no nodes; -EAGAIN: a writer was met.

@@ -1,20 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Visits: look at an address space without being one of its users.
+ * References to an address space without mm_users.
  *
- * A task that holds mm_users of another process may be the last to drop it.
- * Then it has to tear the address space down, and may wait for as long as the
- * file systems of that process like. A visitor holds mm_count, which keeps only
- * the struct, and holds mmap_lock while it looks. Two rules keep the teardown
- * away meanwhile:
+ * The task that drops the last of mm_users tears the address space down. This
+ * can block indefinitely on the file systems that the process uses. So a reader
+ * of another process holds mm_count, which keeps only the struct, and takes
+ * mmap_lock while it reads. Two rules exclude the teardown meanwhile:
  *
- * - With mmap_lock held, a visitor looks at mm_users. If that is 0, it leaves.
+ * - With mmap_lock held, the reader tests mm_users. If that is 0, it gives up.
  * - The task that drops the last of mm_users takes and releases mmap_lock for
  *   writing before it tears anything down.
  *
- * So a visitor that saw users under mmap_lock has them for as long as it holds
- * mmap_lock. During a visit it may do all that is allowed with mmap_lock and
- * mm_users held.
+ * So a reader that saw users under mmap_lock has them until it releases
+ * mmap_lock. It may do all that is allowed with mmap_lock and mm_users held.
  */
 #ifndef _LINUX_MM_REF_H
 #define _LINUX_MM_REF_H
@@ -37,8 +35,8 @@ void mm_ref_drain(struct mm_struct *mm);
  * @mm: the address space, its mm_count held
  *
  * Context: any.
- * Return: true if it has; it will never have a user again. False lasts during a
- * visit; else it may be out of date at once.
+ * Return: true if it has; it will never have a user again. False lasts while
+ * mm_ref_trylock() has mmap_lock; else it may be out of date at once.
  */
 static inline bool mm_ref_exited(const struct mm_struct *mm)
 {
@@ -46,7 +44,7 @@ static inline bool mm_ref_exited(const struct mm_struct *mm)
 }
 
 /**
- * mm_ref_unlock() - end a visit
+ * mm_ref_unlock() - release mmap_lock of an address space
  * @mm: the address space that mm_ref_trylock() locked
  *
  * Context: as mmap_read_unlock().
@@ -59,10 +57,10 @@ static inline void mm_ref_unlock(struct mm_struct *mm)
 /**
  * mm_ref_preempt_disable() - disable preemption before taking a lock of the process
  *
- * A visitor that is preempted with the lock held makes the process wait. Low
- * priority or a quota may keep it off the processor for long. Does nothing with
- * PREEMPT_RT: its spinlocks sleep, so the visitor could not wake a writer with
- * preemption disabled.
+ * A reader that is preempted with the lock held makes the process wait, for
+ * long if it has low priority or a quota. Does nothing with PREEMPT_RT: its
+ * spinlocks sleep, so the reader could not wake a writer with preemption
+ * disabled.
  *
  * Context: any. The caller must not sleep until mm_ref_preempt_enable(), except with
  * PREEMPT_RT.

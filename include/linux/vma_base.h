@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/*
- * What a VMA shows of its file and its name, which differs between kernels.
- */
+/* What a VMA shows of its file and its name: differs between kernels. */
 #ifndef _LINUX_VMA_BASE_H
 #define _LINUX_VMA_BASE_H
 
@@ -10,13 +8,13 @@
 #include <linux/kconfig.h>
 #include <linux/mm_types.h>
 
-/* The name that the process gave to a locked VMA. Only those without a file have one. */
+/* @vma is locked. Only VMAs without a file have a name of the process. */
 static inline const struct anon_vma_name *vma_given_name(const struct vm_area_struct *vma)
 {
 	return IS_ENABLED(CONFIG_ANON_VMA_NAME) && !vma->vm_file ? vma->anon_name : NULL;
 }
 
-/* May a VMA of @file have such a name? It is not locked, so confirm the result. */
+/* @vma is not locked: the caller confirms the result. */
 static inline bool vma_seems_named(const struct vm_area_struct *vma, const struct file *file)
 {
 	/* A writer may be changing it. */
@@ -34,7 +32,7 @@ static inline const struct inode *vma_file_inode(const struct file *file)
 	return file_inode(file);
 }
 
-/* Is that another inode than file->f_inode? */
+/* Does vma_file_inode() differ from file->f_inode? */
 static inline bool vma_file_is_backing(const struct file *file)
 {
 	return false;

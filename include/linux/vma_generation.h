@@ -2,15 +2,12 @@
 /*
  * Generations: tell whether the VMAs of an address space have changed.
  *
- * If a reader sees the same generation at two times, no VMA of this address
- * space was added, changed or removed in between. A reader that sees generation
- * 0 has met a writer, and knows nothing.
- *
- * There are two of them: one for all VMAs, and one for code, which is VMAs of
- * files that can be executed, before or after the change. A generation ends when
- * a writer begins, and the next one begins when the writer ends. So both are
- * made of mm->vma_seq, which is even between writers. They are never 0, as the
- * lowest bit is set. They have 64 bits, so they do not repeat.
+ * While a generation stays the same, no VMA of the address space is added,
+ * changed or removed. There is one for all VMAs, and one for code: VMAs with a
+ * file and VM_EXEC, before or after the change. A generation ends when a writer
+ * begins, and the next one begins when the writer ends. Both are made of
+ * mm->vma_seq, have 64 bits, so that they do not repeat, and are never 0, as
+ * the lowest bit is set.
  */
 #ifndef _LINUX_VMA_GENERATION_H
 #define _LINUX_VMA_GENERATION_H
@@ -20,8 +17,8 @@
 
 /**
  * struct vma_generations - the generations of an address space at one instant
- * @all: of all VMAs; 0: a writer is at work
- * @code: of VMAs of files that can be executed; 0: a writer is at work on them
+ * @all: of all VMAs; 0: not known, in a write section
+ * @code: of code; 0: not known, in a write section that changes code
  */
 struct vma_generations {
 	u64 all;
@@ -55,7 +52,7 @@ static inline struct vma_generations vma_generations_now(const struct mm_struct 
 		.code = READ_ONCE(mm->vma_changes.code),
 	};
 
-	/* Does it begin only when the writer that is at work ends? */
+	/* Does it begin only at the end of this section? */
 	if ((s64)(now.code - seq) > 1)
 		now.code = 0;
 	return now;

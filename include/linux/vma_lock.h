@@ -2,11 +2,10 @@
 /*
  * Per-VMA locks: a reader locks one VMA and does not touch mmap_lock.
  *
- * A writer holds mmap_lock for writing. It marks each VMA before it changes or
- * removes it. All marks end together when it releases or downgrades mmap_lock.
- * To mark a VMA, a writer waits for the readers that hold its lock.
- * Documentation/mm/vma_lock.rst has the rules, the list of writers and the
- * memory ordering.
+ * A writer holds mmap_lock for writing, and write-locks each VMA before it
+ * changes or removes it, which waits for the readers. All write-locks end
+ * together when it releases or downgrades mmap_lock. Rules, writers and memory
+ * ordering: Documentation/mm/vma_lock.rst.
  */
 #ifndef _LINUX_VMA_LOCK_H
 #define _LINUX_VMA_LOCK_H
@@ -31,13 +30,13 @@ void vma_lock_release(struct vm_area_struct *vma);
 void vma_let_readers_in(struct mm_struct *mm);
 void vma_hold_end(struct vm_area_struct *vma);
 
-/* The lock word of a VMA that is marked for this write section, no readers. */
+/* The lock word of a VMA without readers that is write-locked in this section. */
 static inline long vma_hold_write_word(const struct mm_struct *mm)
 {
 	return mm->vma_seq << VMA_HOLD_SEQ_SHIFT;
 }
 
-/* Make mm->vma_seq odd, unless an earlier mark in this section has done so. */
+/* Make mm->vma_seq odd, unless it is. */
 static inline void vma_begin_write_section(struct mm_struct *mm)
 {
 	const unsigned long seq = mm->vma_seq;
@@ -46,9 +45,8 @@ static inline void vma_begin_write_section(struct mm_struct *mm)
 	if (seq & 1)
 		return;
 	/*
-	 * Release: a reader that sees this section also sees all that the last
-	 * one did; pairs with the acquire in vma_hold_try() and
-	 * vma_lookup_retry().
+	 * Release: a reader that sees this section also sees what the last one
+	 * did; pairs with vma_hold_try() and vma_lookup_retry().
 	 */
 	smp_store_release(&mm->vma_seq, seq + 1);
 	/*
@@ -58,13 +56,13 @@ static inline void vma_begin_write_section(struct mm_struct *mm)
 	smp_wmb();
 	/*
 	 * After the sequence: a reader that still sees the last section must
-	 * not believe that this section removed nothing.
+	 * not see that it removed nothing.
 	 */
 	WRITE_ONCE(mm->vma_changes.nr_removed, 0);
 }
 
 /**
- * vma_changes_end() - end all marks
+ * vma_changes_end() - end all write-locks
  * @mm: address space whose mmap_lock is about to be released or downgraded
  *
  * Context: mmap_lock of @mm held for writing. May sleep, see
@@ -77,9 +75,9 @@ static inline void vma_changes_end(struct mm_struct *mm)
 	if (!(seq & 1))
 		return;
 	/*
-	 * Release: all changes before the end of the marks; pairs with
-	 * vma_hold_try(), vma_lookup_step(), vma_lookup_retry(), vma_read_leaf() and
-	 * vma_generations_now().
+	 * Release: all changes before the end of the section; pairs with
+	 * vma_hold_try(), vma_lookup_step(), vma_lookup_retry(),
+	 * vma_read_leaf() and vma_generations_now().
 	 */
 	smp_store_release(&mm->vma_seq, seq + 1);
 	if (unlikely(atomic_read(&mm->vma_changes.starved)))
@@ -87,8 +85,8 @@ static inline void vma_changes_end(struct mm_struct *mm)
 }
 
 /**
- * vma_hold_assert_write() - warn if the writer has not marked a VMA
- * @vma: the VMA. A lock word of 0 passes: tests make VMAs that are not from the
+ * vma_hold_assert_write() - warn if a VMA is not write-locked
+ * @vma: the VMA; a lock word of 0 passes: tests make VMAs that are not from the
  *	cache
  *
  * Context: mmap_lock of the address space held for writing.
@@ -103,7 +101,7 @@ static inline void vma_hold_assert_write(struct vm_area_struct *vma)
 }
 
 #ifdef CONFIG_DEBUG_VM
-/* Forget what the VMA looked like: it may change now. */
+/* The VMA may change from here on: drop its hash. */
 static inline void vma_lock_forget(struct vm_area_struct *vma)
 {
 	vma->vm_hold_noted = 0;
@@ -113,7 +111,7 @@ static inline void vma_lock_forget(struct vm_area_struct *vma) {}
 #endif
 
 /**
- * vma_change_begin() - mark a VMA before it is changed
+ * vma_change_begin() - write-lock a VMA before it is changed
  * @vma: the VMA; nothing happens if it is in no tree
  *
  * Waits until no reader holds the lock of @vma. No reader gets it until the
@@ -133,10 +131,11 @@ static inline void vma_change_begin(struct vm_area_struct *vma)
 /**
  * vma_tree_store() - store to the tree of VMAs
  * @mas: the range, in the tree of an address space; its memory is preallocated
- * @vma: the VMA of that range, marked or attached; NULL to clear the range
+ * @vma: the VMA of that range, write-locked or attached; NULL to clear the
+ *	range
  *
  * The maple tree changes a leaf in several steps. The counter of stores keeps
- * readers from believing in a hole that they see in between.
+ * readers from relying on a hole that they see in between.
  *
  * Context: mmap_lock of the address space held for writing.
  */
@@ -152,7 +151,7 @@ static inline void vma_tree_store(struct ma_state *mas, struct vm_area_struct *v
 
 /**
  * vma_hold_attach() - attach a VMA that is about to be stored in its tree
- * @vma: a new VMA with all its fields set, or a marked one
+ * @vma: a new VMA with all its fields set, or a write-locked one
  *
  * Context: mmap_lock of the address space held for writing.
  */

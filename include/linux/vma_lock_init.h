@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/*
- * How a struct vm_area_struct comes to be, with its lock word.
- */
+/* Allocation of struct vm_area_struct with its lock word. */
 #ifndef _LINUX_VMA_LOCK_INIT_H
 #define _LINUX_VMA_LOCK_INIT_H
 
@@ -12,7 +10,7 @@
 
 #ifdef CONFIG_VMA_SEARCH
 
-/* A reader may test a VMA that is free: its memory must remain a VMA's. */
+/* A reader may test a free VMA: its memory must remain a VMA's. */
 #define VMA_LOCK_SLAB_FLAGS	SLAB_TYPESAFE_BY_RCU
 
 /**
@@ -20,7 +18,7 @@
  * @vma: a struct vm_area_struct
  *
  * The lock word stays valid after the VMA is freed: a reader with an old
- * pointer may still test it.
+ * pointer may test it.
  *
  * Context: any.
  */
@@ -33,8 +31,8 @@ static inline void vma_lock_ctor(void *vma)
  * vma_lock_clear() - zero a VMA except for its lock
  * @vma: a VMA that is in no tree
  *
- * A reader with an old pointer may look at the lock at any time. It must find
- * the VMA detached throughout.
+ * A reader with an old pointer may test the lock at any time. It must find the
+ * VMA detached throughout.
  *
  * Context: any.
  */
@@ -54,13 +52,13 @@ static inline void vma_lock_clear(struct vm_area_struct *vma)
  */
 static inline void vma_lock_copy(struct vm_area_struct *new, const struct vm_area_struct *orig)
 {
-	const size_t behind = offsetofend(struct vm_area_struct, vm_hold);
+	const size_t after = offsetofend(struct vm_area_struct, vm_hold);
 
 	/* Others may change orig->shared.rb. The owner of @new sets its own. */
 	data_race(memcpy(new, orig, offsetof(struct vm_area_struct, vm_hold)));
 	/* The same. */
-	data_race(memcpy((void *)new + behind, (const void *)orig + behind,
-			 sizeof(*new) - behind));
+	data_race(memcpy((void *)new + after, (const void *)orig + after,
+			 sizeof(*new) - after));
 }
 
 #else /* !CONFIG_VMA_SEARCH */

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/*
- * Per-VMA locks: what is in struct vm_area_struct and struct mm_struct; see
- * vma_lock.h.
- */
+/* Per-VMA locks: their part of vm_area_struct and mm_struct; see vma_lock.h. */
 #ifndef _LINUX_VMA_LOCK_TYPES_H
 #define _LINUX_VMA_LOCK_TYPES_H
 
@@ -12,7 +9,7 @@
 
 /*
  * vm_area_struct.vm_hold: the number of readers, two flags, and the value of
- * mm->vma_seq for which the VMA was marked last. That is odd in a write section.
+ * mm->vma_seq, odd, for which the VMA was write-locked last.
  */
 #define VMA_HOLD_READER		0x001L
 #define VMA_HOLD_READERS	0x3ffL
@@ -21,16 +18,15 @@
 #define VMA_HOLD_SEQ_SHIFT	12
 
 /*
- * mremap() takes VMAs out of the tree at up to three places in one write
- * section: at the new place, behind the new end, and at the old place. Only
- * shmdt() can have more, one for each piece of the segment that it detaches:
- * the last range then grows to cover the rest, and a reader waits for the holes
- * in there until shmdt() ends.
+ * mremap() removes VMAs at up to three places in one write section: at the new
+ * place, after the new end, and at the old place. Only shmdt() can have more,
+ * one for each piece of the segment: the last range then covers the rest, and a
+ * reader waits for the holes in there until shmdt() ends.
  */
 #define VMA_REMOVALS	3
 
 /**
- * struct vma_removal - VMAs that a writer took out of the tree
+ * struct vma_removal - VMAs that a writer removed from the tree
  * @start: the start of the first
  * @end: the end of the last, exclusive
  */

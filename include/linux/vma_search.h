@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Search an address space for VMAs, and hold the one that is found.
- *
- * The way to VMAs of other processes, without mmap_lock: begin, next, end. The
- * caller need not know how the search finds and holds a VMA, nor what it does
- * when it meets a writer. Documentation/mm/vma_lock.rst describes that.
+ * Search an address space for VMAs, and hold the one that is found, without
+ * mmap_lock: begin, next, end.
+ * See Documentation/mm/vma_lock.rst.
  */
 #ifndef _LINUX_VMA_SEARCH_H
 #define _LINUX_VMA_SEARCH_H
@@ -15,13 +13,13 @@
 /**
  * struct vma_search - a search for VMAs that match, and the one that it holds
  * @mm: the address space; the caller holds its mm_count
- * @addr: where the search goes on. It has looked at everything between the
- *	address where it began and this one
- * @last: do not wait for a writer behind this address
+ * @addr: where the search continues; it has passed everything between its first
+ *	address and this one
+ * @last: do not wait for writers beyond this address
  * @flags: VM_* bits that the VMA must have
  * @file_only: only VMAs with a file
  * @covering: only the VMA that covers @addr
- * @patience: how long to wait for a writer at one place, in jiffies, before
+ * @patience: how long to wait for a writer at one address, in jiffies, before
  *	-EAGAIN; 0: not at all; ULONG_MAX: for ever
  *
  * The caller sets @last, @flags, @file_only, @covering and @patience after
@@ -39,19 +37,18 @@ struct vma_search {
 	bool starved;
 	/* private: the VMA that is held, or NULL */
 	struct vm_area_struct *vma;
-	/* private: where it met a writer last, since when, rounds there */
+	/* private: where a writer was met last, since when, rounds there */
 	unsigned long busy_addr;
 	unsigned long busy_since;
 	unsigned int busy_rounds;
 };
 
 /**
- * struct vma_walk - a search for one VMA after the other
+ * struct vma_walk - a search for all VMAs, one after the other
  * @search: the search
  *
- * vma_walk_next() finds the next VMA in the leaf of the tree where it has found
- * the last one, without a descent of the tree, as long as no VMA of the address
- * space changes.
+ * Continues in the leaf of the tree that has the last VMA, without a descent of
+ * the tree, as long as no VMA of the address space changes.
  */
 struct vma_walk {
 	struct vma_search search;
@@ -64,10 +61,10 @@ struct vma_walk {
 /**
  * struct vma_props - properties of a VMA
  * @start: first address
- * @end: first address behind it
+ * @end: first address after it
  * @flags: VM_* bits
  * @generation: the generation in which the VMA was changed last, see
- *	vma_generation.h; 0: not known, a writer is about to change it
+ *	vma_generation.h; 0: not known, a writer waits to change it
  * @file: the file, only to be compared; NULL: none. All below is 0 then
  * @offset: offset of @start in the file, in bytes
  * @ino: inode number of the file
@@ -147,20 +144,20 @@ static inline void vma_search_begin(struct vma_search *search, struct mm_struct 
 static inline void vma_walk_begin(struct vma_walk *walk, struct mm_struct *mm, unsigned long addr)
 {
 	vma_search_begin(&walk->search, mm, addr);
-	walk->seq = 1;	/* odd: the walk knows no leaf yet */
+	walk->seq = 1;	/* odd: no leaf yet */
 }
 
 #ifdef CONFIG_VMA_SEARCH
 /**
- * vma_search_generation() - tell whether VMAs have changed since another time
+ * vma_search_generation() - tell whether VMAs have changed
  * @search: the search
  *
- * If this returns the same generation twice, and not 0, no VMA of the address
- * space was added, changed or removed in between. A VMA that the search holds
- * at the second time had the same properties at the first one.
+ * While this returns the same generation, and not 0, no VMA of the address
+ * space is added, changed or removed. A VMA that the search holds at the second
+ * time had the same properties at the first one.
  *
  * Context: any.
- * Return: the generation; 0 while a writer is at work.
+ * Return: the generation; 0 in a write section.
  */
 static inline unsigned long vma_search_generation(const struct vma_search *search)
 {

@@ -22,7 +22,7 @@
  * @PROCMAP_QUERY_VMA_READABLE: only VMAs that can be read
  * @PROCMAP_QUERY_VMA_WRITABLE: only VMAs that can be written
  * @PROCMAP_QUERY_VMA_EXECUTABLE: only VMAs that can be executed
- * @PROCMAP_QUERY_VMA_SHARED: only VMAs that the text of maps shows as shared
+ * @PROCMAP_QUERY_VMA_SHARED: only VMAs that the maps output shows as shared
  * @PROCMAP_QUERY_COVERING_OR_NEXT_VMA: the VMA that covers the address, if it
  *	matches; else the first VMA above the address that matches. Without
  *	this flag, the VMA must match and cover the address.
@@ -51,7 +51,7 @@ enum procmap_query_flags {
  * @query_flags: in: PROCMAP_QUERY_* bits; 0: the VMA that covers the address
  * @query_addr: in: address asked for
  * @vma_start: out: first address of the VMA
- * @vma_end: out: first address behind the VMA
+ * @vma_end: out: first address after the VMA
  * @vma_flags: out: PROCMAP_QUERY_VMA_* bits of the VMA
  * @vma_page_size: out: page size of the VMA in bytes (hugetlb: of the huge
  *	page)
@@ -67,7 +67,7 @@ enum procmap_query_flags {
  * @build_id_size: in: size of the build ID buffer in bytes, 0: not wanted;
  *	out: bytes written to it, 0: the file has no build ID
  * @vma_name_addr: in: address of the name buffer; 0 if and only if
- *	@vma_name_size is 0. The name is the one in the text of maps, without
+ *	@vma_name_size is 0. The name is the one in the maps output, without
  *	escapes.
  * @build_id_addr: in: address of the build ID buffer; 0 if and only if
  *	@build_id_size is 0. 20 bytes hold every build ID that the kernel

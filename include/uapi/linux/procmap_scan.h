@@ -89,7 +89,7 @@ enum procmap_record_flags {
 /**
  * struct procmap_record - one VMA
  * @start: out: first address of the VMA
- * @end: out: first address behind the VMA
+ * @end: out: first address after the VMA
  * @offset: out: offset of @start in the file, in bytes; 0 without a file
  * @inode: out: inode number of the file; 0 without a file
  * @flags: out: PROCMAP_RECORD_* bits, and bits of a query
@@ -106,10 +106,10 @@ enum procmap_record_flags {
  * @name: out: where the name begins in the area of names, in bytes;
  *	PROCMAP_RECORD_NO_NAME: none. VMAs of one file that follow each other
  *	have one string, unless the scan has no generation. It is the name in
- *	the text of maps, without escapes.
+ *	the maps output, without escapes.
  * @build_id_size: out: bytes of @build_id; 0: not wanted, or the file has none, or
  *	PROCMAP_RECORD_BUILD_ID_UNKNOWN
- * @build_id: out: the build ID, zeroes behind it
+ * @build_id: out: the build ID, zeroes after it
  * @reserved: out: 0
  */
 struct procmap_record {
@@ -142,7 +142,7 @@ struct procmap_record {
  * @none_of: in: only VMAs that have none of these bits of a record; 0: no
  *	condition
  * @records: in: address of the array of records
- * @records_len: in: how many records it has room for; 0: write none
+ * @records_len: in: the size of this array, in records; 0: write none
  * @record_size: in: size of a record as the caller knows it, in bytes. What the
  *	kernel does not know is filled with zeroes.
  * @names: in: address of the area of names, which are strings with their NULs,
@@ -151,13 +151,13 @@ struct procmap_record {
  * @records_filled: out: how many records were written
  * @names_filled: out: bytes of names that were written
  * @reserved: in: 0
- * @next: out: @start for the call that goes on; @end, or ~0 if that is 0, if
+ * @next: out: @start for the call that continues; @end, or ~0 if that is 0, if
  *	there is nothing more
  * @known_generation: in: for PROCMAP_SCAN_IF_CHANGED a @generation, for
  *	PROCMAP_SCAN_IF_CODE_CHANGED a @code_generation that an earlier call
  *	returned; 0: none, so that the call scans. Else not used.
  * @generation: out: the generation of the address space that held for all
- *	records; 0: a writer was at work. Each record is right then, but they are
+ *	records; 0: there was a writer. Each record is right then, but they are
  *	no snapshot, and one may begin below the end of the one before.
  *	Calls with the same generation, not 0, make one snapshot.
  * @code_generation: out: likewise, for VMAs of files that are, or were,

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/*
- * How to look at page tables and at the swap cache, which differs between
- * kernels.
- */
+/* Page tables and swap cache: access differs between kernels. */
 #ifndef _MM_RESIDENT_BASE_H
 #define _MM_RESIDENT_BASE_H
 
@@ -16,9 +13,8 @@
 #include "swap.h"
 
 /*
- * The page that is mapped at @address, with a reference; NULL: none. Also finds
- * one that NUMA balancing has removed access to for a moment. The caller holds
- * mmap_lock.
+ * The page mapped at @address, with a reference; NULL: none. Also finds one
+ * that NUMA balancing has removed access to. The caller holds mmap_lock.
  */
 static inline struct page *resident_mapped_page(struct vm_area_struct *vma, unsigned long address)
 {
@@ -34,7 +30,7 @@ static inline struct page *resident_mapped_page(struct vm_area_struct *vma, unsi
 	return page;
 }
 
-/* Pin pages that are mapped. The caller holds mmap_lock, and keeps it. */
+/* Pin mapped pages. The caller holds mmap_lock, and keeps it. */
 static inline long resident_pin(struct mm_struct *mm, unsigned long start, unsigned long nr,
 				unsigned int flags, struct page **pages)
 {
@@ -47,7 +43,6 @@ static inline unsigned long resident_untagged(struct mm_struct *mm, unsigned lon
 	return untagged_addr_remote(mm, address);
 }
 
-/* Is there no page table? */
 static inline bool resident_pmd_none(pmd_t *pmd)
 {
 	return pmd_none(pmdp_get_lockless(pmd));

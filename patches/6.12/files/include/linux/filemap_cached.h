@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/*
- * Lookups in the page cache, whose results differ between kernels.
- */
+/* Lookups in the page cache: their results differ between kernels. */
 #ifndef _LINUX_FILEMAP_CACHED_H
 #define _LINUX_FILEMAP_CACHED_H
 

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/*
- * What a VMA shows of its file and its name, which differs between kernels.
- */
+/* What a VMA shows of its file and its name: differs between kernels. */
 #ifndef _LINUX_VMA_BASE_H
 #define _LINUX_VMA_BASE_H
 
@@ -11,13 +9,13 @@
 
 #ifdef CONFIG_ANON_VMA_NAME
 
-/* The name that the process gave to a locked VMA. One of shmem has a file, too. */
+/* @vma is locked. A VMA of shmem may have a file and a name. */
 static inline const struct anon_vma_name *vma_given_name(const struct vm_area_struct *vma)
 {
 	return vma->anon_name;
 }
 
-/* May a VMA of @file have such a name? It is not locked, so confirm the result. */
+/* @vma is not locked: the caller confirms the result. */
 static inline bool vma_seems_named(const struct vm_area_struct *vma, const struct file *file)
 {
 	/* A writer may be changing it. */
@@ -49,7 +47,7 @@ static inline const struct inode *vma_file_inode(const struct file *file)
 	return file_user_inode(file);
 }
 
-/* Is that another inode than file->f_inode? */
+/* Does vma_file_inode() differ from file->f_inode? */
 static inline bool vma_file_is_backing(const struct file *file)
 {
 	/* The file may be another one by now. */
