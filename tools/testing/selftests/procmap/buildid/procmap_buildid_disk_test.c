@@ -180,7 +180,8 @@ static int asks(struct procmap_child *child, void *arg)
 	return HOLDS(size >= 0) ? size : WRONG;
 }
 
-static int start_caller(struct caller *caller, const struct _test_data_disk *disk, unsigned int file)
+static int start_caller(struct caller *caller, const struct _test_data_disk *disk,
+			unsigned int file)
 {
 	caller->disk = disk;
 	caller->file = file;

@@ -127,13 +127,13 @@ static int pagemap_open(pid_t pid)
 /* Look at all pages and holes. Each read takes mmap_lock. */
 static bool pass_by_lock(const struct scene *scene)
 {
-	static __u64 space[2 * PAGE_VMAS];
+	static __u64 words[2 * PAGE_VMAS];
 	__u64 page = scene->start / sysconf(_SC_PAGESIZE);
 	unsigned int i;
 
 	for (i = 0; i < scene->nr; i += PAGE_VMAS)
-		if (pread(scene->pagemap, space, sizeof(space), (page + 2 * i) * sizeof(space[0])) !=
-		    sizeof(space))
+		if (pread(scene->pagemap, words, sizeof(words), (page + 2 * i) * sizeof(words[0])) !=
+		    sizeof(words))
 			return false;
 	return true;
 }
