@@ -132,8 +132,8 @@ static bool pass_by_lock(const struct scene *scene)
 	unsigned int i;
 
 	for (i = 0; i < scene->nr; i += PAGE_VMAS)
-		if (pread(scene->pagemap, words, sizeof(words), (page + 2 * i) * sizeof(words[0])) !=
-		    sizeof(words))
+		if (pread(scene->pagemap, words, sizeof(words),
+			  (page + 2 * i) * sizeof(words[0])) != sizeof(words))
 			return false;
 	return true;
 }
