@@ -195,7 +195,7 @@ static struct page *resident_table_page(struct vm_area_struct *vma, unsigned lon
 					pmd_t *pmd)
 {
 	struct page *page;
-	spinlock_t *ptl;
+	spinlock_t *ptl;	/* of the page table */
 	pte_t *pte;
 
 	pte = resident_lock_table(vma, address, pmd, &ptl);

@@ -406,7 +406,7 @@ static bool procmap_scan_current(const struct procmap_scan *s, const struct vma_
  *    * - ENAMETOOLONG
  *      - the name of the first mapping does not fit the area of names, which has less than
  *        ``PATH_MAX`` bytes
- *      - procmap_scan_errors_test: errors.enametoolong_no_room_for_the_first_name;
+ *      - procmap_scan_errors_test: errors.enametoolong_no_space_for_the_first_name;
  *        procmap_scan_test: scan.a_name_that_does_not_fit
  *    * - EAGAIN
  *      - with ``PROCMAP_SCAN_NOWAIT``: a writer is at work at the first mapping to be found, or

@@ -17,7 +17,7 @@
 #include "procmap-abi.h" /* or <linux/fs.h> of a kernel with PROCMAP_SCAN */
 
 #ifndef AREA
-#define AREA	4096	/* mappings that one call has room for */
+#define AREA	4096	/* mappings that one call has space for */
 #endif
 #define MOST	65536	/* mappings that a process may have by default */
 

@@ -39,7 +39,7 @@ struct cli_file {
  * @nr_snapshot: number of them
  * @addrs: addresses to check, ascending, each once
  * @nr_addrs: number of them
- * @alloc_addrs: room in @addrs
+ * @alloc_addrs: space in @addrs
  * @files: file of each VMA that was hit
  * @nr_files: number of them
  * @last_start: start of the VMA that was hit last

@@ -16,7 +16,7 @@
  * struct watch_list - the VMAs of one look
  * @vmas: the VMAs, ascending
  * @nr: number of them
- * @alloc: for how many there is room
+ * @alloc: for how many there is space
  */
 struct watch_list {
 	struct procmap_vma *vmas;

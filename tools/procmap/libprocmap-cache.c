@@ -109,7 +109,7 @@ void procmap_cache_free(struct procmap *pm)
 	}
 }
 
-/* Go to a chunk with room for @size bytes: the next one, or a new one. */
+/* Go to a chunk with space for @size bytes: the next one, or a new one. */
 static bool procmap_cache_chunk(const struct procmap *pm, struct procmap_cache *cache, size_t size)
 {
 	struct procmap_chunk *chunk = cache->chunk ? cache->chunk->next : NULL;
@@ -225,7 +225,7 @@ static uint32_t procmap_cache_random(struct procmap *pm)
 	return ((pm->random ^ pm->random >> 32) * UINT64_C(0xbf58476d1ce4e5b9)) >> 32;
 }
 
-/* Keep the answer of a query. If there is no room, forget all and begin anew. */
+/* Keep the answer of a query. If there is no space, forget all and begin anew. */
 static void procmap_cache_keep(struct procmap *pm, struct procmap_cache *cache,
 			       const struct procmap_vma *vma)
 {

@@ -83,8 +83,8 @@ struct procmap_cache {
 
 /**
  * struct procmap_walk - VMAs that a scan has found for the walk that goes on
- * @records: the VMAs, and their names behind them
- * @room: for how many VMAs there is room
+ * @records: the VMAs, and their names after them
+ * @space: for how many VMAs there is space
  * @nr: number of them
  * @at: the next one
  * @flags: flags of the walk
@@ -93,7 +93,7 @@ struct procmap_cache {
  */
 struct procmap_walk {
 	struct procmap_record *records;
-	size_t room;
+	size_t space;
 	size_t nr;
 	size_t at;
 	unsigned int flags;
@@ -285,7 +285,7 @@ void procmap_vma_clear(struct procmap_vma *vma);
 int procmap_vma_own_name(struct procmap_vma *vma);
 
 /**
- * procmap_vma_reserve_name() - make room for a name
+ * procmap_vma_reserve_name() - make space for a name
  * @vma: the VMA; its buffer is enlarged if necessary
  * @size: bytes, with the terminating NUL
  *

@@ -14,8 +14,8 @@
 #include "libprocmap-internal.h"
 
 /*
- * How many VMAs the first scan of a walk fetches, and the most, and room for
- * their names. The shortest room is enough for any name that a scan returns.
+ * How many VMAs the first scan of a walk fetches, and the most, and space for
+ * their names. The shortest space is enough for any name that a scan returns.
  */
 #define PROCMAP_SCAN_FIRST	8
 #define PROCMAP_SCAN_MOST	512
@@ -40,7 +40,7 @@ int procmap_scan_probe(struct procmap *pm)
 	return ioctl(pm->fd, PROCMAP_SCAN, &pm->ask);
 }
 
-/* Without room for records a scan fills nothing in any case. */
+/* Without space for records a scan fills nothing in any case. */
 int procmap_scan_holds(struct procmap *pm, bool code, uint64_t *generation)
 {
 	const uint64_t old = *generation;
@@ -80,7 +80,7 @@ static bool procmap_scan_sane(const struct procmap_scan *scan)
 	return true;
 }
 
-/* Scan for at most @nr VMAs, with names behind them. */
+/* Scan for at most @nr VMAs, with names after them. */
 static int procmap_scan_call(struct procmap *pm, struct procmap_scan *scan, unsigned int flags,
 			     struct procmap_record *records, size_t nr)
 {
@@ -179,24 +179,24 @@ int procmap_scan_find(struct procmap *pm, uint64_t addr, unsigned int flags,
 static int procmap_walk_fill(struct procmap *pm, uint64_t addr, unsigned int flags)
 {
 	struct procmap_walk *walk = &pm->walk;
-	size_t room = walk->last ? walk->room * 4 : PROCMAP_SCAN_FIRST;
+	size_t space = walk->last ? walk->space * 4 : PROCMAP_SCAN_FIRST;
 	struct procmap_scan scan = { .start = addr };
 	void *records;
 
-	if (room > PROCMAP_SCAN_MOST)
-		room = PROCMAP_SCAN_MOST;
-	if (!walk->records || room != walk->room) {
-		records = realloc(walk->records, room * (sizeof(*walk->records) +
+	if (space > PROCMAP_SCAN_MOST)
+		space = PROCMAP_SCAN_MOST;
+	if (!walk->records || space != walk->space) {
+		records = realloc(walk->records, space * (sizeof(*walk->records) +
 				  PROCMAP_NAMES_EACH) + PROCMAP_NAMES_MIN);
 		if (!records)
 			return -1;
 		walk->records = records;
-		walk->room = room;
+		walk->space = space;
 	}
 	walk->nr = 0;
 	walk->at = 0;
 	walk->last = 0;
-	if (procmap_scan_call(pm, &scan, flags, walk->records, room))
+	if (procmap_scan_call(pm, &scan, flags, walk->records, space))
 		return -1;
 	walk->nr = scan.records_filled;
 	walk->next = scan.next;
@@ -238,11 +238,11 @@ int procmap_scan_next(struct procmap *pm, uint64_t addr, unsigned int flags,
 			return -1;
 		if (!(flags & PROCMAP_NAME && record->flags & PROCMAP_RECORD_NAME_TOO_LONG))
 			break;
-		/* A scan has no room for this name, but the text has. */
+		/* A scan has no space for this name, but the text has. */
 		ret = procmap_record_long_name(pm, record, flags, vma);
 		if (!ret || errno != ENOENT)
 			return ret;
 	} while (true);
-	procmap_record_copy(record, (const char *)(walk->records + walk->room), flags, vma);
+	procmap_record_copy(record, (const char *)(walk->records + walk->space), flags, vma);
 	return 0;
 }

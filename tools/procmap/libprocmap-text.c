@@ -127,10 +127,10 @@ static bool procmap_text_is_gate(const struct procmap_text *text)
 }
 
 /*
- * Make room behind the tail: drop the lines that are done, or enlarge the
+ * Make space after the tail: drop the lines that are done, or enlarge the
  * buffer.
  */
-static int procmap_text_make_room(struct procmap_text *text)
+static int procmap_text_make_space(struct procmap_text *text)
 {
 	size_t want;
 	char *buf;
@@ -164,7 +164,7 @@ static int procmap_text_fill(struct procmap_text *text, int fd, char **newline)
 		if (*newline)
 			return 1;
 		seen = text->tail - text->head;
-		if (procmap_text_make_room(text))
+		if (procmap_text_make_space(text))
 			return -1;
 		/*
 		 * Not read(): others may share the descriptor and its position.

@@ -228,9 +228,9 @@ int procmap_next(struct procmap *pm, unsigned int flags, struct procmap_vma *vma
  * struct procmap_filling - a batch that is being filled
  * @batch: the batch. The name of a VMA is not in its place yet: @name_alloc says
  *	where in @names it begins
- * @alloc: for how many VMAs there is room
+ * @alloc: for how many VMAs there is space
  * @names: bytes of names
- * @names_alloc: for how many there is room
+ * @names_alloc: for how many there is space
  * @name_buf: name buffer for the next VMA
  * @name_buf_alloc: its size
  */
@@ -264,7 +264,7 @@ static struct procmap_vma *procmap_batch_vma(const struct procmap_batch *batch, 
 	return (struct procmap_vma *)((char *)batch->vmas + i * batch->vma_size);
 }
 
-/* Have room for one more VMA. */
+/* Have space for one more VMA. */
 static struct procmap_vma *procmap_batch_slot(struct procmap_filling *fill)
 {
 	struct procmap_batch *batch = fill->batch;

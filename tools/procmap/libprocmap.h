@@ -102,7 +102,7 @@ enum procmap_backend {
  * struct procmap_vma - one mapping of a process
  * @size: size of this struct as the caller knows it
  * @start: first address
- * @end: first address behind it
+ * @end: first address after it
  * @offset: offset of @start in the file, 0 without a file
  * @inode: inode number, 0 without a file
  * @page_size: size of the pages in bytes, 0 if not known

@@ -311,7 +311,7 @@ static void test_random(void)
 	struct table table;
 	size_t i, nr;
 
-	tap_begin("cache: 100,000 random look-ups beside random changes");
+	tap_begin("cache: 100,000 random look-ups next to random changes");
 	srandom(1);
 	table_large(&table, 500);
 	pm = open_table(&table, PROCMAP_BACKEND_SCAN);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What look-ups of the library cost, beside queries. Prints one line of JSON for
+ * What look-ups of the library cost, next to queries. Prints one line of JSON for
  * each case. The time stamp counter counts instructions in a machine that is
  * started so (QEMU's -icount shift=0), and needs a kernel with scans.
  *

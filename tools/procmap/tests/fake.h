@@ -33,7 +33,7 @@
  * @code_generation: likewise, of code
  * @queries: number of queries so far
  * @scans: number of scans so far
- * @asks: number of scans without room for records
+ * @asks: number of scans without space for records
  * @records: number of records that they filled
  * @build_ids: number of queries and scans that asked for build IDs
  * @cost: instructions of a real kernel for all of them, about

@@ -229,7 +229,7 @@ static void test_interleaved(void)
 	tap_end();
 }
 
-/* Return both ends of all VMAs and the addresses beside them, each twice. */
+/* Return both ends of all VMAs and the addresses next to them, each twice. */
 static uint64_t *batch_addrs(const struct table *table, size_t *nr)
 {
 	uint64_t *addrs = calloc(table->nr * 8, sizeof(*addrs)), last = 0, next[4];

@@ -137,7 +137,7 @@ void table_large(struct table *table, size_t nr)
 	size_t i;
 
 	for (i = 0; i < nr; i++, vma++) {
-		/* Leave a hole behind every third VMA. */
+		/* Leave a hole after every third VMA. */
 		vma->start = 0x100000 + i * 0x3000 + i / 3 * 0x1000;
 		vma->end = vma->start + 0x3000;
 		vma->flags = R | (i % 2 ? W : 0) | (i % 50 ? 0 : X);

@@ -49,7 +49,7 @@ static void look_read(struct look_found *found)
 }
 
 /*
- * Check what is true beside writers, too. The pivots of a leaf may have any
+ * Check what is true next to writers, too. The pivots of a leaf may have any
  * value.
  */
 static void look_check_any(const struct world *world, unsigned long index, unsigned int stores,
@@ -204,7 +204,7 @@ void look_add(struct look_stats *sum, const struct look_stats *stats)
  */
 void look_print(const struct look_stats *stats)
 {
-	printf("beside a writer: lookups %lu, undisturbed %lu, slots %lu, ", stats->looks,
+	printf("next to a writer: lookups %lu, undisturbed %lu, slots %lu, ", stats->looks,
 	       stats->quiet, stats->slots);
 	printf("retries %lu, without nodes %lu, entries of other times or places %lu\n",
 	       stats->again, stats->nodeless, stats->astray);

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Test include/linux/maple_leaf.h in user space: against the tree's own
- * functions and beside writers. Usage: maple_leaf_test [SECONDS |
+ * functions and next to writers. Usage: maple_leaf_test [SECONDS |
  * rounds=ROUNDS [SEED]]
  */
 #include <stdio.h>
 
-#include "beside.h"
+#include "next to.h"
 #include "clock.h"
 #include "still.h"
 #include "tap.h"
@@ -75,7 +75,7 @@ static bool beside_met(const struct look_stats *stats)
 static void test_beside(const struct length *length, struct look_stats *stats)
 {
 	const struct length part = length_part(length, 1 - STILL_PART, 1);
-	u64 rng = tap_begin("threads look at leaves beside one that writes");
+	u64 rng = tap_begin("threads look at leaves next to one that writes");
 	unsigned long round;
 
 	for (round = 0; length_goes_on(&part, round) ||
@@ -83,9 +83,9 @@ static void test_beside(const struct length *length, struct look_stats *stats)
 		beside_round(&world, &rng, stats);
 	tap_end();
 
-	tap_begin("looks beside a writer, and looks that he left alone, were met");
+	tap_begin("looks next to a writer, and looks that he left alone, were met");
 	tap_must_meet("looks that a writer left alone", stats->quiet);
-	tap_must_meet("looks beside a writer", stats->looks - stats->quiet);
+	tap_must_meet("looks next to a writer", stats->looks - stats->quiet);
 	tap_end();
 }
 
@@ -93,15 +93,15 @@ int main(int argc, char **argv)
 {
 	const struct length length = length_of(argc > 1 ? argv[1] : "20");
 	struct still_stats still = {};
-	struct look_stats beside = {};
+	struct look_stats next to = {};
 
 	tap_start(argc > 2 ? argv[2] : "1", CASES);
 	rcu_register_thread();
 	tree_start();
 	test_all_still(&length, &still);
-	test_beside(&length, &beside);
+	test_beside(&length, &next to);
 	rcu_unregister_thread();
 	printf("# trees %lu, lookups %lu, leaves %lu; ", still.trees, still.lookups, still.leaves);
-	look_print(&beside);
+	look_print(&next to);
 	return 0;
 }

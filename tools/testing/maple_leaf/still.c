@@ -3,7 +3,7 @@
 #include "still.h"
 
 /*
- * Find the next entry at an index or behind it, leaf by leaf as mm/vma_lookup.h
+ * Find the next entry at an index or after it, leaf by leaf as mm/vma_lookup.h
  * does.
  */
 static void *leaf_next(struct maple_tree *mt, unsigned long index)

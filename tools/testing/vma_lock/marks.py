@@ -67,7 +67,7 @@ NO_MARK = {
     "vms_gather_munmap_vmas: vma_begin_removal(vms->vma->vm_mm)":
         "for vma_start_remove(), which asserts it; the callers store",
     "vma_cancel_remove": "attaches again what was not removed: nothing is written",
-    "vma_note_code": "a note for readers of generations, beside the mark",
+    "vma_note_code": "a note for readers of generations, next to the mark",
 }
 
 Excuse = collections.namedtuple("Excuse", "number word file function what reason")

@@ -333,7 +333,7 @@ void access_store(void *to, unsigned int size, u64 value, enum access_order orde
 	memcpy(to, &value, size);
 }
 
-/* From one word to the next, but not behind @end. */
+/* From one word to the next, but not after @end. */
 static unsigned long part_of(const char *to, const char *end)
 {
 	const char *next = (char *)(((uintptr_t)to & -WORD) + WORD);

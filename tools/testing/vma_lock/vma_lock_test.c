@@ -203,7 +203,7 @@ int main(int argc, char **argv)
 	rcu_register_thread();
 	tree_start();
 	kernel_start();
-	report_begin("threads search beside one that does system calls");
+	report_begin("threads search next to one that does system calls");
 	while (report_goes_on(&length, round) || (!all_met() && round < MEET_ROUNDS))
 		test_round(round++);
 	report_end();

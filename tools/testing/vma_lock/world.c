@@ -247,7 +247,7 @@ static bool version_has_list(const struct version_of_all *version, const struct 
  * window_had_list() - were all these regions there at one time, and no other?
  * @window: the time
  * @args: what matches, and the first page
- * @end: the page behind the last
+ * @end: the page after the last
  * @list: the regions
  * @nr: their number
  *

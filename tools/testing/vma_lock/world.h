@@ -15,7 +15,7 @@
 
 /**
  * struct region - one VMA, in pages
- * @start: first page; @end: page behind it, 0: this is a hole
+ * @start: first page; @end: page after it, 0: this is a hole
  * @flags: its flags
  * @pgoff: offset in the file
  * @file: number of the file; 0: none

@@ -196,7 +196,7 @@ static void vma_link(struct space *space, struct vm_area_struct *vma)
 	space_note(space, vma);
 }
 
-/* The last range that is noted covers all that is behind the others. */
+/* The last range that is noted covers all that is after the others. */
 static void space_touch_range(struct space *space, unsigned int first, unsigned int end)
 {
 	if (space->places > VMA_REMOVALS) {
@@ -261,7 +261,7 @@ static bool can_merge(const struct vm_area_struct *vma, const struct vm_area_str
 	return vma->vm_flags == next->vm_flags && follows(vma, next);
 }
 
-/* Let @vma swallow what is behind it. */
+/* Let @vma swallow what is after it. */
 static void vma_swallow(struct space *space, struct vm_area_struct *vma,
 			struct vm_area_struct *next)
 {
@@ -275,10 +275,10 @@ static void vma_swallow(struct space *space, struct vm_area_struct *vma,
 
 static void vma_try_merge(struct space *space, struct vm_area_struct *vma)
 {
-	unsigned int behind = page_of(vma->vm_end), before = page_of(vma->vm_start) - 1;
+	unsigned int after = page_of(vma->vm_end), before = page_of(vma->vm_start) - 1;
 
-	if (behind < PAGES && space->at[behind] && can_merge(vma, space->at[behind]))
-		vma_swallow(space, vma, space->at[behind]);
+	if (after < PAGES && space->at[after] && can_merge(vma, space->at[after]))
+		vma_swallow(space, vma, space->at[after]);
 	if (before < PAGES && space->at[before] && can_merge(space->at[before], vma))
 		vma_swallow(space, space->at[before], vma);
 }
@@ -295,7 +295,7 @@ static void space_cut(struct space *space, unsigned int first, unsigned int end,
 		vma_split(space, vma, address_of(end), below(rng, 2));
 }
 
-/* The VMA at or behind a page, up to the end of a range. */
+/* The VMA at or after a page, up to the end of a range. */
 static struct vm_area_struct *space_find(const struct space *space, unsigned int page,
 					 unsigned int end)
 {
@@ -415,7 +415,7 @@ static void do_mmap(struct space *space, unsigned int first, unsigned int end, u
 	if (below(rng, 3)) {
 		vma->vm_file = file_open();
 	} else if (before && before->vm_file) {
-		/* What a program maps beside each other is often one file. */
+		/* What a program maps next to each other is often one file. */
 		vma->vm_file = file_get(before->vm_file);
 		vma->vm_pgoff = before->vm_pgoff +
 				((before->vm_end - before->vm_start) >> PAGE_SHIFT);
@@ -452,7 +452,7 @@ static unsigned int space_gather(struct space *space, unsigned int first, unsign
 	return nr;
 }
 
-/* Let the VMA before a range take it, and perhaps swallow the one behind it. */
+/* Let the VMA before a range take it, and perhaps swallow the one after it. */
 static void vma_take_range(struct space *space, struct vm_area_struct *vma, unsigned int end)
 {
 	struct vm_area_struct *next = end < PAGES ? space->at[end] : NULL;
@@ -553,12 +553,12 @@ static void do_grow(struct space *space, unsigned int page, u64 *rng)
 {
 	struct vm_area_struct *vma = space->at[page];
 	bool down = below(rng, 2);
-	unsigned int beside;
+	unsigned int next to;
 
 	if (!vma)
 		return;
-	beside = down ? page_of(vma->vm_start) - 1 : page_of(vma->vm_end);
-	if (beside >= PAGES || space->at[beside] || (down && !vma->vm_pgoff))
+	next to = down ? page_of(vma->vm_start) - 1 : page_of(vma->vm_end);
+	if (next to >= PAGES || space->at[next to] || (down && !vma->vm_pgoff))
 		return;
 	mark(space, vma);
 	if (down) {
@@ -652,8 +652,8 @@ static void vma_swallow_two(struct space *space, struct vm_area_struct *vma,
 static struct vm_area_struct *space_following(const struct space *space,
 					      const struct vm_area_struct *vma)
 {
-	unsigned int behind = page_of(vma->vm_end);
-	struct vm_area_struct *next = behind < PAGES ? space->at[behind] : NULL;
+	unsigned int after = page_of(vma->vm_end);
+	struct vm_area_struct *next = after < PAGES ? space->at[after] : NULL;
 
 	return next && follows(vma, next) ? next : NULL;
 }

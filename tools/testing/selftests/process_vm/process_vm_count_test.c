@@ -337,7 +337,7 @@ static bool agrees(struct area *area, struct pvm_call *call)
 }
 
 /*
- * Pieces that start and end before, at and behind a page border, beside holes
+ * Pieces that start and end before, at and after a page border, next to holes
  * and elsewhere.
  */
 TEST_F(count, one_piece_ends_at_the_first_byte_that_cannot_be_had)

@@ -286,7 +286,7 @@ TEST_F(last, calls_that_race_with_the_death_of_a_large_target_return)
 			calls += shared[i].calls;
 		}
 	}
-	TH_LOG("%llu calls beside the death of %u VMAs and %lu MiB", calls, stall_vmas(NR_VMAS),
+	TH_LOG("%llu calls next to the death of %u VMAs and %lu MiB", calls, stall_vmas(NR_VMAS),
 	       LARGE >> 20);
 }
 

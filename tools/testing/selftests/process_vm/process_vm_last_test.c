@@ -380,7 +380,7 @@ TEST_F(last, each_process_ends_by_itself)
 }
 
 /*
- * Processes that wait for nothing end beside those that cannot. On a kernel
+ * Processes that wait for nothing end next to those that cannot. On a kernel
  * where a caller can be the last user (state Z), the test also checks that
  * their memory is freed.
  */

@@ -31,7 +31,7 @@
 /**
  * struct memory - a piece of the target's memory
  * @addr: its address
- * @size: its bytes; at most PVM_ROOM of them are copied
+ * @size: its bytes; at most PVM_SPACE of them are copied
  * @sharer: if its PID is not 0: a process that has the same memory and must not
  *	see what is written
  * @file: a file with the same content, which must not change; or -1
@@ -450,7 +450,7 @@ struct tested {
 	char *addr;
 	size_t size;
 	char *writable;
-	unsigned char data[PVM_ROOM];
+	unsigned char data[PVM_SPACE];
 };
 
 FIXTURE(memory) {
@@ -734,7 +734,7 @@ static bool sharer_saw_nothing(struct memory *memory)
 
 static bool file_is_the_same(const struct memory *memory)
 {
-	char data[PVM_ROOM];
+	char data[PVM_SPACE];
 
 	return memory->file < 0 ||
 	       (pread(memory->file, data, memory->size, 0) == memory->size &&
@@ -797,7 +797,7 @@ FIXTURE_SETUP(memory)
 	ASSERT_TRUE(rests(self->t.child.pid));
 	self->t.addr = (char *)(unsigned long)addr;
 	self->t.writable = (char *)(unsigned long)writable;
-	self->t.size = size < PVM_ROOM ? size : PVM_ROOM;
+	self->t.size = size < PVM_SPACE ? size : PVM_SPACE;
 }
 
 FIXTURE_TEARDOWN(memory)
@@ -825,13 +825,13 @@ static void check_read(struct __test_metadata *_metadata, struct tested *t,
 	int i;
 
 	for (i = 0; i < 2; i++) {
-		memset(t->data, PROCMAP_POISON, PVM_ROOM);
+		memset(t->data, PROCMAP_POISON, PVM_SPACE);
 		EXPECT_EQ(error ? error : t->size, copy(t, false, 0, t->size, flags));
 		if (error || !kind->any_content) {
 			EXPECT_TRUE(pvm_all(t->data, error ? PROCMAP_POISON : kind->content,
 					    t->size));
 		}
-		EXPECT_TRUE(pvm_all(t->data + t->size, PROCMAP_POISON, PVM_ROOM - t->size));
+		EXPECT_TRUE(pvm_all(t->data + t->size, PROCMAP_POISON, PVM_SPACE - t->size));
 	}
 }
 
@@ -854,7 +854,7 @@ static void check_write(struct __test_metadata *_metadata, struct tested *t,
 {
 	int error = flags ? kind->nowait_write : kind->write;
 
-	memset(t->data, NEW, PVM_ROOM);
+	memset(t->data, NEW, PVM_SPACE);
 	EXPECT_EQ(error ? error : t->size, copy(t, true, 0, t->size, flags));
 	/*
 	 * A failed write must change nothing; the target can only check
@@ -899,11 +899,11 @@ TEST_F(memory, NOWAIT_reads_any_part_of_it)
 
 			if (starts[i] + size > t->size)
 				continue;
-			memset(t->data, PROCMAP_POISON, PVM_ROOM);
+			memset(t->data, PROCMAP_POISON, PVM_SPACE);
 			EXPECT_EQ(size, copy(t, false, starts[i], size, PROCESS_VM_NOWAIT));
 			if (!kind->any_content)
 				EXPECT_TRUE(pvm_all(t->data, kind->content, size));
-			EXPECT_TRUE(pvm_all(t->data + size, PROCMAP_POISON, PVM_ROOM - size));
+			EXPECT_TRUE(pvm_all(t->data + size, PROCMAP_POISON, PVM_SPACE - size));
 		}
 	}
 }
@@ -915,12 +915,12 @@ TEST_F(memory, NOWAIT_reads_any_part_of_it)
  * @status: sizes of page tables and of pages of all kinds
  */
 struct state {
-	__u64 pages[PVM_ROOM / 4096];
+	__u64 pages[PVM_SPACE / 4096];
 	char status[1024];
 };
 
 /* Collect the sizes that the status file tells. */
-static bool read_sizes(pid_t pid, char *text, size_t room)
+static bool read_sizes(pid_t pid, char *text, size_t space)
 {
 	char path[64], line[128];
 	FILE *file;
@@ -933,7 +933,7 @@ static bool read_sizes(pid_t pid, char *text, size_t room)
 	while (fgets(line, sizeof(line), file))
 		if (!strncmp(line, "Vm", 2) || !strncmp(line, "Rss", 3) ||
 		    !strncmp(line, "Huge", 4))
-			strncat(text, line, room - strlen(text) - 1);
+			strncat(text, line, space - strlen(text) - 1);
 	fclose(file);
 	return strstr(text, "VmPTE:") && strstr(text, "RssAnon:");
 }
@@ -982,7 +982,7 @@ static long write_both(struct tested *t, unsigned long flags)
 		.local = &local, .nr_local = 1, .remote = remote, .nr_remote = 2,
 	};
 
-	local.iov_len = local.iov_len < PVM_ROOM ? local.iov_len : PVM_ROOM;
+	local.iov_len = local.iov_len < PVM_SPACE ? local.iov_len : PVM_SPACE;
 	return pvm_call(&call);
 }
 
@@ -999,8 +999,8 @@ TEST_F(memory, NOWAIT_write_ends_at_a_fault_and_changes_nothing)
 
 	if (!t->runs)
 		SKIP(return, "%s: %s", _metadata->name, kind->lacks());
-	size = t->size < PVM_ROOM - SOME ? t->size : PVM_ROOM - SOME;
-	memset(t->data, NEW, PVM_ROOM);
+	size = t->size < PVM_SPACE - SOME ? t->size : PVM_SPACE - SOME;
+	memset(t->data, NEW, PVM_SPACE);
 	ASSERT_TRUE(read_state(t, &before));
 	EXPECT_EQ(kind->nowait_write ? kind->nowait_write : t->size,
 		  copy(t, true, 0, t->size, PROCESS_VM_NOWAIT));

@@ -154,7 +154,7 @@ TEST_F(stall, NOWAIT_returns)
 				EXPECT_EQ(attempt.outcome->ret == 1 ? VICTIM_BYTE : PROCMAP_POISON,
 					  attempt.outcome->data[0]);
 			EXPECT_TRUE(pvm_all(attempt.outcome->data + 1,
-					    write ? VICTIM_BYTE : PROCMAP_POISON, PVM_ROOM - 1));
+					    write ? VICTIM_BYTE : PROCMAP_POISON, PVM_SPACE - 1));
 			EXPECT_EQ(0, pvm_attempt_end(&attempt));
 		}
 	}
@@ -214,7 +214,7 @@ TEST_F(stall, NOWAIT_returns_a_short_count_where_something_can_be_had)
 			if (!write && expected > 0) {
 				EXPECT_TRUE(pvm_all(attempt.outcome->data, VICTIM_BYTE, expected));
 				EXPECT_TRUE(pvm_all(attempt.outcome->data + expected,
-						    PROCMAP_POISON, PVM_ROOM - expected));
+						    PROCMAP_POISON, PVM_SPACE - expected));
 			}
 			EXPECT_EQ(0, pvm_attempt_end(&attempt));
 		}

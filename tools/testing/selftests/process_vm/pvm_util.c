@@ -108,9 +108,9 @@ static int attempts(struct procmap_child *child, void *arg)
 
 	for (i = 0; i < io->nr; i++)
 		local.iov_len += io->remote[i].iov_len;
-	if (!HOLDS(local.iov_len <= PVM_ROOM))
+	if (!HOLDS(local.iov_len <= PVM_SPACE))
 		return 1;
-	memset(outcome->data, io->write ? io->byte : PROCMAP_POISON, PVM_ROOM);
+	memset(outcome->data, io->write ? io->byte : PROCMAP_POISON, PVM_SPACE);
 	outcome->ret = pvm_call(&call);
 	return 0;
 }

@@ -21,7 +21,7 @@
 #define PVM_FLAGS	(PROCESS_VM_PIDFD | PROCESS_VM_NOWAIT)
 
 #define PVM_MAX_IOV	8
-#define PVM_ROOM	(4 * 4096)
+#define PVM_SPACE	(4 * 4096)
 
 /**
  * struct pvm_call - the arguments of one call
@@ -51,7 +51,7 @@ bool pvm_supported(void);
  * @write: as in struct pvm_call
  * @pid: as in struct pvm_call
  * @flags: as in struct pvm_call
- * @remote: the pieces of remote memory; at most PVM_ROOM bytes in all
+ * @remote: the pieces of remote memory; at most PVM_SPACE bytes in all
  * @nr: number of pieces
  * @byte: the byte to write
  */
@@ -67,7 +67,7 @@ struct pvm_io {
 /* Both processes share this memory. */
 struct pvm_outcome {
 	long ret;
-	unsigned char data[PVM_ROOM];
+	unsigned char data[PVM_SPACE];
 };
 
 /**

@@ -130,7 +130,7 @@ static int stall(struct victim *victim, unsigned int opcode, unsigned int reques
 
 /*
  * Wait until the thread that fills the queue sleeps. All requests that the queue
- * takes are held, so this is for room in it.
+ * takes are held, so this is for space in it.
  */
 static int wait_for_full_queue(struct victim *victim)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Failures on purpose, and what they leave behind: see fault.h. */
+/* Failures on purpose, and what they leave after: see fault.h. */
 #include <errno.h>
 #include <fcntl.h>
 #include <sched.h>

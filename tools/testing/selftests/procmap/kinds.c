@@ -20,7 +20,7 @@
 #include "kinds.h"
 
 /*
- * Above the heap, which begins up to 1 GiB behind the program; below libraries
+ * Above the heap, which begins up to 1 GiB after the program; below libraries
  * and stack, also in 32-bit programs.
  */
 #define KINDS_BASE	0x48000000UL
@@ -137,7 +137,7 @@ static void kinds_neighbours(struct kinds *k)
 	kinds_hole(k);
 }
 
-/* The same file before and behind 4 GiB: the addresses get longer. */
+/* The same file before and after 4 GiB: the addresses get longer. */
 static void kinds_around_4_gib(struct kinds *k)
 {
 	int fd = kinds_open(k, "high");

@@ -2,7 +2,7 @@
 /*
  * Each allocation and each copy of PROCMAP_QUERY and of process_vm_readv() and
  * process_vm_writev() fails in turn. The call must return the right error,
- * write nothing else, and leave nothing behind. The test needs root, and a
+ * write nothing else, and leave nothing after. The test needs root, and a
  * kernel that can fail on purpose.
  *
  * Each call asks about a process of its own, which ends afterwards. The process
@@ -36,14 +36,14 @@ static void __attribute__((constructor)) faults_require(void)
 }
 
 /*
- * Repeat each failure this many times, to tell what it leaves behind each time
+ * Repeat each failure this many times, to tell what it leaves after each time
  * from chance.
  */
 #define ROUNDS		10
 /* No call has that many things that can fail. */
 #define MAX_NTH		300
 
-/* A path for which the kernel has no room without an allocation. */
+/* A path for which the kernel has no space without an allocation. */
 #define DEPTH		6
 #define PART		200
 
@@ -180,7 +180,7 @@ static int scan_file(struct _test_data_faults *self)
 }
 
 /*
- * Are the bytes that came right, and are the bytes behind them unchanged?
+ * Are the bytes that came right, and are the bytes after them unchanged?
  * Returns 0 if all came.
  */
 static ssize_t check_bytes(const char *buf, ssize_t got, size_t size, char what, char was)
@@ -344,10 +344,10 @@ static int map_target(struct _test_data_faults *self, bool cold)
  */
 static void grow_stack(void)
 {
-	char room[128 * 1024];
+	char space[128 * 1024];
 
-	room[0] = 0;
-	asm volatile("" : : "r" (room) : "memory");
+	space[0] = 0;
+	asm volatile("" : : "r" (space) : "memory");
 }
 
 FIXTURE_SETUP(faults)

@@ -276,7 +276,7 @@ static int lives_on(void *arg)
 }
 
 /*
- * Leaves a process behind that shares its memory. The test becomes the parent
+ * Leaves a process after that shares its memory. The test becomes the parent
  * of that process.
  */
 static int leaves_its_memory(struct procmap_child *child, void *arg)

@@ -15,7 +15,7 @@
 #define NR_VMAS		1000
 #define NR_SCANS	100
 #define PAGE		4096
-/* What the asker says that it has room for; it needs a thousandth of it. */
+/* What the caller says that it has space for; it needs a thousandth of it. */
 #define ASK_RECORDS	1000000
 #define ASK_NAMES	(64 << 20)
 /*
@@ -114,21 +114,21 @@ static long limit(const struct cgroup *cgroup, long margin)
 
 TEST_F(charge, of_room_for_a_million_records_is_for_those_that_are_there)
 {
-	struct procmap_child asker;
+	struct procmap_child caller;
 	__u64 records = 0;
 
 	if (self->lacking)
 		SKIP(return, "%s: %s", _metadata->name, self->lacking);
-	ASSERT_EQ(0, procmap_child_start(&asker, asks, &self->maps));
-	ASSERT_EQ(0, cgroup_enter(&self->cgroup, asker.pid));
+	ASSERT_EQ(0, procmap_child_start(&caller, asks, &self->maps));
+	ASSERT_EQ(0, cgroup_enter(&self->cgroup, caller.pid));
 	ASSERT_EQ(0, limit(&self->cgroup, MARGIN));
-	EXPECT_EQ(0, procmap_send(&asker, 0));
-	EXPECT_EQ(0, procmap_recv(&asker, &records))
-		TH_LOG("the asker is gone");
+	EXPECT_EQ(0, procmap_send(&caller, 0));
+	EXPECT_EQ(0, procmap_recv(&caller, &records))
+		TH_LOG("the caller is gone");
 	EXPECT_LT(NR_VMAS, records);
 	EXPECT_EQ(0, cgroup_count(&self->cgroup, "memory.events", "max"));
 	EXPECT_EQ(0, cgroup_count(&self->cgroup, "memory.events", "oom_kill"));
-	EXPECT_EQ(256 + SIGKILL, procmap_child_kill(&asker));
+	EXPECT_EQ(256 + SIGKILL, procmap_child_kill(&caller));
 }
 
 TEST_F(charge, is_not_for_the_process_that_is_looked_at)

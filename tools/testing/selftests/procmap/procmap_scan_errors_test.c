@@ -248,7 +248,7 @@ TEST_F(errors, e2big_longer_with_other_tail)
 	}
 }
 
-/* Longer records have zeroes behind what the kernel knows, and nothing more. */
+/* Longer records have zeroes after what the kernel knows, and nothing more. */
 TEST_F(errors, none_with_longer_records)
 {
 	const size_t known = sizeof(struct procmap_record);
@@ -258,14 +258,14 @@ TEST_F(errors, none_with_longer_records)
 
 	ASSERT_EQ(0, scan_call(self->fd, &self->scan));
 	for (i = 0; i < ARRAY_SIZE(size); i++) {
-		const __u32 room = self->scan.s.records_filled;
+		const __u32 space = self->scan.s.records_filled;
 
-		ASSERT_EQ(0, scan_init(&scan, room * size[i] / known + 1, NAMES));
+		ASSERT_EQ(0, scan_init(&scan, space * size[i] / known + 1, NAMES));
 		scan.s.record_size = size[i];
-		scan.s.records_len = room - 1;
+		scan.s.records_len = space - 1;
 		ASSERT_EQ(0, scan_call(self->fd, &scan));
-		ASSERT_EQ(room - 1, scan.s.records_filled);
-		for (k = 0; k < room - 1; k++) {
+		ASSERT_EQ(space - 1, scan.s.records_filled);
+		for (k = 0; k < space - 1; k++) {
 			const char *record = (const char *)scan.records + k * size[i];
 
 			/* Allocations between the calls may have moved the heap's end. */
@@ -278,13 +278,13 @@ TEST_F(errors, none_with_longer_records)
 	}
 }
 
-TEST_F(errors, enametoolong_no_room_for_the_first_name)
+TEST_F(errors, enametoolong_no_space_for_the_first_name)
 {
-	const __u32 room[] = { 0, 1, 2 };
+	const __u32 space[] = { 0, 1, 2 };
 	size_t i;
 
-	for (i = 0; i < ARRAY_SIZE(room); i++) {
-		self->scan.s.names_size = room[i];
+	for (i = 0; i < ARRAY_SIZE(space); i++) {
+		self->scan.s.names_size = space[i];
 		EXPECT_EQ(-ENAMETOOLONG, scan_call(self->fd, &self->scan));
 	}
 }

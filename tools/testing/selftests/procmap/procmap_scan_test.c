@@ -282,8 +282,8 @@ TEST_F(scan, a_name_that_does_not_fit)
 	scan_free(&scan);
 }
 
-/* Without room for a record there is still the answer about generations. */
-TEST_F(scan, room_for_no_record)
+/* Without space for a record there is still the answer about generations. */
+TEST_F(scan, space_for_no_record)
 {
 	struct scan scan;
 
@@ -476,7 +476,7 @@ TEST(a_row_of_a_device_has_one_name)
 	close(zero);
 }
 
-/* scan_call() sees to it that nothing behind the records is written. */
+/* scan_call() sees to it that nothing after the records is written. */
 TEST_F(scan, larger_records_are_cleared_only_where_they_are_filled)
 {
 	const struct procmap_record *last = &self->list.record[self->list.nr - 1];
@@ -494,7 +494,7 @@ TEST_F(scan, larger_records_are_cleared_only_where_they_are_filled)
 		EXPECT_GT(self->list.nr, scan.s.records_filled);
 		scan_free(&scan);
 
-		/* What is behind the end of the range is no record either. */
+		/* What is after the end of the range is no record either. */
 		ASSERT_EQ(0, scan_init(&scan, RECORDS * 4, NAMES));
 		scan.s.record_size = size[i];
 		scan.s.records_len = scan.records_size / size[i];

@@ -10,13 +10,13 @@
 #define FULL	(sizeof(struct procmap_query))
 
 /*
- * Two pages for the struct with a hole behind, and the answer to the same query
+ * Two pages for the struct with a hole after, and the answer to the same query
  * in the size that the kernel knows.
  */
 FIXTURE(sizes) {
 	int fd;
 	size_t page;
-	char *room;
+	char *space;
 	char *hole;
 	struct procmap_query full;
 };
@@ -28,10 +28,10 @@ FIXTURE_SETUP(sizes)
 	self->fd = maps_open(0);
 	ASSERT_LE(0, self->fd);
 	self->page = sysconf(_SC_PAGESIZE);
-	self->room = mmap(NULL, 3 * self->page, PROT_READ | PROT_WRITE,
+	self->space = mmap(NULL, 3 * self->page, PROT_READ | PROT_WRITE,
 			  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	ASSERT_NE((long)MAP_FAILED, (long)self->room);
-	self->hole = self->room + 2 * self->page;
+	ASSERT_NE((long)MAP_FAILED, (long)self->space);
+	self->hole = self->space + 2 * self->page;
 	ASSERT_EQ(0, munmap(self->hole, self->page));
 
 	procmap_call_init(&call, (unsigned long)procmap_call, 0);
@@ -89,15 +89,15 @@ TEST_F(sizes, shorter_gets_only_what_it_has)
 	size_t size;
 
 	for (size = PROCMAP_QUERY_SIZE_MIN; size <= FULL; size++) {
-		memset(self->room, PROCMAP_POISON, 2 * self->page);
-		prepare(self->room, size, &full);
-		EXPECT_EQ(0, procmap_ioctl(self->fd, self->room))
+		memset(self->space, PROCMAP_POISON, 2 * self->page);
+		prepare(self->space, size, &full);
+		EXPECT_EQ(0, procmap_ioctl(self->fd, self->space))
 			TH_LOG("size %zu", size);
 		full.size = size;
-		EXPECT_EQ(0, memcmp(self->room, &full, size))
+		EXPECT_EQ(0, memcmp(self->space, &full, size))
 			TH_LOG("size %zu: not the first bytes of the full answer", size);
-		EXPECT_TRUE(all(self->room + size, self->hole, PROCMAP_POISON))
-			TH_LOG("size %zu: bytes behind the struct changed", size);
+		EXPECT_TRUE(all(self->space + size, self->hole, PROCMAP_POISON))
+			TH_LOG("size %zu: bytes after the struct changed", size);
 	}
 }
 
@@ -133,11 +133,11 @@ TEST_F(sizes, shorter_can_have_a_name)
 
 	ASSERT_EQ(0, procmap_ask(self->fd, self->full.query_addr, 0, &full));
 	prepare(q, size, &self->full);
-	q->vma_name_addr = (unsigned long)self->room;
+	q->vma_name_addr = (unsigned long)self->space;
 	q->vma_name_size = self->page;
 	ASSERT_EQ(0, procmap_ioctl(self->fd, q));
 	EXPECT_EQ(full.q.vma_name_size, q->vma_name_size);
-	EXPECT_STREQ(full.name, self->room);
+	EXPECT_STREQ(full.name, self->space);
 }
 
 /*
@@ -146,19 +146,19 @@ TEST_F(sizes, shorter_can_have_a_name)
  */
 TEST_F(sizes, shorter_without_the_address_is_einval)
 {
-	struct procmap_query *q = (void *)self->room;
+	struct procmap_query *q = (void *)self->space;
 	size_t size = offsetof(struct procmap_query, vma_name_addr);
 
 	prepare(q, FULL, &self->full);
 	q->size = size;
 	q->vma_name_size = self->page;
-	q->vma_name_addr = (unsigned long)self->room + self->page;
+	q->vma_name_addr = (unsigned long)self->space + self->page;
 	EXPECT_EQ(-EINVAL, procmap_ioctl(self->fd, q));
 
 	prepare(q, FULL, &self->full);
 	q->size = offsetof(struct procmap_query, build_id_addr);
 	q->build_id_size = 20;
-	q->build_id_addr = (unsigned long)self->room + self->page;
+	q->build_id_addr = (unsigned long)self->space + self->page;
 	EXPECT_EQ(-EINVAL, procmap_ioctl(self->fd, q));
 }
 
@@ -181,12 +181,12 @@ TEST_F(sizes, longer_with_zero_tail)
 	size_t size;
 
 	for (size = FULL + 1; size <= self->page; size++) {
-		memset(self->room, PROCMAP_POISON, 2 * self->page);
-		prepare(self->room, size, &full);
+		memset(self->space, PROCMAP_POISON, 2 * self->page);
+		prepare(self->space, size, &full);
 		full.size = size;
-		if (procmap_ioctl(self->fd, self->room) || memcmp(self->room, &full, FULL) ||
-		    !all(self->room + FULL, self->room + size, 0) ||
-		    !all(self->room + size, self->hole, PROCMAP_POISON))
+		if (procmap_ioctl(self->fd, self->space) || memcmp(self->space, &full, FULL) ||
+		    !all(self->space + FULL, self->space + size, 0) ||
+		    !all(self->space + size, self->hole, PROCMAP_POISON))
 			break;
 	}
 	EXPECT_EQ(self->page + 1, size);
@@ -200,15 +200,15 @@ TEST_F(sizes, longer_with_other_tail_is_e2big_and_unchanged)
 	size_t i, at;
 
 	for (i = 0; i < ARRAY_SIZE(size); i++) {
-		prepare(self->room, size[i], &self->full);
-		memcpy(&was, self->room, FULL);
+		prepare(self->space, size[i], &self->full);
+		memcpy(&was, self->space, FULL);
 		for (at = FULL; at < size[i]; at++) {
-			self->room[at] = (char)(1 << at % 8);
-			if (procmap_ioctl(self->fd, self->room) != -E2BIG ||
-			    memcmp(self->room, &was, FULL) ||
-			    self->room[at] != (char)(1 << at % 8))
+			self->space[at] = (char)(1 << at % 8);
+			if (procmap_ioctl(self->fd, self->space) != -E2BIG ||
+			    memcmp(self->space, &was, FULL) ||
+			    self->space[at] != (char)(1 << at % 8))
 				break;
-			self->room[at] = 0;
+			self->space[at] = 0;
 		}
 		EXPECT_EQ(size[i], at)
 			TH_LOG("size %zu, byte %zu not zero", size[i], at);
@@ -231,7 +231,7 @@ TEST_F(sizes, longer_than_its_memory_is_efault)
 
 TEST_F(sizes, above_page_size_is_e2big)
 {
-	struct procmap_query *q = (void *)self->room;
+	struct procmap_query *q = (void *)self->space;
 	struct procmap_query was;
 
 	prepare(q, self->page + 1, &self->full);

@@ -27,7 +27,7 @@
 #define MIB		(1024 * 1024)
 #define DIR_NAME	"/tmp/procmap_text_dump"
 
-static char room[MIB];
+static char space[MIB];
 static FILE *out;
 
 static void fail(const char *what, int err)
@@ -43,7 +43,7 @@ static ssize_t dump(const char *call, off_t pos, size_t size, ssize_t got)
 		got = -errno;
 	fprintf(out, "%s %zu at %lld = %zd\n", call, size, (long long)pos, got);
 	if (got > 0)
-		fwrite(room, 1, got, out);
+		fwrite(space, 1, got, out);
 	fputc('\n', out);
 	return got;
 }
@@ -52,12 +52,12 @@ static ssize_t dump_read(int fd, size_t size)
 {
 	off_t pos = lseek(fd, 0, SEEK_CUR);
 
-	return dump("read", pos, size, read(fd, room, size));
+	return dump("read", pos, size, read(fd, space, size));
 }
 
 static void dump_pread(int fd, size_t size, off_t pos)
 {
-	dump("pread", pos, size, pread(fd, room, size, pos));
+	dump("pread", pos, size, pread(fd, space, size, pos));
 }
 
 static void dump_seek(int fd, off_t pos)
@@ -104,14 +104,14 @@ static off_t text_length(pid_t pid)
 	int fd = open_maps(pid);
 	off_t len;
 
-	while (read(fd, room, sizeof(room)) > 0)
+	while (read(fd, space, sizeof(space)) > 0)
 		;
 	len = lseek(fd, 0, SEEK_CUR);
 	close(fd);
 	return len;
 }
 
-/* Offsets in small steps, so that many lie on and beside the ends of lines. */
+/* Offsets in small steps, so that many lie on and next to the ends of lines. */
 static void dump_offsets(pid_t pid, size_t step)
 {
 	off_t pos, len = text_length(pid);

@@ -226,7 +226,7 @@ static const struct change changes[] = {
 					"n.wwwFFxxx.n", { { MAP, 5, 2, 'F' } } },
 	{ "mmap: single pages",		"n.w.x.w.n",
 					"nrwrx.w.n", { { MAP, 1, 1, 'r' }, { MAP, 3, 1, 'r' } } },
-	{ "mmap: before and behind",	"....n.w.n",
+	{ "mmap: before and after",	"....n.w.n",
 					"rr..n.w.nF", { { MAP, 0, 2, 'r' }, { MAP, 9, 1, 'F' } } },
 };
 
@@ -282,7 +282,7 @@ static char page_of(const char *drawing, unsigned int page)
 	return page < strlen(drawing) ? drawing[page] : '.';
 }
 
-/* Return the page behind the VMA that begins at @page. */
+/* Return the page after the VMA that begins at @page. */
 static unsigned int end_of(const char *drawing, unsigned int page)
 {
 	unsigned int end = page + 1;
@@ -531,12 +531,12 @@ static bool get(int fd, const char *text, size_t size)
 
 /**
  * struct reader - how a reader reads, and what it has read
- * @inside: stop inside of the line behind the position
+ * @inside: stop inside of the line after the position
  * @by_line: after the change, read one line at a time
  * @fd: its descriptor
  * @begun: how many lines it has begun
  * @read: how many bytes it has read
- * @position: the start of the line behind that which it has begun
+ * @position: the start of the line after that which it has begun
  * @lines: first the lines before the change; then all that it must get
  */
 struct reader {
@@ -704,7 +704,7 @@ static bool start_over(struct process *process, struct reader *reader,
 
 /*
  * Stop before the first line, after the last one, and after each line of the
- * area and the line beside it.
+ * area and the line next to it.
  */
 static bool race_everywhere(struct process *process, struct reader *reader, race_fn *fn)
 {

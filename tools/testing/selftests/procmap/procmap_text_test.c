@@ -30,7 +30,7 @@
 #define TEXT_ROOM	(64 * 1024)
 
 /* A buffer for the largest read. Static, so that reading maps no memory. */
-static char room[MIB];
+static char space[MIB];
 
 /**
  * struct reader - a descriptor of a maps file, and what is expected of it
@@ -98,14 +98,14 @@ static bool agrees(struct reader *reader, off_t pos, size_t size, ssize_t got)
 	const char *text = reader->model.text + pos;
 	ssize_t i;
 
-	if (got == (ssize_t)want && (!got || !memcmp(text, room, got)))
+	if (got == (ssize_t)want && (!got || !memcmp(text, space, got)))
 		return true;
 	fprintf(stderr, "# %zu bytes at %lld: got %zd, not %zu", size, (long long)pos, got, want);
 	for (i = 0; i < got && i < (ssize_t)want; i++) {
-		if (text[i] == room[i])
+		if (text[i] == space[i])
 			continue;
 		fprintf(stderr, "; byte %zd is '%c', not '%c'; '%.100s' instead of '%.100s'", i,
-			room[i], text[i], room + i, text + i);
+			space[i], text[i], space + i, text + i);
 		break;
 	}
 	fprintf(stderr, "\n");
@@ -114,7 +114,7 @@ static bool agrees(struct reader *reader, off_t pos, size_t size, ssize_t got)
 
 static bool reads(struct reader *reader, size_t size)
 {
-	ssize_t got = read(reader->fd, room, size);
+	ssize_t got = read(reader->fd, space, size);
 	off_t pos = reader->pos;
 
 	if (got > 0)
@@ -124,7 +124,7 @@ static bool reads(struct reader *reader, size_t size)
 
 static bool preads(struct reader *reader, size_t size, off_t pos)
 {
-	return agrees(reader, pos, size, pread(reader->fd, room, size, pos));
+	return agrees(reader, pos, size, pread(reader->fd, space, size, pos));
 }
 
 static bool seeks(struct reader *reader, off_t pos, int whence)
@@ -397,7 +397,7 @@ TEST_F(text, positions_that_no_text_has)
 	EXPECT_EQ(EINVAL, errno);
 	ASSERT_EQ(-1, lseek(self->reader.fd, -1, SEEK_SET));
 	EXPECT_EQ(EINVAL, errno);
-	ASSERT_EQ(-1, pread(self->reader.fd, room, 1, -1));
+	ASSERT_EQ(-1, pread(self->reader.fd, space, 1, -1));
 	EXPECT_EQ(EINVAL, errno);
 	EXPECT_TRUE(seeks(&self->reader, self->len, SEEK_SET));
 	EXPECT_TRUE(reads(&self->reader, 4096));
@@ -480,7 +480,7 @@ static ssize_t own_headers(struct _test_data_own *self, pid_t tid)
 	self->reader.fd = open_proc("/proc/%d/task/%d/maps", getpid(), tid);
 	if (smaps < 0 || self->reader.fd < 0)
 		return -errno;
-	memset(room, 0, sizeof(room));
+	memset(space, 0, sizeof(space));
 	len = read_headers(smaps, self->text, sizeof(self->text));
 	close(smaps);
 	seq_model_init(&self->reader.model, self->text, len < 0 ? 0 : len);
@@ -519,10 +519,10 @@ TEST_F(own, thread_that_ended)
 	ASSERT_EQ(0, own_end(self));
 	ASSERT_TRUE(thread_leaves(self->tid));
 	/* The rest of the first line is in the buffer. */
-	EXPECT_LT(0, read(self->reader.fd, room, 4096));
-	EXPECT_EQ(-1, read(self->reader.fd, room, 4096));
+	EXPECT_LT(0, read(self->reader.fd, space, 4096));
+	EXPECT_EQ(-1, read(self->reader.fd, space, 4096));
 	EXPECT_EQ(ESRCH, errno);
-	EXPECT_EQ(-1, pread(self->reader.fd, room, 4096, 100));
+	EXPECT_EQ(-1, pread(self->reader.fd, space, 4096, 100));
 	EXPECT_EQ(ESRCH, errno);
 }
 
@@ -571,21 +571,21 @@ static bool begin_to_read(struct _test_data_ending *self,
 		return false;
 	self->fd = maps_open(self->child.pid);
 	self->at_the_end = maps_open(self->child.pid);
-	while ((got = read(self->at_the_end, room, MIB)) > 0)
-		self->has_gate = memmem(room, got, "[vsyscall]\n", 11);
-	return !got && read(self->fd, room, 10) == 10;
+	while ((got = read(self->at_the_end, space, MIB)) > 0)
+		self->has_gate = memmem(space, got, "[vsyscall]\n", 11);
+	return !got && read(self->fd, space, 10) == 10;
 }
 
 static long read_again(int fd)
 {
-	long got = read(fd, room, MIB);
+	long got = read(fd, space, MIB);
 
 	return got < 0 ? -errno : got;
 }
 
 static long pread_again(int fd, off_t pos)
 {
-	long got = pread(fd, room, MIB, pos);
+	long got = pread(fd, space, MIB, pos);
 
 	return got < 0 ? -errno : got;
 }
@@ -692,7 +692,7 @@ struct border {
 };
 
 /*
- * The border is behind the first page, then before the last one. A timer that
+ * The border is after the first page, then before the last one. A timer that
  * fires while the reader holds a VMA has the border moved before the next line.
  */
 static void *moves_border(void *arg)
@@ -762,10 +762,10 @@ TEST(pages_at_a_border_that_moves_are_in_one_line)
 	ASSERT_EQ(0, sched_setaffinity(0, sizeof(cpus), &cpus));
 	ASSERT_EQ(0, pthread_create(&thread, NULL, moves_border, &border));
 	while (!__atomic_load_n(&border.done, __ATOMIC_RELAXED)) {
-		got = pread(fd, room, TEXT_ROOM - 1, 0);
+		got = pread(fd, space, TEXT_ROOM - 1, 0);
 		ASSERT_LT(0, got);
-		room[got] = '\0';
-		ASSERT_TRUE(covers(&border, room, &first));
+		space[got] = '\0';
+		ASSERT_TRUE(covers(&border, space, &first));
 		low += first == (unsigned long)border.area + page;
 		high += first == (unsigned long)border.area + border.size - page;
 	}
@@ -846,7 +846,7 @@ TEST(from_a_root_of_the_reader)
 
 	ASSERT_EQ(0, procmap_tmp_dir(dir, sizeof(dir)));
 	rooted.dir = dir;
-	memset(room, 0, sizeof(room));
+	memset(space, 0, sizeof(space));
 	ASSERT_EQ(0, procmap_child_start(&child, reads_from_root, &rooted));
 	ret = procmap_child_wait(&child);
 	EXPECT_EQ(0, kinds_remove(dir));

@@ -369,14 +369,14 @@ TEST(mprotect_fails_half_way)
 
 /*
  * The cases of vma_merge(), with its numbers. mremap() reaches 1 to 3, see
- * below. For the others three areas lie side by side: before, changed, behind.
+ * below. For the others three areas lie side by side: before, changed, after.
  * All three were writable once, so they are accounted. An area that was never
  * writable would not merge with them.
  */
-static bool three(int before, int changed, int behind)
+static bool three(int before, int changed, int after)
 {
 	return writers_map(8, 12, WRITERS_RW) && writers_protect(8, 4, before) &&
-	       writers_protect(12, 4, changed) && writers_protect(16, 4, behind);
+	       writers_protect(12, 4, changed) && writers_protect(16, 4, after);
 }
 
 static bool merge_4_case(struct procmap_child *t)
@@ -558,9 +558,9 @@ TEST(stack_grows_and_is_cut)
 
 static bool use_stack(size_t bytes)
 {
-	char *room = alloca(bytes);
+	char *space = alloca(bytes);
 
-	__atomic_store_n(room, 1, __ATOMIC_RELAXED);
+	__atomic_store_n(space, 1, __ATOMIC_RELAXED);
 	return true;
 }
 

@@ -3,7 +3,7 @@
  * A model of fs/seq_file.c: see seq_model.h.
  *
  * The buffer has one page at first. A line fits if a byte of the buffer is left
- * over behind it. If the first line of a read does not fit, the buffer doubles
+ * over after it. If the first line of a read does not fit, the buffer doubles
  * until it does, and stays as large. A read takes what the buffer still has.
  * Only if that is all of it, the read fills the buffer again, once, with whole
  * lines: with at least one, and with more while the buffer has less than the
@@ -48,7 +48,7 @@ static void need_buffer(struct seq_model *model, size_t line)
 		model->size *= 2;
 }
 
-/* Like traverse(): one line at a time, until a line has @pos inside or behind. */
+/* Like traverse(): one line at a time, until a line has @pos inside or after. */
 static void go_to(struct seq_model *model, __u64 pos)
 {
 	size_t line;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The search, beside a writer or beside the end of the address space. The tree
+ * The search, next to a writer or next to the end of the address space. The tree
  * has one leaf with two slots, one for each of the addresses 0 and 1. A VMA of
  * two addresses is in both. Each search goes from address 0 to the end.
  */

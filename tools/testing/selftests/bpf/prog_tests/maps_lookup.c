@@ -82,7 +82,7 @@ static void check_own_mapping(void)
 	ASSERT_EQ(get_uprobe_offset(p + 2 * page), 4 * page, "its first byte");
 	ASSERT_EQ(get_uprobe_offset(p + 3 * page + 7), 5 * page + 7, "inside");
 	ASSERT_EQ(get_uprobe_offset(p + 4 * page - 1), 6 * page - 1, "its last byte");
-	ASSERT_EQ(get_uprobe_offset(p + 4 * page), -ESRCH, "behind it");
+	ASSERT_EQ(get_uprobe_offset(p + 4 * page), -ESRCH, "after it");
 	ASSERT_EQ(get_rel_offset((uintptr_t)p + 5 * page - 1), 7 * page - 1, "last byte");
 	ASSERT_EQ(get_rel_offset((uintptr_t)p + 5 * page), -EINVAL, "not mapped");
 	ASSERT_EQ(get_uprobe_offset(p + 5 * page), -ESRCH, "not mapped, executable");

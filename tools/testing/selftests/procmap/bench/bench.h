@@ -38,7 +38,7 @@
  * @BENCH_MIXED: private memory of alternating protection, some files, some
  *	holes
  * @BENCH_ADJACENT: private memory of alternating protection, without holes
- * @BENCH_HOLES: the same with a hole behind each VMA
+ * @BENCH_HOLES: the same with a hole after each VMA
  * @BENCH_LIBRARIES: files, with five VMAs each in a row, as a loader maps
  *	libraries
  * @BENCH_REPLAY: the VMAs of a captured program; more VMAs, like the data of a

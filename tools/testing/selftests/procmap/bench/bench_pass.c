@@ -10,7 +10,7 @@
 #define PASS_NAME_MAX	4096
 
 /**
- * bench_pass_init() - allocate room for a pass
+ * bench_pass_init() - allocate space for a pass
  * @pass: zeroed or not; bench_pass_free() frees it
  * @pid: the process
  * @address: for the symbolizer pass: the addresses, ascending; the caller keeps
@@ -44,7 +44,7 @@ int bench_pass_init(struct bench_pass *pass, pid_t pid, const unsigned long *add
 }
 
 /**
- * bench_pass_free() - free the room of a pass
+ * bench_pass_free() - free the space of a pass
  * @pass: the pass; afterwards it is zeroed
  */
 void bench_pass_free(struct bench_pass *pass)
@@ -68,26 +68,26 @@ void bench_pass_begin(struct bench_pass *pass)
 	pass->used = 1;
 }
 
-static int pass_enlarge(void **room, size_t *max, size_t size)
+static int pass_enlarge(void **space, size_t *max, size_t size)
 {
-	void *more = realloc(*room, 2 * *max * size);
+	void *more = realloc(*space, 2 * *max * size);
 
 	if (!more)
 		return -ENOMEM;
-	*room = more;
+	*space = more;
 	*max *= 2;
 	return 0;
 }
 
 /**
- * bench_pass_room() - make room for more results
+ * bench_pass_space() - make space for more results
  * @pass: the pass
  * @vmas: for so many more VMAs
  * @names: for so many more bytes of names
  *
  * Return: 0 or -ENOMEM
  */
-int bench_pass_room(struct bench_pass *pass, size_t vmas, size_t names)
+int bench_pass_space(struct bench_pass *pass, size_t vmas, size_t names)
 {
 	int err = 0;
 

@@ -54,8 +54,8 @@ struct bench_vma {
  * @names: their names
  * @used: bytes of @names in use
  * @buffer: buffer for the text
- * @records: the records of a scan; their names are in @names, behind the empty one
- * @records_max: how many there is room for
+ * @records: the records of a scan; their names are in @names, after the empty one
+ * @records_max: how many there is space for
  * @found: how many there are
  */
 struct bench_pass {
@@ -82,7 +82,7 @@ struct bench_pass {
 int bench_pass_init(struct bench_pass *pass, pid_t pid, const unsigned long *address, size_t nr);
 void bench_pass_free(struct bench_pass *pass);
 void bench_pass_begin(struct bench_pass *pass);
-int bench_pass_room(struct bench_pass *pass, size_t vmas, size_t names);
+int bench_pass_space(struct bench_pass *pass, size_t vmas, size_t names);
 struct bench_vma *bench_pass_add(struct bench_pass *pass, const char *name, size_t len);
 const struct bench_vma *bench_pass_same_file(const struct bench_pass *pass);
 const char *bench_pass_differ(const struct bench_pass *a, const struct bench_pass *b);

@@ -17,8 +17,8 @@
 #define SCAN_PROTECTION	(PROCMAP_QUERY_VMA_READABLE | PROCMAP_QUERY_VMA_WRITABLE | \
 			 PROCMAP_QUERY_VMA_EXECUTABLE | PROCMAP_QUERY_VMA_SHARED)
 
-/* Double the room for records and, if they are wanted, that for names. */
-static int scan_more_room(struct bench_pass *pass, bool names)
+/* Double the space for records and, if they are wanted, that for names. */
+static int scan_more_space(struct bench_pass *pass, bool names)
 {
 	size_t nr = pass->records_max ? 2 * pass->records_max : SCAN_RECORDS;
 	void *more = realloc(pass->records, nr * sizeof(*pass->records));
@@ -27,23 +27,23 @@ static int scan_more_room(struct bench_pass *pass, bool names)
 		return -ENOMEM;
 	pass->records = more;
 	pass->records_max = nr;
-	return names ? bench_pass_room(pass, 0, pass->names_max) : 0;
+	return names ? bench_pass_space(pass, 0, pass->names_max) : 0;
 }
 
 /**
  * bench_pass_scan() - scan into the records of a pass
- * @pass: out: the records, and the names behind the empty one
+ * @pass: out: the records, and the names after the empty one
  * @fd: descriptor of /proc/<pid>/maps
  * @scan: flags, conditions and known generation; out: the answer
  *
- * Once there is room for all, it is one call.
+ * Once there is space for all, it is one call.
  *
  * Return: 0 or -errno
  */
 int bench_pass_scan(struct bench_pass *pass, int fd, struct procmap_scan *scan)
 {
 	const bool names = scan->flags & PROCMAP_SCAN_NAMES;
-	int err = pass->records ? 0 : scan_more_room(pass, names);
+	int err = pass->records ? 0 : scan_more_space(pass, names);
 
 	scan->size = sizeof(*scan);
 	scan->record_size = sizeof(*pass->records);
@@ -55,7 +55,7 @@ int bench_pass_scan(struct bench_pass *pass, int fd, struct procmap_scan *scan)
 		err = bench_call3(SYS_ioctl, fd, PROCMAP_SCAN, scan);
 		if (err || scan->next == ~0ULL)
 			break;
-		err = scan_more_room(pass, names);
+		err = scan_more_space(pass, names);
 	}
 	pass->found = scan->records_filled;
 	return err;
@@ -74,7 +74,7 @@ int bench_pass_take_records(struct bench_pass *pass)
 	int err;
 
 	pass->nr = 0;
-	err = bench_pass_room(pass, pass->found, 0);
+	err = bench_pass_space(pass, pass->found, 0);
 	if (err)
 		return err;
 	for (vma = pass->vma; pass->nr < pass->found; vma++, from++, pass->nr++) {
@@ -85,7 +85,7 @@ int bench_pass_take_records(struct bench_pass *pass)
 			.inode = from->inode,
 			.dev_major = from->dev_major,
 			.dev_minor = from->dev_minor,
-			/* The kernel counts from behind the empty name. */
+			/* The kernel counts from after the empty name. */
 			.name = from->name == PROCMAP_RECORD_NO_NAME ? 0 : from->name + 1,
 			.flags = from->flags & SCAN_PROTECTION,
 		};

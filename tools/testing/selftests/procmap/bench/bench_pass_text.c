@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * The passes of procmap_bench over the text. Of a line that is not needed, they
- * parse only enough to know that. They read nothing behind the last address. So
+ * parse only enough to know that. They read nothing after the last address. So
  * the text does not lose because it is read badly.
  */
 #include <errno.h>
@@ -139,7 +139,7 @@ static int text_build_id(struct bench_pass *pass, struct bench_vma *vma)
 }
 
 /*
- * Parse the rest of the current line from the offset on: @at is behind the
+ * Parse the rest of the current line from the offset on: @at is after the
  * permissions.
  */
 static int text_take(struct bench_pass *pass, const struct text *text, __u64 start, __u64 end,
@@ -251,7 +251,7 @@ int bench_synthesize_text(struct bench_pass *pass)
 	return err < 0 ? err : 0;
 }
 
-/* Take all whole lines of the buffer, which begins with one. There is room. */
+/* Take all whole lines of the buffer, which begins with one. There is space. */
 static void dump_lines(struct bench_pass *pass, struct text *text)
 {
 	char *end = memrchr(text->buffer, '\n', text->tail), *newline;
@@ -295,7 +295,7 @@ int bench_dump_text(struct bench_pass *pass)
 	if (err)
 		return err;
 	while ((err = text_fill(&text)) > 0) {
-		err = bench_pass_room(pass, TEXT_BUFFER / TEXT_LINE, TEXT_BUFFER);
+		err = bench_pass_space(pass, TEXT_BUFFER / TEXT_LINE, TEXT_BUFFER);
 		if (err)
 			break;
 		dump_lines(pass, &text);

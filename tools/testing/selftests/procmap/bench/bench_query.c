@@ -269,7 +269,7 @@ static int readv_op(struct bench *b, unsigned int i)
 #define TEXT	.setup = text_setup, .op = text_op, .teardown = text_teardown, .vmas = 10000, \
 		.batch = 1
 #define WALK	.setup = query_setup_walk, .op = query_op, .vmas = 10000, .flags = EXECUTABLE, \
-		.what = "next executable mapping of a file, behind so many others"
+		.what = "next executable mapping of a file, after so many others"
 
 const struct bench_case bench_query_cases[] = {
 	{ .name = "ioctl/unknown", .vmas = 30, .batch = 64, .setup = query_use_target,

@@ -97,7 +97,7 @@ const char *bench_report_state(int err)
  * bench_report_string() - print a string of JSON
  * @key: its key
  * @text: its value
- * @end: text to print behind it
+ * @end: text to print after it
  */
 void bench_report_string(const char *key, const char *text, const char *end)
 {

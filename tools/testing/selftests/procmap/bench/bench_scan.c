@@ -33,7 +33,7 @@ static int scan_call(struct bench *b, struct procmap_scan *scan)
 }
 
 /* Memory that the kernel writes to, touched before. */
-static int scan_room(struct bench *b, size_t size)
+static int scan_space(struct bench *b, size_t size)
 {
 	const struct bench_target want = { .layout = b->row->layout, .vmas = b->row->vmas };
 	int err = bench_target_get(b, &want);
@@ -57,7 +57,7 @@ static void scan_teardown(struct bench *b)
 static int scan_setup(struct bench *b)
 {
 	struct procmap_scan scan;
-	int err = scan_room(b, RECORDS_SIZE + NAMES_SIZE);
+	int err = scan_space(b, RECORDS_SIZE + NAMES_SIZE);
 
 	if (err)
 		return err;
@@ -136,7 +136,7 @@ static int parsed_setup(struct bench *b)
 	if (vmas < (long)b->row->vmas)
 		return bench_failed(b, "VMAs are missing", vmas < 0 ? vmas : -ENODATA);
 	b->units = vmas;
-	/* Dump once, to have the room for it. */
+	/* Dump once, to have the space for it. */
 	err = bench_pass_init(&b->pass, b->target->pid, NULL, 0) ?: bench_dump_text(&b->pass);
 	return err ? bench_failed(b, "parse the text", err) : 0;
 }

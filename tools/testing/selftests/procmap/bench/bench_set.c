@@ -134,7 +134,7 @@ static int set_read(struct bench_set *set, FILE *file, unsigned int *number)
 	return err ?: set->nr && set->samples ? 0 : -ENODATA;
 }
 
-/* Sets lie beside the program. A name with a slash is a path. */
+/* Sets lie next to the program. A name with a slash is a path. */
 static FILE *set_open(const char *name, char *path, size_t size)
 {
 	char *slash;
@@ -196,7 +196,7 @@ int bench_set_load(const char *name, struct bench_set **set, char *reason, size_
 
 /**
  * bench_set_place() - choose the addresses of the VMAs in a process
- * @set: the program; out: vma[].at, room and padding
+ * @set: the program; out: vma[].at, space and padding
  * @base: address of the first VMA
  * @padding: bytes to leave for other VMAs in the widest gap of the program
  */
@@ -219,7 +219,7 @@ void bench_set_place(struct bench_set *set, unsigned long base, unsigned long pa
 		set->vma[i].at = at;
 		at += set->vma[i].size;
 	}
-	set->room = at - base;
+	set->space = at - base;
 }
 
 /**

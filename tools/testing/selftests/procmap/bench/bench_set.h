@@ -54,7 +54,7 @@ struct bench_set_sample {
  * @sample: the addresses, ascending, each once
  * @samples: their number
  * @wide: number of the VMA above the widest gap
- * @room: bytes of address space for all VMAs, after bench_set_place()
+ * @space: bytes of address space for all VMAs, after bench_set_place()
  * @padding: address for other VMAs, in the widest gap, after bench_set_place()
  */
 struct bench_set {
@@ -65,7 +65,7 @@ struct bench_set {
 	struct bench_set_sample *sample;
 	unsigned int samples;
 	unsigned int wide;
-	unsigned long room;
+	unsigned long space;
 	unsigned long padding;
 };
 

@@ -53,7 +53,7 @@ static int target_map_one(const struct bench_target *t, unsigned long i, const i
 }
 
 /* Find address space that nothing uses, and touch no page of it. */
-static unsigned long target_room(unsigned long size)
+static unsigned long target_space(unsigned long size)
 {
 	char *at = mmap(NULL, size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 
@@ -61,14 +61,14 @@ static unsigned long target_room(unsigned long size)
 }
 
 /*
- * In the child: map t->vmas VMAs, the library above them, and room for the
+ * In the child: map t->vmas VMAs, the library above them, and space for the
  * storm.
  */
 static int target_fill(struct bench_target *t, const int *files, const struct stat *st)
 {
 	unsigned long page = sysconf(_SC_PAGESIZE);
 	long others = bench_count_vmas(getpid());
-	unsigned long room, at, i;
+	unsigned long space, at, i;
 	int err = 0;
 
 	t->stride = t->layout == BENCH_ADJACENT ? page : 2 * page;
@@ -78,12 +78,12 @@ static int target_fill(struct bench_target *t, const int *files, const struct st
 			return -ERANGE;
 		t->made = t->vmas - others - 1;
 	}
-	room = t->made * t->stride + 4 * TARGET_GUARD + st->st_size + BENCH_STORM_SIZE;
-	at = target_room(room);
+	space = t->made * t->stride + 4 * TARGET_GUARD + st->st_size + BENCH_STORM_SIZE;
+	at = target_space(space);
 	if (!at)
 		return -ENOMEM;
 	t->area = at + TARGET_GUARD;
-	t->storm = (at + room - TARGET_GUARD - BENCH_STORM_SIZE) & -page;
+	t->storm = (at + space - TARGET_GUARD - BENCH_STORM_SIZE) & -page;
 	t->library = (t->storm - TARGET_GUARD - st->st_size) & -page;
 	for (i = 0; i < t->made && !err; i++)
 		err = target_map_one(t, i, files);
@@ -108,7 +108,7 @@ static int target_replay(struct bench_target *t, const char *root)
 	int err;
 
 	bench_set_place(t->set, 0, t->vmas * page);
-	t->area = target_room(t->set->room);
+	t->area = target_space(t->set->space);
 	if (!t->area)
 		return -ENOMEM;
 	bench_set_place(t->set, t->area, t->vmas * page);

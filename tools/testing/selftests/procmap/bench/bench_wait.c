@@ -20,7 +20,7 @@
 #include "fuse_server.h"
 
 #define WAIT_NOWAIT	0x2		/* PROCESS_VM_NOWAIT of <linux/process_vm.h> */
-#define WAIT_PLACES	64		/* far apart; more than a queue has room for */
+#define WAIT_PLACES	64		/* far apart; more than a queue has space for */
 #define WAIT_APART	0x80000ul
 #define WAIT_HANG_MS	180000		/* what takes longer never comes */
 #define WAIT_LOOK_MS	10		/* between two looks at the state of a thread */
@@ -410,7 +410,7 @@ static const struct {
 	{ { "wait/userfault/flags-0", "wait/userfault/nowait" },
 	  "page of a userfaultfd that nobody serves", WAIT_USERFAULT },
 	{ { "wait/locked/flags-0", "wait/locked/nowait" },
-	  "mmap_lock held by a stalled read, a writer behind it", WAIT_LOCKED },
+	  "mmap_lock held by a stalled read, a writer after it", WAIT_LOCKED },
 };
 
 struct bench_scene bench_wait_scenes[2 * ARRAY_SIZE(adversaries)];

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Which cgroup is charged for the pages of a file when somebody asks for its
- * build ID: that of the asker, for what can be evicted. No process may be killed
+ * build ID: that of the caller, for what can be evicted. No process may be killed
  * for it.
  */
 #include <fcntl.h>
@@ -34,7 +34,7 @@
 /* Size of a sparse file. Only one page of it has been written. */
 #define SPARSE_PAGES	16384
 /*
- * The memory limit of an asker. The holes of two such files, if they were
+ * The memory limit of a caller. The holes of two such files, if they were
  * filled, would need more.
  */
 #define ASKER_MAX	"16777216"
@@ -236,9 +236,9 @@ TEST_F(sparse, files_in_ramfs_kill_no_profiler)
 }
 
 /**
- * struct turn - what the test and its asker tell each other, in shared memory:
- *	a message would be charged to the asker
- * @asked: number of queries that the asker shall have made
+ * struct turn - what the test and its caller tell each other, in shared memory:
+ *	a message would be charged to the caller
+ * @asked: number of queries that the caller shall have made
  * @answered: number of those that it has made
  * @ret: what the last one returned
  */
@@ -248,11 +248,11 @@ struct turn {
 	int ret;
 };
 
-/* A file on a disk. Its notes are behind an indirect block. */
+/* A file on a disk. Its notes are after an indirect block. */
 FIXTURE(cold) {
 	struct ext2_disk disk;
 	struct elf_image image;
-	struct procmap_child asker;
+	struct procmap_child caller;
 	struct turn *turn;
 	struct cgroup cgroup;
 	const char *lacking;
@@ -317,7 +317,7 @@ FIXTURE_SETUP(cold)
 	self->turn = mmap(NULL, sizeof(*self->turn), PROT_READ | PROT_WRITE,
 			  MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	ASSERT_NE((long)MAP_FAILED, (long)self->turn);
-	ASSERT_EQ(0, procmap_child_start(&self->asker, asks_in_turn, self));
+	ASSERT_EQ(0, procmap_child_start(&self->caller, asks_in_turn, self));
 	ASSERT_EQ(0, cgroup_make(&self->cgroup, "memory"));
 }
 
@@ -325,7 +325,7 @@ FIXTURE_TEARDOWN(cold)
 {
 	if (self->lacking)
 		return;
-	procmap_child_kill(&self->asker);
+	procmap_child_kill(&self->caller);
 	munmap(self->map, COLD_SIZE);
 	close(self->fd);
 	ext2_disk_remove(&self->disk);
@@ -339,7 +339,7 @@ static bool make_cold(const struct _test_data_cold *self)
 	       !ioctl(self->disk.loop, BLKFLSBUF);
 }
 
-/* Returns what the query of the asker returned; -ESRCH if the asker is gone. */
+/* Returns what the query of the caller returned; -ESRCH if the caller is gone. */
 static int ask_cold(struct _test_data_cold *self)
 {
 	struct turn *turn = self->turn;
@@ -347,7 +347,7 @@ static int ask_cold(struct _test_data_cold *self)
 	if (!make_cold(self))
 		return -EIO;
 	__atomic_add_fetch(&turn->asked, 1, __ATOMIC_RELEASE);
-	UNTIL(load(&turn->answered) == turn->asked || stall_has_come(&self->asker));
+	UNTIL(load(&turn->answered) == turn->asked || stall_has_come(&self->caller));
 	return load(&turn->answered) == turn->asked ? turn->ret : -ESRCH;
 }
 
@@ -379,11 +379,11 @@ static __u64 inode_of(int fd)
 	return fstat(fd, &st) ? -1 : st.st_ino;
 }
 
-TEST_F(cold, pages_are_charged_to_the_asker)
+TEST_F(cold, pages_are_charged_to_the_caller)
 {
 	if (self->lacking)
 		SKIP(return, "%s: %s", _metadata->name, self->lacking);
-	ASSERT_EQ(0, cgroup_enter(&self->cgroup, self->asker.pid));
+	ASSERT_EQ(0, cgroup_enter(&self->cgroup, self->caller.pid));
 	EXPECT_EQ(SHA1_SIZE, ask_cold(self));
 	EXPECT_EQ(inode_of(self->cgroup.dir), owner_of(self->map));
 	EXPECT_EQ(inode_of(self->cgroup.dir), owner_of(self->map + COLD_NOTES));
@@ -400,7 +400,7 @@ TEST_F(cold, pages_are_not_charged_to_the_target)
 	ASSERT_EQ(0, cgroup_leave(&self->cgroup, 0));
 }
 
-/* Pages; more than what a read needs, and what it makes room for */
+/* Pages; more than what a read needs, and what it makes space for */
 #define MAX_MARGIN	40
 
 /*
@@ -428,7 +428,7 @@ TEST_F(cold, an_asker_at_its_limit_is_not_killed)
 
 	if (self->lacking)
 		SKIP(return, "%s: %s", _metadata->name, self->lacking);
-	ASSERT_EQ(0, cgroup_enter(&self->cgroup, self->asker.pid));
+	ASSERT_EQ(0, cgroup_enter(&self->cgroup, self->caller.pid));
 	ASSERT_EQ(SHA1_SIZE, ask_cold(self));
 	for (margin = 0; margin < MAX_MARGIN; margin++) {
 		ASSERT_TRUE(make_cold(self));

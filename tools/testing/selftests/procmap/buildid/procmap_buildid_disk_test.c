@@ -158,7 +158,7 @@ TEST_F(disk, a_query_without_build_id_reads_nothing)
 }
 
 /* A process that asks for the build ID of a file, and exits with its length. */
-struct asker {
+struct caller {
 	struct procmap_child child;
 	const struct _test_data_disk *disk;
 	unsigned int file;
@@ -171,46 +171,47 @@ static void nothing(int sig)
 static int asks(struct procmap_child *child, void *arg)
 {
 	struct sigaction action = { .sa_handler = nothing };
-	const struct asker *asker = arg;
+	const struct caller *caller = arg;
 	int size;
 
 	if (!HOLDS(!sigaction(SIGUSR1, &action, NULL)))
 		return WRONG;
-	size = id_size(asker->disk, asker->file);
+	size = id_size(caller->disk, caller->file);
 	return HOLDS(size >= 0) ? size : WRONG;
 }
 
-static int start_asker(struct asker *asker, const struct _test_data_disk *disk, unsigned int file)
+static int start_caller(struct caller *caller, const struct _test_data_disk *disk,
+			unsigned int file)
 {
-	asker->disk = disk;
-	asker->file = file;
-	return procmap_child_start(&asker->child, asks, asker);
+	caller->disk = disk;
+	caller->file = file;
+	return procmap_child_start(&caller->child, asks, caller);
 }
 
 /* Does the process sleep in its query, and has it not ended? */
-static bool waits(const struct asker *asker)
+static bool waits(const struct caller *caller)
 {
-	return stall_gets_stuck(asker->child.pid, asker->child.pid) &&
-	       !stall_has_come(&asker->child);
+	return stall_gets_stuck(caller->child.pid, caller->child.pid) &&
+	       !stall_has_come(&caller->child);
 }
 
 TEST_F(disk, a_query_that_is_killed_is_EINTR)
 {
-	struct asker asker;
+	struct caller caller;
 
 	ASSERT_EQ(0, ext2_disk_stall(&self->disk));
-	ASSERT_EQ(0, start_asker(&asker, self, FILE_SHORT));
+	ASSERT_EQ(0, start_caller(&caller, self, FILE_SHORT));
 	ASSERT_EQ(0, ext2_disk_wait_held(&self->disk));
-	EXPECT_TRUE(waits(&asker));
-	EXPECT_EQ(-EINTR, procmap_child_kill_in_call(&asker.child));
+	EXPECT_TRUE(waits(&caller));
+	EXPECT_EQ(-EINTR, procmap_child_kill_in_call(&caller.child));
 }
 
-/* The disk still does not answer when the first asker is gone for good. */
+/* The disk still does not answer when the first caller is gone for good. */
 TEST_F(disk, a_disk_that_is_stalled_holds_up_nobody_who_is_killed)
 {
 	struct fuse_server_file file = { .data = self->image[FILE_SHORT].data,
 					 .size = ELF_IMAGE_SIZE };
-	struct asker first, second;
+	struct caller first, second;
 	struct ext2_disk other;
 	char *map;
 	int fd;
@@ -220,13 +221,13 @@ TEST_F(disk, a_disk_that_is_stalled_holds_up_nobody_who_is_killed)
 	map = mmap(NULL, PAGE, PROT_READ, MAP_PRIVATE, fd, 0);
 	ASSERT_NE((long)MAP_FAILED, (long)map);
 	ASSERT_EQ(0, ext2_disk_stall(&self->disk));
-	ASSERT_EQ(0, start_asker(&first, self, FILE_SHORT));
+	ASSERT_EQ(0, start_caller(&first, self, FILE_SHORT));
 	ASSERT_EQ(0, ext2_disk_wait_held(&self->disk));
 	EXPECT_TRUE(waits(&first));
 	EXPECT_EQ(256 + SIGKILL, procmap_child_kill(&first.child));
 
 	/* The page is locked, and stays so. */
-	ASSERT_EQ(0, start_asker(&second, self, FILE_SHORT));
+	ASSERT_EQ(0, start_caller(&second, self, FILE_SHORT));
 	EXPECT_TRUE(waits(&second));
 	EXPECT_EQ(SHA1_SIZE, elf_image_ask(self->maps, map, &self->image[FILE_SHORT]));
 	EXPECT_EQ(256 + SIGKILL, procmap_child_kill(&second.child));
@@ -241,16 +242,16 @@ TEST_F(disk, a_disk_that_is_stalled_holds_up_nobody_who_is_killed)
 
 TEST_F(disk, a_signal_that_does_not_kill_is_not_an_answer)
 {
-	struct asker asker;
+	struct caller caller;
 
 	ASSERT_EQ(0, ext2_disk_stall(&self->disk));
-	ASSERT_EQ(0, start_asker(&asker, self, FILE_SHORT));
+	ASSERT_EQ(0, start_caller(&caller, self, FILE_SHORT));
 	ASSERT_EQ(0, ext2_disk_wait_held(&self->disk));
-	EXPECT_TRUE(waits(&asker));
-	ASSERT_EQ(0, kill(asker.child.pid, SIGUSR1));
-	EXPECT_TRUE(waits(&asker));
+	EXPECT_TRUE(waits(&caller));
+	ASSERT_EQ(0, kill(caller.child.pid, SIGUSR1));
+	EXPECT_TRUE(waits(&caller));
 	ASSERT_EQ(0, ext2_disk_release(&self->disk));
-	EXPECT_EQ(SHA1_SIZE, procmap_child_wait(&asker.child));
+	EXPECT_EQ(SHA1_SIZE, procmap_child_wait(&caller.child));
 }
 
 /* Waits for a page of the file, and so keeps it locked. */
@@ -275,16 +276,16 @@ static int truncates(struct procmap_child *child, void *arg)
 TEST_F(disk, a_query_that_waits_for_a_truncation_can_be_killed)
 {
 	struct procmap_child reader, truncater;
-	struct asker asker;
+	struct caller caller;
 
 	ASSERT_EQ(0, ext2_disk_stall(&self->disk));
 	ASSERT_EQ(0, procmap_child_start(&reader, reads_last_page, self));
 	ASSERT_EQ(0, ext2_disk_wait_held(&self->disk));
 	ASSERT_EQ(0, procmap_child_start(&truncater, truncates, self));
 	ASSERT_TRUE(stall_gets_stuck(truncater.pid, truncater.pid));
-	ASSERT_EQ(0, start_asker(&asker, self, FILE_SHORT));
-	EXPECT_TRUE(waits(&asker));
-	EXPECT_EQ(-EINTR, procmap_child_kill_in_call(&asker.child));
+	ASSERT_EQ(0, start_caller(&caller, self, FILE_SHORT));
+	EXPECT_TRUE(waits(&caller));
+	EXPECT_EQ(-EINTR, procmap_child_kill_in_call(&caller.child));
 	EXPECT_FALSE(stall_has_come(&truncater));
 	ASSERT_EQ(0, ext2_disk_release(&self->disk));
 	EXPECT_EQ(0, procmap_child_wait(&reader));

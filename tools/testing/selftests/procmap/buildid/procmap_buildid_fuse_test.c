@@ -227,7 +227,7 @@ static int ask_as_users(struct _test_data_fuse *self, int maps)
 }
 
 /*
- * As many askers as there are, of several users, leave nothing behind: the file
+ * As many callers as there are, of several users, leave nothing after: the file
  * ends with its target, and a query about a disk is answered.
  */
 TEST_F(fuse, a_crowd_that_asks_holds_nothing_and_stops_nobody)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A program does its work beside threads of idle priority that ask for build
+ * A program does its work next to threads of idle priority that ask for build
  * IDs, of files that take as long as any file may. Whatever they cost is on
  * their own account: nobody of normal priority works for them.
  *
@@ -18,7 +18,7 @@
 #include "stall.h"
 
 #define SHA1_SIZE	20
-#define NR_ASKERS	16
+#define NR_CALLERS	16
 /* Each empty note takes one of the 4096 reads that a file may take. */
 #define EMPTY		4000
 #define FILE_SIZE	(ELF_IMAGE_SIZE + EMPTY * ELF_IMAGE_EMPTY)
@@ -31,7 +31,7 @@ FIXTURE(idle) {
 	char *map;
 	int maps;
 	unsigned long *asked;
-	struct procmap_child asker[NR_ASKERS];
+	struct procmap_child caller[NR_CALLERS];
 };
 
 static bool pin(void)
@@ -100,8 +100,8 @@ static __u64 used_ns(const struct _test_data_idle *self)
 	clockid_t clock;
 	unsigned int i;
 
-	for (i = 0; i < NR_ASKERS; i++)
-		if (HOLDS(!clock_getcpuclockid(self->asker[i].pid, &clock)))
+	for (i = 0; i < NR_CALLERS; i++)
+		if (HOLDS(!clock_getcpuclockid(self->caller[i].pid, &clock)))
 			ns += clock_ns(clock);
 	return ns;
 }
@@ -112,9 +112,9 @@ TEST_F(idle, threads_that_ask_do_not_burn_the_processor_of_others)
 	__u64 passed, used;
 	unsigned int i;
 
-	for (i = 0; i < NR_ASKERS; i++)
-		ASSERT_EQ(0, procmap_child_start(&self->asker[i], asks_idly, self));
-	ASSERT_TRUE(UNTIL(__atomic_load_n(self->asked, __ATOMIC_RELAXED) >= NR_ASKERS));
+	for (i = 0; i < NR_CALLERS; i++)
+		ASSERT_EQ(0, procmap_child_start(&self->caller[i], asks_idly, self));
+	ASSERT_TRUE(UNTIL(__atomic_load_n(self->asked, __ATOMIC_RELAXED) >= NR_CALLERS));
 	before = *self->asked;
 	passed = stall_now_ns();
 	used = used_ns(self);
@@ -122,10 +122,10 @@ TEST_F(idle, threads_that_ask_do_not_burn_the_processor_of_others)
 	used = used_ns(self) - used;
 	passed = stall_now_ns() - passed;
 	asked = *self->asked - before;
-	for (i = 0; i < NR_ASKERS; i++)
-		EXPECT_EQ(256 + SIGKILL, procmap_child_kill(&self->asker[i]));
+	for (i = 0; i < NR_CALLERS; i++)
+		EXPECT_EQ(256 + SIGKILL, procmap_child_kill(&self->caller[i]));
 	TH_LOG("%lu queries of %u idle threads: %llu of %llu us are on their account or ours",
-	       asked, NR_ASKERS, (unsigned long long)used / 1000,
+	       asked, NR_CALLERS, (unsigned long long)used / 1000,
 	       (unsigned long long)passed / 1000);
 	EXPECT_LT(0, asked);
 	EXPECT_GE(used * 50, passed * 49);

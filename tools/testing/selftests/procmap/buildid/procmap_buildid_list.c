@@ -78,11 +78,11 @@ static int look_at(int maps, const char *path)
 
 static int look_at_all(int maps, FILE *list)
 {
-	size_t room = 0;
+	size_t space = 0;
 	char *path = NULL;
 	int ret, failed = 0;
 
-	while (getline(&path, &room, list) > 0) {
+	while (getline(&path, &space, list) > 0) {
 		path[strcspn(path, "\n")] = '\0';
 		ret = look_at(maps, path);
 		if (!ret)

@@ -55,7 +55,7 @@ struct fuzz_rng {
 };
 
 /**
- * enum fuzz_kind - what is behind a page of an arena
+ * enum fuzz_kind - what is after a page of an arena
  * @FUZZ_SHARED: a page of a memfd, shared
  * @FUZZ_PRIVATE: a page of a memfd, private
  * @FUZZ_ANON: anonymous memory
@@ -71,7 +71,7 @@ struct fuzz_page {
 
 /**
  * struct fuzz_arena - pages of every protection, and their content
- * @at: their address; nothing before and behind them is accessible
+ * @at: their address; nothing before and after them is accessible
  * @plain: FUZZ_SHARED pages of @at, readable and writable whatever @at says
  * @want: the content that @at must have
  * @can: FUZZ_R and FUZZ_W bits of each page
@@ -176,7 +176,7 @@ __u64 fuzz_below(struct fuzz *fuzz, __u64 limit);
 bool fuzz_chance(struct fuzz *fuzz, unsigned int percent);
 __u64 fuzz_pick(struct fuzz *fuzz, const __u64 *from, size_t nr);
 __u64 fuzz_address(struct fuzz *fuzz, const struct fuzz_arena *arena);
-__u64 fuzz_room(struct fuzz *fuzz, const struct fuzz_arena *arena, __u64 size);
+__u64 fuzz_space(struct fuzz *fuzz, const struct fuzz_arena *arena, __u64 size);
 __u64 fuzz_target_address(struct fuzz *fuzz);
 
 int fuzz_arena_map(struct fuzz_arena *arena, bool remote);

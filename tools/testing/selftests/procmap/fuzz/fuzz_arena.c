@@ -15,14 +15,14 @@
 #define RW	(PROT_READ | PROT_WRITE)
 
 /*
- * Nothing else uses this much memory before and behind an arena. So a racing
+ * Nothing else uses this much memory before and after an arena. So a racing
  * call may mix the bytes of several addresses in the arena, and the result
  * still lies in here.
  */
 #define RESERVED	0x1000000UL
 
 /*
- * Pages 0 to 3 are readable, with room for an array of 1,024 iovecs. The file
+ * Pages 0 to 3 are readable, with space for an array of 1,024 iovecs. The file
  * ends before the last page.
  */
 static const struct fuzz_page local_layout[FUZZ_PAGES] = {
@@ -163,7 +163,7 @@ void fuzz_arena_reset(struct fuzz_arena *arena)
 	}
 }
 
-/* Return how much of a range lies in the arena and has a file behind it. */
+/* Return how much of a range lies in the arena and has a file after it. */
 static size_t clip(const struct fuzz_arena *arena, __u64 addr, __u64 size, size_t *offset)
 {
 	__u64 start = (unsigned long)arena->at, end = start + arena->size - arena->page;

@@ -14,7 +14,7 @@
  * @from: the struct; its first member is its size, which may be a lie
  * @known: how many bytes the kernel knows
  *
- * The bytes behind it are mostly zero.
+ * The bytes after it are mostly zero.
  */
 void fuzz_place(struct fuzz *fuzz, __u64 at, const void *from, size_t known)
 {
@@ -76,7 +76,7 @@ __u64 fuzz_fetch(const struct fuzz *fuzz, __u64 at, void *to, size_t known, __u6
 /**
  * fuzz_name() - the name of a VMA, as the kernel must write it
  * @vma: the line of text, which escapes only the newline, as \012
- * @name: out: the name without escapes; room for FUZZ_NAME_ROOM bytes
+ * @name: out: the name without escapes; space for FUZZ_NAME_ROOM bytes
  *
  * Return: its length with the NUL; 0: there is none.
  */

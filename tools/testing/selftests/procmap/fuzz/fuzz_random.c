@@ -111,14 +111,14 @@ __u64 fuzz_address(struct fuzz *fuzz, const struct fuzz_arena *arena)
 }
 
 /**
- * fuzz_room() - choose an address in an arena that mostly has room behind it
+ * fuzz_space() - choose an address in an arena that mostly has space after it
  * @fuzz: the worker
  * @arena: the arena
- * @size: how many bytes there should be room for
+ * @size: how many bytes there should be space for
  *
  * Return: the address.
  */
-__u64 fuzz_room(struct fuzz *fuzz, const struct fuzz_arena *arena, __u64 size)
+__u64 fuzz_space(struct fuzz *fuzz, const struct fuzz_arena *arena, __u64 size)
 {
 	unsigned int tries = fuzz_below(fuzz, 8);
 	__u64 addr = fuzz_address(fuzz, arena);

@@ -106,7 +106,7 @@ static bool same_file(const struct maps_vma *one, const struct maps_vma *other)
 }
 
 /*
- * Add a VMA to what the scan must find. Return false if it has no room for the
+ * Add a VMA to what the scan must find. Return false if it has no space for the
  * record or for the name.
  */
 static bool add(const struct fuzz *fuzz, struct scan *scan, size_t line, bool in_row)
@@ -272,7 +272,7 @@ static void fill_record(const struct fuzz *fuzz, const struct scan *scan,
 	}
 }
 
-/* Expect one record, with zeroes behind what the kernel knows, and its name. */
+/* Expect one record, with zeroes after what the kernel knows, and its name. */
 static void expect_found(struct fuzz *fuzz, const struct scan *scan, __u32 nr)
 {
 	static union {
@@ -360,7 +360,7 @@ static bool is_possible(const struct procmap_scan *was, const struct procmap_sca
 }
 
 /*
- * Can these be all records of a scan? Beside a writer a VMA may have grown or
+ * Can these be all records of a scan? Next to a writer a VMA may have grown or
  * merged with the one before, which has its record already.
  */
 static bool are_possible(const struct fuzz *fuzz, const struct scan *scan,
@@ -509,7 +509,7 @@ bool fuzz_scan(struct fuzz *fuzz)
 	__u64 allowed;
 	int ret;
 
-	scan.at = (unsigned long)fuzz_room(fuzz, &fuzz->local, sizeof(s));
+	scan.at = (unsigned long)fuzz_space(fuzz, &fuzz->local, sizeof(s));
 	if (fuzz->racing)
 		return race(fuzz, scan.at);
 	fuzz_random_scan(fuzz, &s);

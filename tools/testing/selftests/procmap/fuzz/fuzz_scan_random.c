@@ -65,7 +65,7 @@ static void random_records(struct fuzz *fuzz, struct procmap_scan *s)
 		s->record_size += fuzz_below(fuzz, 300);
 	s->records = 0;
 	if (fuzz_chance(fuzz, 95))
-		s->records = fuzz_room(fuzz, &fuzz->local, (__u64)s->records_len * s->record_size);
+		s->records = fuzz_space(fuzz, &fuzz->local, (__u64)s->records_len * s->record_size);
 }
 
 static void random_names(struct fuzz *fuzz, struct procmap_scan *s)
@@ -77,7 +77,7 @@ static void random_names(struct fuzz *fuzz, struct procmap_scan *s)
 
 	s->names_size = fuzz_chance(fuzz, 40) ? fuzz_below(fuzz, 200) :
 						fuzz_pick(fuzz, sizes, ARRAY_SIZE(sizes));
-	s->names = fuzz_chance(fuzz, 95) ? fuzz_room(fuzz, &fuzz->local, s->names_size) : 0;
+	s->names = fuzz_chance(fuzz, 95) ? fuzz_space(fuzz, &fuzz->local, s->names_size) : 0;
 }
 
 static __u64 random_generation(struct fuzz *fuzz, __u64 is)

@@ -87,7 +87,7 @@ static void random_vector(struct fuzz *fuzz, struct vector *vector,
 
 	vector->nr = random_count(fuzz);
 	vector->at = (unsigned long)fuzz_address(fuzz, &fuzz->local);
-	/* Only the start of the arena has room for so many elements. */
+	/* Only the start of the arena has space for so many elements. */
 	if (vector->nr > 8 && vector->nr <= MAX_IOVECS && fuzz_chance(fuzz, 75))
 		vector->at = (unsigned long)fuzz->local.at;
 	for (i = 0; i < ARRAY_SIZE(iov); i++) {
@@ -108,9 +108,9 @@ static void random_vector(struct fuzz *fuzz, struct vector *vector,
  */
 static bool overlap(const struct vector *one, const struct vector *other)
 {
-	const __u64 room = MAX_IOVECS * sizeof(struct iovec);
-	__u64 size = one->nr > 8 ? room : one->nr * sizeof(struct iovec);
-	__u64 other_size = other->nr > 8 ? room : other->nr * sizeof(struct iovec);
+	const __u64 space = MAX_IOVECS * sizeof(struct iovec);
+	__u64 size = one->nr > 8 ? space : one->nr * sizeof(struct iovec);
+	__u64 other_size = other->nr > 8 ? space : other->nr * sizeof(struct iovec);
 
 	return one->at < other->at + other_size && other->at < one->at + size;
 }

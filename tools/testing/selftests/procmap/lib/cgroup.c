@@ -156,7 +156,7 @@ int cgroup_write(const struct cgroup *cgroup, const char *file, const char *text
  * cgroup_read() - get the text of a file
  * @cgroup: the cgroup
  * @file: name of the file
- * @text: gets the text, with a NUL behind it
+ * @text: gets the text, with a NUL after it
  * @size: size of @text
  *
  * Return: number of bytes, or -errno.

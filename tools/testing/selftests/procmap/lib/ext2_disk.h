@@ -16,7 +16,7 @@
 
 #define EXT2_DISK_FILES		8
 #define EXT2_DISK_BLOCK		4096
-/* The last blocks of a file of this size are behind an indirect block. */
+/* The last blocks of a file of this size are after an indirect block. */
 #define EXT2_DISK_FILE_BLOCKS	16
 
 /**

@@ -105,7 +105,7 @@ static bool is_poison(const void *from, const void *to)
 	return true;
 }
 
-/* If the caller made a buffer smaller, its guard begins behind the new size. */
+/* If the caller made a buffer smaller, its guard begins after the new size. */
 static bool buffers_intact(const struct procmap_call *call, __u32 name_end, __u32 id_end)
 {
 	if (call->q.vma_name_addr == (unsigned long)call->name &&
@@ -284,21 +284,21 @@ static ssize_t read_all(int fd, char *buf, size_t size)
 	return -EFBIG;
 }
 
-static void *map_room(size_t size)
+static void *map_space(size_t size)
 {
-	void *room = mmap(NULL, size, PROT_READ | PROT_WRITE,
+	void *space = mmap(NULL, size, PROT_READ | PROT_WRITE,
 			  MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
 
-	return room == MAP_FAILED ? NULL : room;
+	return space == MAP_FAILED ? NULL : space;
 }
 
-/* A line of text has at least 41 bytes, so @vma never needs more room. */
-static int text_room(struct maps_text *text, size_t size)
+/* A line of text has at least 41 bytes, so @vma never needs more space. */
+static int text_space(struct maps_text *text, size_t size)
 {
 	text->buf_size = size;
 	text->vma_size = size / 41 * sizeof(*text->vma);
-	text->buf = map_room(text->buf_size);
-	text->vma = map_room(text->vma_size);
+	text->buf = map_space(text->buf_size);
+	text->vma = map_space(text->vma_size);
 	if (text->buf && text->vma)
 		return 0;
 	maps_text_free(text);
@@ -311,10 +311,10 @@ static int text_room(struct maps_text *text, size_t size)
  */
 static void grow_stack(void)
 {
-	char room[128 * 1024];
+	char space[128 * 1024];
 
-	room[0] = 0;
-	asm volatile("" : : "r" (room) : "memory");
+	space[0] = 0;
+	asm volatile("" : : "r" (space) : "memory");
 }
 
 /**
@@ -336,7 +336,7 @@ int maps_text_read(int fd, struct maps_text *text)
 	huge_page_size();
 	grow_stack();
 	for (;;) {
-		ret = text_room(text, size);
+		ret = text_space(text, size);
 		if (ret)
 			return ret;
 		len = read_all(fd, text->buf, text->buf_size);

@@ -37,11 +37,11 @@
  * @guard_front: guard bytes before @q
  * @q: the argument; procmap_call_init() sets it to ask for the name and the
  *	build ID
- * @guard_query: guard bytes behind @q
+ * @guard_query: guard bytes after @q
  * @name: buffer that @q.vma_name_addr points to
- * @guard_name: guard bytes behind @name
+ * @guard_name: guard bytes after @name
  * @build_id: buffer that @q.build_id_addr points to
- * @guard_id: guard bytes behind @build_id
+ * @guard_id: guard bytes after @build_id
  */
 struct procmap_call {
 	__u8 guard_front[PROCMAP_GUARD_SIZE];
@@ -56,7 +56,7 @@ struct procmap_call {
 /**
  * struct maps_vma - one line of the text
  * @start: first address
- * @end: address behind the last byte
+ * @end: address after the last byte
  * @flags: PROCMAP_QUERY_VMA_* bits
  * @page_size: size of its pages, which the text does not show
  * @offset: offset of @start in the file

@@ -71,14 +71,14 @@ static int deleted_file(size_t pages)
  * Find a free range for fixed mappings. The caller must not map anything else
  * before it uses the range.
  */
-static char *find_room(size_t size)
+static char *find_space(size_t size)
 {
-	char *room = mmap(NULL, size, PROT_NONE,
+	char *space = mmap(NULL, size, PROT_NONE,
 			  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 
-	if (room == MAP_FAILED || munmap(room, size))
+	if (space == MAP_FAILED || munmap(space, size))
 		return NULL;
-	return room;
+	return space;
 }
 
 /*
@@ -118,7 +118,7 @@ int procmap_zoo_map(struct procmap_zoo *zoo)
 
 	zoo->nr = 0;
 	zoo->size = (NR_KINDS + NR_KINDS / 3 + 1) * page;
-	zoo->base = find_room(zoo->size);
+	zoo->base = find_space(zoo->size);
 	fd[BACKING_FILE] = deleted_file(NR_KINDS);
 	fd[BACKING_MEMFD] = memfd_create("zoo", MFD_CLOEXEC);
 	if (!zoo->base || fd[BACKING_FILE] < 0 || fd[BACKING_MEMFD] < 0)
@@ -150,7 +150,7 @@ int procmap_zoo_map_many(struct procmap_zoo *zoo, size_t nr)
 	char *addr;
 
 	zoo->size = (nr + nr / 16 + 1) * page;
-	zoo->base = find_room(zoo->size);
+	zoo->base = find_space(zoo->size);
 	if (!zoo->base)
 		return -ENOMEM;
 	addr = zoo->base;

@@ -14,8 +14,8 @@
 /**
  * scan_init() - set up a call for everything, with poisoned areas
  * @scan: what to set up; @scan->s may be changed afterwards
- * @records: how many records there is room for
- * @names: bytes of names that there is room for
+ * @records: how many records there is space for
+ * @names: bytes of names that there is space for
  *
  * Return: 0 or -ENOMEM.
  */
@@ -96,9 +96,9 @@ static bool scan_intact(const struct scan *scan, const struct procmap_scan *was,
 		return false;
 	}
 	if (!is_poison("before the struct", scan->guard_front, &scan->s) ||
-	    !is_poison("behind the struct", scan->guard_scan, &scan->records))
+	    !is_poison("after the struct", scan->guard_scan, &scan->records))
 		return false;
-	/* An error may leave records and names behind, but not behind the areas. */
+	/* An error may leave records and names after, but not after the areas. */
 	return is_poison("records", records + (ret ? scan->records_size :
 					       (size_t)is->records_filled * is->record_size),
 			 records + scan->records_size + PROCMAP_GUARD_SIZE) &&
@@ -359,7 +359,7 @@ static const char *impossible(const struct scan_list *list, const struct procmap
 	if (record->build_id_size > sizeof(record->build_id) ||
 	    memcmp(record->build_id + record->build_id_size, zero,
 		   sizeof(zero) - record->build_id_size))
-		return "build_id behind its end";
+		return "build_id after its end";
 	/* Generations grow; the difference is right if the counter wraps, too. */
 	if (list->generation && record->generation &&
 	    (__s64)(list->generation - record->generation) < 0)

@@ -22,9 +22,9 @@
  * struct scan - a call and its areas, with guard bytes around them
  * @guard_front: guard bytes before @s
  * @s: the argument; scan_init() sets it to ask for everything
- * @guard_scan: guard bytes behind @s
+ * @guard_scan: guard bytes after @s
  * @records: area of records
- * @records_size: bytes of it; the guard bytes behind it do not count
+ * @records_size: bytes of it; the guard bytes after it do not count
  * @names: area of names
  * @names_size: bytes of it, likewise
  */
@@ -71,8 +71,8 @@ struct scan_list {
  * @all_of: likewise
  * @any_of: likewise
  * @none_of: likewise
- * @records: records that one call has room for
- * @names: bytes of names that one call has room for
+ * @records: records that one call has space for
+ * @names: bytes of names that one call has space for
  */
 struct scan_how {
 	__u64 flags;

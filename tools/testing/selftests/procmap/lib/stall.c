@@ -225,25 +225,25 @@ int stall_smaps_open(pid_t pid)
 /**
  * stall_read_all() - read a file from its position to its end
  * @fd: the file
- * @room: gets the contents, with a NUL behind it
- * @size: size of @room
+ * @space: gets the contents, with a NUL after it
+ * @size: size of @space
  *
- * Return: the number of bytes, or -errno; -EFBIG: @room is too small.
+ * Return: the number of bytes, or -errno; -EFBIG: @space is too small.
  */
-ssize_t stall_read_all(int fd, char *room, size_t size)
+ssize_t stall_read_all(int fd, char *space, size_t size)
 {
 	size_t len = 0;
 	ssize_t got;
 
 	do {
-		got = read(fd, room + len, size - len);
+		got = read(fd, space + len, size - len);
 		if (got < 0)
 			return -errno;
 		len += got;
 	} while (got && len < size);
 	if (len == size)
 		return -EFBIG;
-	room[len] = '\0';
+	space[len] = '\0';
 	return len;
 }
 

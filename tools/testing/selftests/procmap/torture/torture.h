@@ -120,7 +120,7 @@ enum torture_ask {
 
 /*
  * The lies of a reader, which must be noticed. LIE_LINE_*: of the text; those
- * behind: of scans.
+ * after: of scans.
  */
 enum torture_lie {
 	LIE_NONE, LIE_END, LIE_FLAGS, LIE_OFFSET, LIE_NAME, LIE_HOLE, LIE_SKIP, LIE_OLD,
@@ -187,7 +187,7 @@ struct torture {
  * @name: buffer for the name
  * @name_size: the size of @name that the query passes; 0: no buffer
  * @ret: what was returned
- * @text: the answer is a line of the text, behind one that ends at the address
+ * @text: the answer is a line of the text, after one that ends at the address
  * @first: it is the first line that a read() has begun: that of a whole VMA, which
  *	may begin before the address
  * @scan: the answer is a record of a scan

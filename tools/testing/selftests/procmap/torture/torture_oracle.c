@@ -30,7 +30,7 @@ static __u64 unit_addr(const struct torture_region *region, unsigned int unit)
 /**
  * torture_same_vma() - do two neighbours belong to one VMA?
  * @first: a unit
- * @second: the unit right behind it
+ * @second: the unit right after it
  *
  * The kernel merges all VMAs that can be merged, as long as no page was
  * touched.
@@ -338,7 +338,7 @@ static const char *wrong_answer(const struct torture *t, const struct torture_qu
 		if (!(q->query_flags & PROCMAP_QUERY_COVERING_OR_NEXT_VMA))
 			return "a VMA that does not cover the address";
 		if (was_missed(t, query, q->vma_start))
-			return "a VMA behind one that matched throughout";
+			return "a VMA after one that matched throughout";
 	}
 	whole = *query;
 	whole.text = query->text && !query->first;
@@ -492,7 +492,7 @@ void torture_fail(struct torture *t, const char *format, ...)
 	__atomic_store_n(&t->stop, 1, __ATOMIC_SEQ_CST);
 }
 
-/* Of a line of the text, describe only what is behind the line before. */
+/* Of a line of the text, describe only what is after the line before. */
 static size_t describe_state(char *text, size_t size, const struct torture_region *region,
 			     __u64 number, const struct torture_query *query)
 {

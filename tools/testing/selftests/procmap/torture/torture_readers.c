@@ -149,7 +149,7 @@ bool torture_ask(struct torture *t, struct torture_query *query, int maps, __u64
 }
 
 /*
- * Return an address in a region or near it. Not near the heap and not behind
+ * Return an address in a region or near it. Not near the heap and not after
  * the arena, as the oracle does not know what is there.
  */
 static __u64 random_addr(const struct torture *t, const struct torture_region *region,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Readers that scan. Each record is an answer to the question what comes behind
+ * Readers that scan. Each record is an answer to the question what comes after
  * the record before. The oracle judges it as it judges the answer to a query:
  * see torture.h.
  *
@@ -28,7 +28,7 @@
  * @first: the first region that is scanned
  * @last: the last one
  * @filters: what records must have
- * @room: how many records a call has room for
+ * @space: how many records a call has space for
  * @generation: of all calls; 0 if they had none, or not all the same
  * @low: the states that had been reached before the first call
  * @query: the states that a call may have met, and a record as an answer
@@ -46,7 +46,7 @@ struct scan_reader {
 	unsigned int first;
 	unsigned int last;
 	__u64 filters;
-	unsigned int room;
+	unsigned int space;
 	__u64 generation;
 	__u64 low[TORTURE_REGIONS];
 	struct torture_query query;
@@ -92,7 +92,7 @@ static void choose(struct scan_reader *r)
 	if (!torture_random(&r->random, 4))
 		r->last += torture_random(&r->random, nr - r->first);
 	r->filters = torture_random(&r->random, 3) ? 0 : SCAN_CODE;
-	r->room = torture_random(&r->random, 4) ? SCAN_RECORDS : 1 + torture_random(&r->random, 8);
+	r->space = torture_random(&r->random, 4) ? SCAN_RECORDS : 1 + torture_random(&r->random, 8);
 }
 
 static int call(struct scan_reader *r, struct procmap_scan *scan)
@@ -230,7 +230,7 @@ static bool scan_regions(struct scan_reader *r)
 		.end = region_end(&r->t->region[r->last]),
 		.all_of = r->filters,
 		.records = (unsigned long)r->call,
-		.records_len = r->room,
+		.records_len = r->space,
 		.record_size = sizeof(r->call[0]),
 		.names = (unsigned long)r->names,
 		.names_size = sizeof(r->names),

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Readers of the text. Each line is an answer to the question what comes at the
- * end of the line before or behind it. The oracle judges it as it judges the
+ * end of the line before or after it. The oracle judges it as it judges the
  * answer to a query: see torture.h.
  *
  * The kernel prints a line during the read() that returns its first byte, or at
@@ -156,7 +156,7 @@ static bool judge_line(struct text_reader *r)
 	if (lies)
 		lie_before(r);
 	if (!parse_line(r) || !line_is_whole(r)) {
-		torture_fail(r->t, "a line that is none: returned '%s' behind '%s'", r->line,
+		torture_fail(r->t, "a line that is none: returned '%s' after '%s'", r->line,
 			     r->before);
 		return false;
 	}
@@ -210,7 +210,7 @@ static bool judge_bytes(struct text_reader *r, size_t size)
 	return true;
 }
 
-/* The text ends behind all that the oracle knows. */
+/* The text ends after all that the oracle knows. */
 static bool judge_end(struct text_reader *r)
 {
 	unsigned int i, sentinels = 0;

@@ -213,7 +213,7 @@ static bool do_mremap_move(struct torture_owner *o)
 			      MREMAP_MAYMOVE | MREMAP_FIXED, addr_of(o, to)) == addr_of(o, to));
 }
 
-/* Grow a VMA into the hole right behind it. */
+/* Grow a VMA into the hole right after it. */
 static bool do_mremap_grow(struct torture_owner *o)
 {
 	unsigned int first, units, more = 0, i;

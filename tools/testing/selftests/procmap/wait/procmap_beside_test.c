@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A reader that rarely runs walks over VMAs with holes between them. Beside it
+ * A reader that rarely runs walks over VMAs with holes between them. Next to it
  * a writer works in quite another place. The walk must not take longer than the
  * waits for mmap_lock that the text of 6.1 needs, and may sleep for the writer
  * at most once a pass.
@@ -44,7 +44,7 @@ static bool pin(void)
  * struct figures - what the reader measured, in shared memory
  * @lock_ns: time of all passes with mmap_lock
  * @query_ns: time of as many passes by query; one query makes a pass and finds
- *	the file behind all VMAs
+ *	the file after all VMAs
  * @naps: how often a query slept for a writer in these passes
  * @passes: number of passes that the reader has made
  */
@@ -68,7 +68,7 @@ struct scene {
 };
 
 /*
- * Map @nr pages with a hole behind each, and then a file. Returns where they
+ * Map @nr pages with a hole after each, and then a file. Returns where they
  * begin, or NULL.
  */
 static char *map_with_holes(unsigned int nr)
@@ -127,13 +127,13 @@ static int pagemap_open(pid_t pid)
 /* Look at all pages and holes. Each read takes mmap_lock. */
 static bool pass_by_lock(const struct scene *scene)
 {
-	static __u64 room[2 * PAGE_VMAS];
+	static __u64 words[2 * PAGE_VMAS];
 	__u64 page = scene->start / sysconf(_SC_PAGESIZE);
 	unsigned int i;
 
 	for (i = 0; i < scene->nr; i += PAGE_VMAS)
-		if (pread(scene->pagemap, room, sizeof(room), (page + 2 * i) * sizeof(room[0])) !=
-		    sizeof(room))
+		if (pread(scene->pagemap, words, sizeof(words),
+			  (page + 2 * i) * sizeof(words[0])) != sizeof(words))
 			return false;
 	return true;
 }
@@ -184,26 +184,26 @@ static int reads_rarely(struct procmap_child *child, void *arg)
 	return 0;
 }
 
-FIXTURE(beside) {
+FIXTURE(next to) {
 	struct scene scene;
 };
 
-FIXTURE_VARIANT(beside) {
+FIXTURE_VARIANT(next to) {
 	unsigned int nr;
 	unsigned int passes;
 };
 
-FIXTURE_VARIANT_ADD(beside, few) {
+FIXTURE_VARIANT_ADD(next to, few) {
 	.nr = 200,
 	.passes = 4,
 };
 
-FIXTURE_VARIANT_ADD(beside, many) {
+FIXTURE_VARIANT_ADD(next to, many) {
 	.nr = 1000,
 	.passes = 2,
 };
 
-FIXTURE_SETUP(beside)
+FIXTURE_SETUP(next to)
 {
 	struct scene *scene = &self->scene;
 
@@ -221,11 +221,11 @@ FIXTURE_SETUP(beside)
 }
 
 /* Target and hog die with the test. */
-FIXTURE_TEARDOWN(beside)
+FIXTURE_TEARDOWN(next to)
 {
 }
 
-TEST_F(beside, a_walk_over_holes_is_not_slower_than_mmap_lock)
+TEST_F(next to, a_walk_over_holes_is_not_slower_than_mmap_lock)
 {
 	struct scene *scene = &self->scene;
 	struct figures *figures = scene->figures;

@@ -36,7 +36,7 @@
 #define LARGE		(128UL << 20)
 #define BLOCK		4096
 /*
- * After all ends this much may be missing, and less than each would leave behind
+ * After all ends this much may be missing, and less than each would leave after
  * that is never torn down: a struct mm_struct and a page table.
  */
 #define MAX_LEFT_KB	4096
@@ -119,9 +119,9 @@ static int walks(const struct readers *readers)
 
 static int reads_text(const struct readers *readers)
 {
-	char room[BLOCK];
+	char space[BLOCK];
 
-	ssize_t got = pread(readers->maps, room, sizeof(room), 0);
+	ssize_t got = pread(readers->maps, space, sizeof(space), 0);
 
 	if (got < 0)
 		return -errno;

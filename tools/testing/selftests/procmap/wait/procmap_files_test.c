@@ -399,19 +399,19 @@ static void closed_files_are_unlocked(struct __test_metadata *_metadata,
 				      struct fuse_server *server, struct fuse_server *names,
 				      struct owner *owner, unsigned int nr, int *fds)
 {
-	struct procmap_child child, asker, attacker;
+	struct procmap_child child, caller, attacker;
 	struct asking asking = { .owner = owner };
 	unsigned int i;
 
 	ASSERT_EQ(0, procmap_child_start(&child, owns_a_file, owner));
 	asking.maps = maps_open(child.pid);
 	ASSERT_LE(0, asking.maps);
-	ASSERT_EQ(0, procmap_child_start(&asker, asks_until_the_end, &asking));
+	ASSERT_EQ(0, procmap_child_start(&caller, asks_until_the_end, &asking));
 	if (nr)
 		ASSERT_EQ(0, attack_with(server, names, nr, &attacker, fds));
 	ASSERT_EQ(0, procmap_send(&child, 0));
 	EXPECT_EQ(0, procmap_child_wait(&child));
-	EXPECT_EQ(0, procmap_child_wait(&asker));
+	EXPECT_EQ(0, procmap_child_wait(&caller));
 	if (!nr)
 		return;
 	for (i = 0; i < NR_FILES; i++)

@@ -299,7 +299,7 @@ static int asks_for_one(struct procmap_child *child, void *arg)
  * If something that the writer changes lies between these addresses, return its
  * end, else 0.
  */
-static __u64 behind_touched(const struct scene *scene, __u64 from, __u64 to)
+static __u64 after_touched(const struct scene *scene, __u64 from, __u64 to)
 {
 	__u64 spot = (unsigned long)scene->base + AT_SPOT;
 	__u64 file = (unsigned long)scene->base + AT_FILE;
@@ -315,17 +315,17 @@ static __u64 behind_touched(const struct scene *scene, __u64 from, __u64 to)
 static bool walks(const struct scene *scene, __u64 flags)
 {
 	const struct maps_vma *vma;
-	__u64 addr = 0, behind;
+	__u64 addr = 0, after;
 
 	flags |= PROCMAP_QUERY_COVERING_OR_NEXT_VMA;
 	do {
 		vma = maps_text_match(&scene->text, addr, flags);
-		behind = behind_touched(scene, addr, vma ? vma->end : ~0ULL);
-		if (!behind && !agrees(scene, addr, flags))
+		after = after_touched(scene, addr, vma ? vma->end : ~0ULL);
+		if (!after && !agrees(scene, addr, flags))
 			return false;
 		addr = vma ? vma->end : 0;
-		if (behind)
-			addr = behind;
+		if (after)
+			addr = after;
 	} while (addr);
 	return true;
 }
@@ -437,7 +437,7 @@ TEST_F(holes, queries_pass_a_write_section_that_never_ends)
 
 /*
  * Query the spot as it is afterwards: a mapping of the file. That is not
- * executable; the next one that is comes behind it.
+ * executable; the next one that is comes after it.
  */
 static int waits_for_the_spot(struct procmap_child *child, void *arg)
 {
@@ -536,7 +536,7 @@ TEST_F(holes, a_query_that_is_killed_beside_a_writer_is_EINTR)
 }
 
 /*
- * Scan the spot as it is afterwards, and what is behind it. The writer was at
+ * Scan the spot as it is afterwards, and what is after it. The writer was at
  * work when the scan began, so the scan is no snapshot.
  */
 static int scans_the_spot(struct procmap_child *child, void *arg)
@@ -555,7 +555,7 @@ static int scans_the_spot(struct procmap_child *child, void *arg)
 }
 
 /*
- * Beside a writer that is held up, a scan finds everything before its spot, as
+ * Next to a writer that is held up, a scan finds everything before its spot, as
  * it was. That is no snapshot of all VMAs, but one of the code.
  */
 static void scan_below_the_spot(struct __test_metadata *_metadata, const struct scene *scene,

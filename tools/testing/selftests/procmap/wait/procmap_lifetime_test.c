@@ -103,9 +103,9 @@ static void scans(struct shared *shared)
 
 static void reads(struct shared *shared)
 {
-	char room[ROOM];
+	char space[ROOM];
 
-	(void)!pread(shared->maps, room, sizeof(room), 0);
+	(void)!pread(shared->maps, space, sizeof(space), 0);
 }
 
 static void (*const kinds[NR_READERS])(struct shared *shared) = { queries, scans, reads };

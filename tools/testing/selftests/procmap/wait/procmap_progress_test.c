@@ -167,17 +167,17 @@ static bool scans(const struct scene *scene)
 /* One read of the text that comes to the VMA. */
 static bool reads(const struct scene *scene)
 {
-	static char room[TEXT_ROOM];
+	static char space[TEXT_ROOM];
 	char line[64];
 	ssize_t len, got;
 
 	snprintf(line, sizeof(line), "%llx-%llx ", scene->hot, scene->hot + HOT);
 	for (len = 0; len < TEXT_ROOM - 1; len += got) {
-		got = pread(scene->maps, room + len, TEXT_ROOM - 1 - len, len);
+		got = pread(scene->maps, space + len, TEXT_ROOM - 1 - len, len);
 		if (got <= 0)
 			return false;
-		room[len + got] = '\0';
-		if (strstr(room, line))
+		space[len + got] = '\0';
+		if (strstr(space, line))
 			return true;
 	}
 	return false;
@@ -295,7 +295,7 @@ TEST(readers_without_a_processor_do_not_stop_the_writer)
 {
 	struct scene scene = { .writers = 1 };
 	struct procmap_child hog, idlers[IDLERS];
-	__u64 alone, beside;
+	__u64 alone, next to;
 	unsigned int i;
 
 	if (stall_count("vma_search_nap") < 0)
@@ -308,14 +308,14 @@ TEST(readers_without_a_processor_do_not_stop_the_writer)
 		ASSERT_EQ(0, procmap_child_start(&idlers[i], idles, &scene));
 		ASSERT_EQ(0, procmap_sync(&idlers[i]));
 	}
-	beside = time_of_rounds(&scene);
+	next to = time_of_rounds(&scene);
 	for (i = 0; i < IDLERS; i++)
 		EXPECT_EQ(256 + SIGKILL, procmap_child_kill(&idlers[i]));
 	EXPECT_EQ(256 + SIGKILL, procmap_child_kill(&hog));
 	EXPECT_EQ(256 + SIGKILL, end_scene(&scene));
-	fprintf(stderr, "# %u changes: alone %llu us, beside %u readers %llu us\n", ROUNDS,
-		alone / 1000, IDLERS, beside / 1000);
-	EXPECT_GE(alone * MAX_PERCENT, beside * 100);
+	fprintf(stderr, "# %u changes: alone %llu us, next to %u readers %llu us\n", ROUNDS,
+		alone / 1000, IDLERS, next to / 1000);
+	EXPECT_GE(alone * MAX_PERCENT, next to * 100);
 }
 
 TEST_HARNESS_MAIN

@@ -56,9 +56,9 @@ static void __attribute__((constructor)) end_require(void)
 
 static bool reads_text(const struct scene *scene, int fd)
 {
-	static char room[ROOM];
+	static char space[ROOM];
 
-	return !lseek(fd, 0, SEEK_SET) && stall_read_all(fd, room, sizeof(room)) > 0;
+	return !lseek(fd, 0, SEEK_SET) && stall_read_all(fd, space, sizeof(space)) > 0;
 }
 
 static bool queries(const struct scene *scene, int fd)
@@ -83,12 +83,12 @@ static bool scans(const struct scene *scene, int fd)
 
 static bool copies(const struct scene *scene, int fd)
 {
-	static char room[ROOM];
-	struct iovec local = { room, sizeof(room) };
-	struct iovec remote = { (void *)scene->memory, sizeof(room) };
+	static char space[ROOM];
+	struct iovec local = { space, sizeof(space) };
+	struct iovec remote = { (void *)scene->memory, sizeof(space) };
 
 	return process_vm_readv(scene->target.pid, &local, 1, &remote, 1,
-				PROCESS_VM_NOWAIT) == sizeof(room);
+				PROCESS_VM_NOWAIT) == sizeof(space);
 }
 
 FIXTURE(reader) {

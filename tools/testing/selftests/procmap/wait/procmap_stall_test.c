@@ -152,20 +152,20 @@ struct helper {
 static int reads_smaps(struct procmap_child *child, void *arg)
 {
 	const struct helper *helper = arg;
-	static char room[SMAPS_ROOM];
+	static char space[SMAPS_ROOM];
 
-	return HOLDS(stall_read_all(helper->maps, room, sizeof(room)) >= 0) ? 0 : 1;
+	return HOLDS(stall_read_all(helper->maps, space, sizeof(space)) >= 0) ? 0 : 1;
 }
 
 /* Read the text. It must be @bytes, which it was before. */
 static int reads_text(struct procmap_child *child, void *arg)
 {
 	const struct helper *helper = arg;
-	static char room[TEXT_ROOM];
+	static char space[TEXT_ROOM];
 
 	return HOLDS(!lseek(helper->maps, 0, SEEK_SET)) &&
-	       HOLDS(stall_read_all(helper->maps, room, sizeof(room)) > 0) &&
-	       HOLDS(!strcmp(room, helper->bytes)) ? 0 : 1;
+	       HOLDS(stall_read_all(helper->maps, space, sizeof(space)) > 0) &&
+	       HOLDS(!strcmp(space, helper->bytes)) ? 0 : 1;
 }
 
 /* Query all VMAs of the text, except those from @addr to @end. */
@@ -312,7 +312,7 @@ TEST_F(fault, queries_and_text_pass_a_stalled_fault_and_a_queued_writer)
 	ASSERT_EQ(1, write(stall->target.go[1], "", 1));
 	ASSERT_TRUE(stall_gets_stuck(stall->child.pid, tid));
 
-	/* Smaps has to wait behind the writer; queries and the text must not. */
+	/* Smaps has to wait after the writer; queries and the text must not. */
 	ASSERT_EQ(0, procmap_child_start(&locker.child, reads_smaps, &locker));
 	ASSERT_EQ(0, procmap_child_start(&query.child, queries_all, &query));
 	ASSERT_TRUE(stall_comes(&query.child));
@@ -476,12 +476,12 @@ static int reads_slowly(struct procmap_child *child, void *arg)
 	const struct helper *helper = arg;
 	struct sched_param param = { 0 };
 	const ssize_t least = stall_count("vma_search_nap") < 0 ? 0 : 1;
-	static char room[TEXT_ROOM];
+	static char space[TEXT_ROOM];
 	ssize_t got;
 
 	if (!HOLDS(pin()) || !HOLDS(!sched_setscheduler(0, SCHED_IDLE, &param)))
 		return 1;
-	got = stall_read_all(helper->maps, room, sizeof(room));
+	got = stall_read_all(helper->maps, space, sizeof(space));
 	return HOLDS(got >= least || got == -ESRCH) ? 0 : 1;
 }
 

@@ -175,7 +175,7 @@ struct reader {
 	size_t size;
 	struct got {
 		size_t len;
-		char room[SMAPS_ROOM];
+		char space[SMAPS_ROOM];
 	} *got;
 };
 
@@ -186,9 +186,9 @@ static int reads(struct procmap_child *child, void *arg)
 	ssize_t got;
 
 	do {
-		if (!HOLDS(len + reader->size < sizeof(reader->got->room)))
+		if (!HOLDS(len + reader->size < sizeof(reader->got->space)))
 			return 1;
-		got = pread(reader->fd, reader->got->room + len, reader->size, len);
+		got = pread(reader->fd, reader->got->space + len, reader->size, len);
 		if (got > 0)
 			len += got;
 		__atomic_store_n(&reader->got->len, len, __ATOMIC_RELEASE);
@@ -222,7 +222,7 @@ static bool reads_what_was(const struct scene *scene, size_t size)
 		procmap_child_kill(&reader.child);
 	else
 		good = HOLDS(!procmap_child_wait(&reader.child)) &&
-		       HOLDS(!strcmp(reader.got->room, scene->before));
+		       HOLDS(!strcmp(reader.got->space, scene->before));
 	munmap(reader.got, sizeof(*reader.got));
 	close(reader.fd);
 	return good;
@@ -257,7 +257,7 @@ TEST_F(text, comes_while_a_writer_holds_mmap_lock_for_long)
 
 /*
  * The start of the line before the one that is before the spot. A read of one
- * byte prints no line that it does not need, but it looks for the line behind
+ * byte prints no line that it does not need, but it looks for the line after
  * the one that it prints.
  */
 static size_t sure_bytes(const struct scene *scene)
@@ -302,7 +302,7 @@ TEST_F(text, waits_killably_where_a_writer_is_at_work)
 	EXPECT_FALSE(stall_has_come(&waiting.child));
 	len = __atomic_load_n(&waiting.got->len, __ATOMIC_ACQUIRE);
 	EXPECT_LE(sure, len);
-	EXPECT_EQ(0, memcmp(scene->before, waiting.got->room, len));
+	EXPECT_EQ(0, memcmp(scene->before, waiting.got->space, len));
 
 	/* The rest is the new state, also of the VMA that was waited for. */
 	ASSERT_EQ(0, let_go(&self->server, scene));
@@ -310,7 +310,7 @@ TEST_F(text, waits_killably_where_a_writer_is_at_work)
 	EXPECT_EQ(0, procmap_child_wait(&waiting.child));
 	ASSERT_LT(0, stall_read_all(scene->maps, after, sizeof(after)));
 	EXPECT_NE(0, strcmp(scene->before, after));
-	EXPECT_EQ(0, strcmp(after, waiting.got->room));
+	EXPECT_EQ(0, strcmp(after, waiting.got->space));
 	EXPECT_EQ(0, procmap_child_finish(&scene->child));
 }
 
@@ -357,10 +357,10 @@ static int has_many(struct procmap_child *child, void *arg)
 /* Returns the bytes of the text or -errno. */
 static ssize_t text_size(int maps)
 {
-	static char room[SMAPS_ROOM];
+	static char space[SMAPS_ROOM];
 	ssize_t got, size = 0;
 
-	while ((got = read(maps, room, sizeof(room))) > 0)
+	while ((got = read(maps, space, sizeof(space))) > 0)
 		size += got;
 	return got ? -errno : size;
 }
