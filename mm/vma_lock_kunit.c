@@ -8,6 +8,8 @@
 #include <linux/err.h>
 #include <linux/file.h>
 #include <linux/fs.h>
+#include <linux/hardirq.h>
+#include <linux/irqflags.h>
 #include <linux/jiffies.h>
 #include <linux/kthread.h>
 #include <linux/mm.h>
@@ -261,6 +263,45 @@ static void marked_vma_is_not_locked(struct kunit *test)
 	expect_vma(test, start_of(NR_VMAS - 1), NR_VMAS - 1);
 	mmap_write_unlock(mm);
 	expect_vma(test, start_of(10), 10);
+}
+
+/* Return the start of the next VMA as seen from NMI, 0, or an error. */
+static long search_from_nmi(struct kunit *test, unsigned long addr, bool covering)
+{
+	struct vm_area_struct *vma;
+	struct vma_search search;
+	long ret;
+
+	vma_search_begin(&search, test->priv, addr);
+	search.covering = covering;
+	local_irq_disable();
+	nmi_enter();
+	vma = vma_search_rcu(&search);
+	ret = IS_ERR_OR_NULL(vma) ? PTR_ERR(vma) : vma->vm_start;
+	if (!IS_ERR_OR_NULL(vma))
+		vma_hold_end(vma);
+	nmi_exit();
+	local_irq_enable();
+	return ret;
+}
+
+/* The writer that is interrupted keeps to itself what it changes, and no more. */
+static void nmi_finds_what_is_not_changed(struct kunit *test)
+{
+	struct mm_struct *mm = test->priv;
+
+	KUNIT_EXPECT_EQ(test, (long)start_of(10), search_from_nmi(test, start_of(10), false));
+	KUNIT_EXPECT_EQ(test, (long)start_of(11), search_from_nmi(test, end_of(10), false));
+	KUNIT_EXPECT_EQ(test, 0L, search_from_nmi(test, end_of(10), true));
+	KUNIT_EXPECT_EQ(test, 0L, search_from_nmi(test, end_of(NR_VMAS - 1), false));
+	mmap_write_lock(mm);
+	vma_change_begin(find_vma(mm, start_of(10)));
+	KUNIT_EXPECT_EQ(test, (long)-EAGAIN, search_from_nmi(test, start_of(10), false));
+	KUNIT_EXPECT_EQ(test, (long)-EAGAIN, search_from_nmi(test, start_of(10), true));
+	KUNIT_EXPECT_EQ(test, (long)start_of(11), search_from_nmi(test, end_of(10), false));
+	KUNIT_EXPECT_EQ(test, 0L, search_from_nmi(test, end_of(10), true));
+	mmap_write_unlock(mm);
+	KUNIT_EXPECT_EQ(test, (long)start_of(10), search_from_nmi(test, start_of(10), true));
 }
 
 /* The write-locks also end when the writer downgrades mmap_lock. */
@@ -774,7 +815,7 @@ static int unmap_thread(void *arg)
  * The writer waits for the reader, which sees no change. A later reader finds
  * the writer.
  */
-static void writer_waits_for_reader(struct kunit *test)
+static void expect_writer_waits(struct kunit *test, void (*release)(struct vm_area_struct *vma))
 {
 	struct unmapper unmapper = { .mm = test->priv };
 	struct vm_area_struct *vma = find_and_lock_vma_rcu(unmapper.mm, start_of(10));
@@ -794,7 +835,7 @@ static void writer_waits_for_reader(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, start_of(10), vma->vm_start);
 	KUNIT_EXPECT_EQ(test, end_of(10), vma->vm_end);
 	expect_again(test, start_of(10));
-	vma_hold_end(vma);
+	release(vma);
 	/* The thread uses our stack, so do not return before it is done. */
 	if (!wait_for_completion_timeout(&unmapper.done, SOON)) {
 		KUNIT_FAIL(test, "the writer is not woken");
@@ -803,6 +844,37 @@ static void writer_waits_for_reader(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0, unmapper.ret);
 	expect_vma(test, start_of(10), 11);
 	KUNIT_EXPECT_EQ(test, 0L, search_covering(test, start_of(10)));
+}
+
+static void writer_waits_for_reader(struct kunit *test)
+{
+	expect_writer_waits(test, vma_hold_end);
+}
+
+static void release_without_irqs(struct vm_area_struct *vma)
+{
+	local_irq_disable();
+	vma_hold_end(vma);
+	local_irq_enable();
+}
+
+static void writer_is_woken_with_irqs_disabled(struct kunit *test)
+{
+	expect_writer_waits(test, release_without_irqs);
+}
+
+static void release_in_nmi(struct vm_area_struct *vma)
+{
+	local_irq_disable();
+	nmi_enter();
+	vma_hold_end(vma);
+	nmi_exit();
+	local_irq_enable();
+}
+
+static void writer_is_woken_from_nmi(struct kunit *test)
+{
+	expect_writer_waits(test, release_in_nmi);
 }
 
 /*
@@ -846,6 +918,7 @@ static struct kunit_case vma_lock_test_cases[] = {
 	KUNIT_CASE(walk_only_what_covers),
 	KUNIT_CASE(walk_with_filters),
 	KUNIT_CASE(marked_vma_is_not_locked),
+	KUNIT_CASE(nmi_finds_what_is_not_changed),
 	KUNIT_CASE(marks_end_with_a_downgrade),
 	KUNIT_CASE(holes_are_believed_beside_a_writer),
 	KUNIT_CASE(removed_range_is_not_believed),
@@ -867,6 +940,8 @@ static struct kunit_case vma_lock_test_cases[] = {
 	KUNIT_CASE(a_row_has_one_file),
 	KUNIT_CASE(a_row_without_a_file_has_no_name),
 	KUNIT_CASE(writer_waits_for_reader),
+	KUNIT_CASE(writer_is_woken_with_irqs_disabled),
+	KUNIT_CASE(writer_is_woken_from_nmi),
 	{}
 };
 

@@ -5,11 +5,11 @@
  * A reader may be a BPF program that has interrupted whoever holds the lock of
  * the wait queue, or that of a run queue. So a wake-up with interrupts disabled
  * is left to irq_work. All writers share one queue: the work of a processor has
- * nothing to remember, and if it is pending already, it wakes for this reader,
- * too.
+ * nothing to remember, and one that is pending already serves this reader, too.
  */
 #include <linux/irq_work.h>
 #include <linux/irqflags.h>
+#include <linux/kconfig.h>
 #include <linux/percpu.h>
 #include <linux/wait.h>
 
@@ -28,15 +28,16 @@ static DEFINE_PER_CPU(struct irq_work, vma_hold_wake_work) = IRQ_WORK_INIT(vma_h
 /**
  * vma_hold_wake() - wake the writers that wait for readers
  *
- * The caller has dropped the last reader of a VMA by a full barrier. If the work
- * is pending, irq_work_queue() and the start of the work are full barriers, too:
- * the writers that it wakes see that there is no reader.
+ * The caller was the last reader of a VMA, and left it by a full barrier. If the
+ * work is pending, irq_work_queue() and the start of the work are full barriers,
+ * too: the writers that it wakes see that there is no reader.
  *
  * Context: any, NMI included.
  */
 void vma_hold_wake(void)
 {
-	if (irqs_disabled())
+	/* With PREEMPT_RT the lock of the queue sleeps. */
+	if (irqs_disabled() || IS_ENABLED(CONFIG_PREEMPT_RT))
 		irq_work_queue(this_cpu_ptr(&vma_hold_wake_work));
 	else
 		wake_up_all(&vma_hold_writers);

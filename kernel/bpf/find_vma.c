@@ -12,62 +12,61 @@
 #include <linux/irqflags.h>
 #include <linux/mm_ref.h>
 #include <linux/sched.h>
+#include <linux/spinlock.h>
 #include <linux/vma_lock.h>
 #include <linux/vma_search.h>
 
-/*
- * Keep task->mm as it is. Another task drops it, and maybe its last user, under
- * alloc_lock. Only try the lock: this may have interrupted its owner.
- */
-static struct mm_struct *bpf_vma_mm_get(struct task_struct *task)
+static struct vm_area_struct *bpf_vma_hold(struct mm_struct *mm, u64 start, u64 flags)
 {
-	struct mm_struct *mm;
+	struct vma_search search;
 
-	if (task == current)
-		return task->mm;
+	if (!mm)
+		return NULL;
+	vma_search_begin(&search, mm, start);
+	search.covering = !(flags & BPF_F_VMA_NEXT);
+	return vma_search_rcu(&search);
+}
+
+/*
+ * Another task cannot leave its address space while this has alloc_lock, nor can
+ * that be freed while a VMA of it is held. Only try the lock: this may have
+ * interrupted its owner.
+ */
+static struct vm_area_struct *bpf_vma_hold_other(struct task_struct *task, u64 start, u64 flags)
+{
+	struct vm_area_struct *vma = NULL;
+
 	/* A spinlock that sleeps cannot be tried there. */
 	if (IS_ENABLED(CONFIG_PREEMPT_RT) && irqs_disabled())
 		return ERR_PTR(-EBUSY);
 	if (!spin_trylock(&task->alloc_lock))
 		return ERR_PTR(-EBUSY);
-	mm = task->flags & PF_KTHREAD ? NULL : task->mm;
-	if (!mm)
-		spin_unlock(&task->alloc_lock);
-	return mm;
-}
-
-static void bpf_vma_mm_put(struct task_struct *task)
-{
-	if (task != current)
-		spin_unlock(&task->alloc_lock);
+	if (!(READ_ONCE(task->flags) & PF_KTHREAD))
+		vma = bpf_vma_hold(task->mm, start, flags);
+	spin_unlock(&task->alloc_lock);
+	return vma;
 }
 
 BPF_CALL_5(bpf_find_vma_held, struct task_struct *, task, u64, start,
 	   bpf_callback_t, callback_fn, void *, callback_ctx, u64, flags)
 {
-	struct vma_search search;
 	struct vm_area_struct *vma;
-	struct mm_struct *mm;
 
 	if (flags & ~BPF_F_VMA_NEXT)
 		return -EINVAL;
 	if (!task)
 		return -ENOENT;
-	mm = bpf_vma_mm_get(task);
-	if (IS_ERR_OR_NULL(mm))
-		return mm ? PTR_ERR(mm) : -ENOENT;
-
-	vma_search_begin(&search, mm, start);
-	search.covering = !(flags & BPF_F_VMA_NEXT);
 	/* A writer may wait for the VMA. */
 	mm_ref_preempt_disable();
-	vma = vma_search_rcu(&search);
+	if (task == current)
+		vma = bpf_vma_hold(task->mm, start, flags);
+	else
+		vma = bpf_vma_hold_other(task, start, flags);
 	if (!IS_ERR_OR_NULL(vma)) {
 		callback_fn((u64)(long)task, (u64)(long)vma, (u64)(long)callback_ctx, 0, 0);
 		vma_hold_end(vma);
 	}
 	mm_ref_preempt_enable();
-	bpf_vma_mm_put(task);
 	if (IS_ERR(vma))
 		return -EBUSY;
 	return vma ? 0 : -ENOENT;
