@@ -118,7 +118,7 @@ static bool task_is_right(const struct found_task *task)
 {
 	struct found_vma vmas[2] = {};
 
-	/* This one reads meanwhile; others sleep, or have no address space. */
+	/* This one reads meanwhile; others sleep, have exited, or are of the kernel. */
 	if (task->tgid == getpid())
 		return !task->ret;
 	if (first_lines(task->tgid, vmas) != 2)
@@ -126,34 +126,51 @@ static bool task_is_right(const struct found_task *task)
 	return !task->ret && !memcmp(vmas, &task->first, sizeof(vmas));
 }
 
-static void test_tasks(struct find_vma_held *skel)
+/* A child that sleeps, or one that has exited and that nobody has waited for */
+static pid_t start_child(bool sleeps)
 {
-	struct bpf_link *link = bpf_program__attach_iter(skel->progs.each_task, NULL);
-	unsigned int users = 0, kernel = 0, wrong = 0;
+	pid_t child = fork();
+	siginfo_t info;
+
+	if (!child) {
+		while (sleeps)
+			pause();
+		_exit(0);
+	}
+	if (!sleeps)
+		ASSERT_OK(waitid(P_PID, child, &info, WEXITED | WNOWAIT), "waitid");
+	return child;
+}
+
+static void test_tasks(struct bpf_program *prog)
+{
+	struct bpf_link *link = bpf_program__attach_iter(prog, NULL);
+	unsigned int users = 0, kernel = 0, zombies = 0, wrong = 0;
+	pid_t child, zombie;
 	struct found_task task;
-	pid_t child;
 	int fd;
 
 	if (!ASSERT_OK_PTR(link, "attach"))
 		return;
-	child = fork();
-	if (!child)
-		for (;;)
-			pause();
+	child = start_child(true);
+	zombie = start_child(false);
 	fd = bpf_iter_create(bpf_link__fd(link));
 	if (ASSERT_GE(fd, 0, "bpf_iter_create")) {
 		while (read(fd, &task, sizeof(task)) == sizeof(task)) {
 			users += !task.ret;
 			kernel += task.ret == -ENOENT;
 			wrong += !task_is_right(&task);
+			zombies += task.pid == zombie && task.ret == -ENOENT;
 		}
 		close(fd);
 	}
 	ASSERT_GT(users, 1, "processes");
 	ASSERT_GT(kernel, 5, "kernel threads");
+	ASSERT_EQ(zombies, 1, "exited tasks");
 	ASSERT_EQ(wrong, 0, "tasks with other VMAs");
 	kill(child, SIGKILL);
 	waitpid(child, NULL, 0);
+	waitpid(zombie, NULL, 0);
 	bpf_link__destroy(link);
 }
 
@@ -208,6 +225,7 @@ static void test_interrupt(struct find_vma_held *skel)
 		.type = PERF_TYPE_SOFTWARE,
 		.config = PERF_COUNT_SW_CPU_CLOCK,
 		.sample_period = 200000,
+		.inherit = 1,
 	};
 	size_t page = sysconf(_SC_PAGESIZE);
 	struct bpf_link *link;
@@ -224,16 +242,18 @@ static void test_interrupt(struct find_vma_held *skel)
 	fd = syscall(SYS_perf_event_open, &attr, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
 	if (!ASSERT_GE(fd, 0, "perf_event_open"))
 		return;
-	storm_ends = false;
-	ASSERT_OK(pthread_create(&thread, NULL, storm, skel), "pthread_create");
 	link = bpf_program__attach_perf_event(skel->progs.sample, fd);
-	if (ASSERT_OK_PTR(link, "attach_perf_event")) {
-		while (skel->bss->samples < SAMPLES)
+	if (!ASSERT_OK_PTR(link, "attach_perf_event"))
+		return;
+	/* The thread inherits event and program. */
+	storm_ends = false;
+	if (ASSERT_OK(pthread_create(&thread, NULL, storm, skel), "pthread_create")) {
+		while (*(volatile __u64 *)&skel->bss->samples < SAMPLES)
 			sched_yield();
-		bpf_link__destroy(link);
+		storm_ends = true;
+		pthread_join(thread, &arg);
 	}
-	storm_ends = true;
-	pthread_join(thread, &arg);
+	bpf_link__destroy(link);
 	printf("%llu of %llu samples failed\n", (unsigned long long)skel->bss->failed,
 	       (unsigned long long)skel->bss->samples);
 	ASSERT_EQ(skel->bss->failed, 0, "samples that failed");
@@ -251,7 +271,9 @@ void serial_test_find_vma_held(void)
 	if (test__start_subtest("walk"))
 		test_walk(skel);
 	if (test__start_subtest("tasks"))
-		test_tasks(skel);
+		test_tasks(skel->progs.each_task);
+	if (test__start_subtest("sleepable"))
+		test_tasks(skel->progs.each_task_sleepable);
 	if (test__start_subtest("storm"))
 		test_storm(skel);
 	if (test__start_subtest("interrupt"))

@@ -19,7 +19,7 @@ struct found_vma found = {};
 struct found_vma vmas[FIND_VMA_MAX] = {};
 __u32 nr_vmas = 0;
 
-/* Samples of the target, and those in which @addr was not found */
+/* Samples of the other threads of the target; those of all in which @addr was not found */
 __u64 samples = 0;
 __u64 failed = 0;
 int failed_ret = 0;
@@ -84,7 +84,8 @@ int sample(void *ctx)
 	if (task->tgid != target)
 		return 0;
 	err = look_up(task, addr, &vma);
-	__sync_fetch_and_add(&samples, 1);
+	if (task->pid != target)
+		__sync_fetch_and_add(&samples, 1);
 	if (err) {
 		__sync_fetch_and_add(&failed, 1);
 		failed_ret = err;
@@ -93,8 +94,7 @@ int sample(void *ctx)
 }
 
 /* The first two VMAs of each task, or the error */
-SEC("iter/task")
-int each_task(struct bpf_iter__task *ctx)
+static __always_inline int first_vmas(struct bpf_iter__task *ctx)
 {
 	struct task_struct *task = ctx->task;
 	struct found_vma first = {}, second = {};
@@ -111,4 +111,17 @@ int each_task(struct bpf_iter__task *ctx)
 	line.second = second;
 	bpf_seq_write(ctx->meta->seq, &line, sizeof(line));
 	return 0;
+}
+
+SEC("iter/task")
+int each_task(struct bpf_iter__task *ctx)
+{
+	return first_vmas(ctx);
+}
+
+/* This one takes mmap_lock. */
+SEC("iter.s/task")
+int each_task_sleepable(struct bpf_iter__task *ctx)
+{
+	return first_vmas(ctx);
 }
