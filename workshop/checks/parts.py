@@ -186,6 +186,8 @@ def torture(variant):
                 ("vm",), True)
 
 
+BPF_PROGS = ("find_vma_held", "find_vma", "stacktrace_build_id", "stacktrace_build_id_nmi=SKIP",
+             "iters/task_vma")
 MACHINE = [
     kselftest("plain", "root", "64", "maps", every=True, inputs=(f"{TESTS}/procmap",)),
     kselftest("plain", "root", "64", "other", every=True, inputs=OTHER_TESTS),
@@ -222,6 +224,11 @@ MACHINE = [
                  inputs=(f"{TESTS}/procmap", "tools/testing/buildid")),
     # The BPF selftests find the same offsets by queries and by text.
     guest_script("bpf_test.py", "plain", packages=("bpf",), inputs=("patches", f"{TESTS}/bpf")),
+    # Lookups of BPF programs, and the base's own tests of these helpers. The machine counts no
+    # cycles, so the one that takes its samples from NMI skips.
+    guest_script("bpf_progs_test.py", "profiler", *BPF_PROGS, part="bpf-vma",
+                 needs=("kernel:profiler", GUEST), packages=("bpf", "profiler"),
+                 inputs=("patches", f"{TESTS}/bpf")),
     # The library on the patched kernel: its cache is never stale; then all tests of the client.
     client_tests("cache", "./live-test && ./lib-test"),
     client_tests("client-guest", f"{ROOT}/tools/procmap/tests/cli-test.py .."),

@@ -1,0 +1,139 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0
+"""BPF selftests of the tree in the machine; usage: bpf_progs_test.py VARIANT TEST...
+
+Builds libbpf, bpftool and test_progs of the tree with Debian's clang, with these tests alone in it:
+all of them together need a newer compiler. A TEST may be TEST/SUBTEST, or TEST=SKIP where the
+machine lacks what it needs. Those that this base does not have are left out. With VARIANT=base each
+must fail. Prints TAP.
+"""
+
+import os
+import re
+import subprocess
+import sys
+
+from places import BUILD, ROOT, SRC
+
+BPF = os.path.join(SRC, "tools", "testing", "selftests", "bpf")
+OUT = os.path.join(BUILD, "bpf")
+VM = [sys.executable, os.path.join(ROOT, "workshop", "qemu", "vm.py")]
+INCLUDES = [f"-I{OUT}", f"-I{BPF}", f"-I{OUT}/inst/usr/include", f"-I{SRC}/tools/include",
+            f"-I{SRC}/tools/include/uapi", f"-I{SRC}/tools/lib", f"-I{SRC}/tools/bpf/bpftool"]
+SKELETON = re.compile(r'^#include "(\w+)\.skel\.h"', re.M)
+
+
+def run(*command, **more):
+    subprocess.run(command, check=True, **more)
+
+
+def text_of(path):
+    with open(path, encoding="utf-8") as file:
+        return file.read()
+
+
+def write(name, text):
+    with open(os.path.join(OUT, name), "w", encoding="ascii") as file:
+        file.write(text)
+
+
+def output(name, *command):
+    with open(os.path.join(OUT, name), "wb") as file:
+        run(*command, stdout=file)
+
+
+def program_of(word):
+    """prog_tests/*.c of a TEST."""
+    return re.match(r"\w+", word).group()
+
+
+def build_tools(variant):
+    """libbpf, bpftool, and the types of the kernel; the plain kernel has those of base."""
+    for name in ("libbpf", "bpftool", "prog_tests"):
+        os.makedirs(os.path.join(OUT, name), exist_ok=True)
+    env = {name: value for name, value in os.environ.items() if name not in ("MAKEFLAGS", "BASE")}
+    quiet = {"env": env, "stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    run("make", "-C", f"{SRC}/tools/lib/bpf", f"OUTPUT={OUT}/libbpf/", f"DESTDIR={OUT}/inst",
+        "prefix=/usr", "install_headers", f"{OUT}/libbpf/libbpf.a", **quiet)
+    run("make", "-C", f"{SRC}/tools/bpf/bpftool", f"OUTPUT={OUT}/bpftool/", "bootstrap", **quiet)
+    output("vmlinux.h", f"{OUT}/bpftool/bootstrap/bpftool", "btf", "dump", "file",
+           f"{BUILD}/{'plain' if variant == 'base' else variant}/vmlinux", "format", "c")
+
+
+def build_program(name):
+    """A BPF program and its skeleton."""
+    program = os.path.join(OUT, f"{name}.bpf.o")
+    run("clang", "-g", "-O2", "-target", "bpf", "-mcpu=v3", "-D__TARGET_ARCH_x86", *INCLUDES[:3],
+        f"-I{SRC}/tools/include/uapi", "-Wno-compare-distinct-pointer-types", "-c",
+        f"{BPF}/progs/{name}.c", "-o", program)
+    output(f"{name}.skel.h", f"{OUT}/bpftool/bootstrap/bpftool", "gen", "skeleton", program, "name",
+           name)
+
+
+def build_urandom_read():
+    """What the tests of build IDs run: ./urandom_read"""
+    sources = [f"{BPF}/urandom_read{name}.c" for name in ("_lib1", "_lib2", "", "_aux")]
+    library = [f"-L{OUT}", "-lurandom_read", "-Wl,-rpath=."]
+    version = f"{BPF}/liburandom_read.map"
+    run("clang", "-g", "-shared", "-fPIC", f"-I{BPF}", *sources[:2], "-o", f"{OUT}/liburandom_read.so",
+        *([f"-Wl,--version-script={version}"] if os.path.exists(version) else []))
+    run("clang", "-g", f"-I{BPF}", *sources[2:], *library, "-Wl,-znow", "-Wl,--build-id=sha1", "-o",
+        f"{OUT}/urandom_read")
+
+
+def sources(tests):
+    """Where the sources of test_progs are: those of its Makefile, and these tests."""
+    rule = re.search(r"^TRUNNER_EXTRA_SOURCES := test_progs\.c(?:.*\\\n)*.*$",
+                     text_of(f"{BPF}/Makefile"), re.M)
+    for name in [*re.findall(r"\w+\.c\b", rule.group()), *(f"prog_tests/{test}.c" for test in tests)]:
+        yield next(path for path in (f"{BPF}/{name}", f"{SRC}/tools/bpf/bpftool/{name}",
+                                     f"{SRC}/kernel/bpf/{name}") if os.path.exists(path))
+
+
+def build(variant, tests):
+    """test_progs with these tests."""
+    build_tools(variant)
+    write("prog_tests/tests.h", "".join(f"DEFINE_TEST({test})\n" for test in tests))
+    for name in {name for test in tests
+                 for name in SKELETON.findall(text_of(f"{BPF}/prog_tests/{test}.c"))}:
+        build_program(name)
+    objects = []
+    for source in sources(tests):
+        objects.append(os.path.join(OUT, os.path.basename(source)[:-2] + ".o"))
+        run("clang", "-g", "-O0", *INCLUDES, "-c", source, "-o", objects[-1])
+    run("clang", "-Wl,--build-id", *objects, f"{OUT}/libbpf/libbpf.a", "-rdynamic", "-lelf", "-lz", "-lrt",
+        "-lpthread", "-o", f"{OUT}/test_progs")
+    build_urandom_read()
+
+
+def passes(variant, test, verdict):
+    """Run a test in the machine."""
+    result = subprocess.run([*VM, "--variant", variant, "--memory", "1G", "--root", "host",
+                             "--timeout", "1200", "--results",
+                             os.path.join(BUILD, "results", f"bpf-{variant}"), "--", "/bin/sh", "-c",
+                             f"cd {OUT} && ./test_progs -v -t {test}"],
+                            capture_output=True, text=True, check=False)
+    print("".join(f"# {line}\n" for line in (result.stdout + result.stderr).splitlines()), end="")
+    # 1: a test failed; the machine's own troubles have other numbers
+    if variant == "base":
+        return result.returncode == 1
+    return result.returncode == 0 and re.search(rf" {test}:{verdict}$", result.stdout, re.M)
+
+
+def main():
+    variant = sys.argv[1]
+    words = [word for word in sys.argv[2:] if os.path.exists(f"{BPF}/prog_tests/{program_of(word)}.c")]
+    build(variant, list(dict.fromkeys(program_of(word) for word in words)))
+    print(f"TAP version 13\n1..{len(words)}", flush=True)
+    bad = 0
+    for number, word in enumerate(words, 1):
+        test, _, verdict = word.partition("=")
+        good = passes(variant, test, verdict or "OK")
+        bad += not good
+        print(f"{'ok' if good else 'not ok'} {number} {test}"
+              f"{' fails without the patches' if variant == 'base' else ''}", flush=True)
+    return 1 if bad else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
