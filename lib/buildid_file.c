@@ -283,13 +283,19 @@ static bool build_id_mapping_secret(const struct address_space *mapping)
 }
 #endif
 
-/*
- * May the reader look at pages of this file? Those of memfd_secret() are not
- * even mapped in the kernel. It has no ->read_folio() today, but do not rely on
- * that. Files of proc, sysfs and the like look like regular files. But a
- * mapping of them does not show the page cache, and nobody can execute them.
+/**
+ * build_id_file_allowed - may a reader look at pages of this file?
+ * @file: the file; the caller keeps it open
+ *
+ * Those of memfd_secret() are not even mapped in the kernel. It has no
+ * ->read_folio() today, but do not rely on that. Files of proc, sysfs and the
+ * like look like regular files. But a mapping of them does not show the page
+ * cache, and nobody can execute them.
+ *
+ * Context: any, NMI included.
+ * Return: true if it may.
  */
-static bool build_id_file_allowed(const struct file *file)
+bool build_id_file_allowed(const struct file *file)
 {
 	struct address_space *mapping = file->f_mapping;
 	const struct inode *inode = file_inode(file);

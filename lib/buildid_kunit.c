@@ -11,6 +11,8 @@
 #include <linux/err.h>
 #include <linux/file.h>
 #include <linux/fs.h>
+#include <linux/hardirq.h>
+#include <linux/irqflags.h>
 #include <linux/jiffies.h>
 #include <linux/kthread.h>
 #include <linux/mm.h>
@@ -557,6 +559,19 @@ static struct result file_read_cached(struct file *file)
 	return res;
 }
 
+static struct result file_read_in_nmi(struct file *file)
+{
+	struct result res = { .size = CANARY };
+
+	memset(res.id, CANARY, sizeof(res.id));
+	local_irq_disable();
+	nmi_enter();
+	res.err = build_id_read_atomic(file, res.id, &res.size);
+	nmi_exit();
+	local_irq_enable();
+	return res;
+}
+
 static void file_is_read(struct kunit *test)
 {
 	const struct build_id_image *im = test->param_value;
@@ -567,6 +582,9 @@ static void file_is_read(struct kunit *test)
 	file_fill(test, file, &made);
 	res = file_read(file);
 	KUNIT_EXPECT_TRUE_MSG(test, result_is_right(&res, im), "%d, %u bytes", res.err, res.size);
+	res = file_read_in_nmi(file);
+	KUNIT_EXPECT_TRUE_MSG(test, result_is_right(&res, im), "NMI: %d, %u bytes", res.err,
+			      res.size);
 	fput(file);
 }
 
@@ -587,6 +605,11 @@ static void file_is_cut(struct kunit *test)
 			KUNIT_ASSERT_TRUE_MSG(test, result_is_none(&res), "cut at %u", at);
 		else if (at >= made.need)
 			KUNIT_ASSERT_TRUE_MSG(test, result_is_right(&res, im), "cut at %u", at);
+		res = file_read_in_nmi(file);
+		if (at < made.id_at + im->id_size)
+			KUNIT_ASSERT_TRUE_MSG(test, res.err, "NMI: cut at %u", at);
+		else if (at >= made.need)
+			KUNIT_ASSERT_TRUE_MSG(test, result_is_right(&res, im), "NMI: at %u", at);
 	}
 	fput(file);
 }
@@ -637,6 +660,8 @@ static void page_that_is_not_there_is_not_waited_for(struct kunit *test)
 	ClearPageUptodate(page);
 	res = file_read_cached(file);
 	KUNIT_EXPECT_TRUE_MSG(test, result_fails(&res, -EAGAIN), "%d", res.err);
+	res = file_read_in_nmi(file);
+	KUNIT_EXPECT_TRUE_MSG(test, result_fails(&res, -EAGAIN), "NMI: %d", res.err);
 	/* Files in memory have no disk to read this page from. */
 	lock_page(page);
 	res = file_read(file);
@@ -646,6 +671,28 @@ static void page_that_is_not_there_is_not_waited_for(struct kunit *test)
 	put_page(page);
 	res = file_read_cached(file);
 	KUNIT_EXPECT_TRUE(test, result_is_right(&res, &usual));
+	fput(file);
+}
+
+/* NMI may have interrupted whoever froze the count of the page. */
+static void frozen_page_is_read_in_nmi(struct kunit *test)
+{
+	struct build_id_made made = image_make(test, &usual);
+	struct file *file = file_make(test, made.len);
+	struct result res = { .err = -EBUSY };
+	struct page *page;
+	int count;
+
+	file_fill(test, file, &made);
+	page = find_get_page(file->f_mapping, 0);
+	KUNIT_ASSERT_NOT_NULL(test, page);
+	count = page_count(page);
+	if (page_ref_freeze(page, count)) {
+		res = file_read_in_nmi(file);
+		page_ref_unfreeze(page, count);
+	}
+	KUNIT_EXPECT_TRUE_MSG(test, result_is_right(&res, &usual), "%d", res.err);
+	put_page(page);
 	fput(file);
 }
 
@@ -867,6 +914,7 @@ static struct kunit_case build_id_cases[] = {
 	KUNIT_CASE(hole_stays_a_hole),
 	KUNIT_CASE(cached_file_is_read_at_once),
 	KUNIT_CASE(page_that_is_not_there_is_not_waited_for),
+	KUNIT_CASE(frozen_page_is_read_in_nmi),
 	KUNIT_CASE(many_notes_take_a_reader_that_sleeps),
 	KUNIT_CASE(as_many_pages_as_may_be_read),
 	KUNIT_CASE(empty_file_has_none),

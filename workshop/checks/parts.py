@@ -186,8 +186,10 @@ def torture(variant):
                 ("vm",), True)
 
 
-BPF_PROGS = ("find_vma_held", "find_vma", "stacktrace_build_id", "stacktrace_build_id_nmi=SKIP",
-             "iters/task_vma")
+# The machine counts no cycles, so the test that takes its samples from NMI skips.
+BPF_PROGS = ("find_vma_held", "stack_build_id_held", "find_vma", "stacktrace_build_id",
+             "stacktrace_build_id_nmi=SKIP", "iters/task_vma")
+
 MACHINE = [
     kselftest("plain", "root", "64", "maps", every=True, inputs=(f"{TESTS}/procmap",)),
     kselftest("plain", "root", "64", "other", every=True, inputs=OTHER_TESTS),
@@ -224,8 +226,7 @@ MACHINE = [
                  inputs=(f"{TESTS}/procmap", "tools/testing/buildid")),
     # The BPF selftests find the same offsets by queries and by text.
     guest_script("bpf_test.py", "plain", packages=("bpf",), inputs=("patches", f"{TESTS}/bpf")),
-    # Lookups of BPF programs, and the base's own tests of these helpers. The machine counts no
-    # cycles, so the one that takes its samples from NMI skips.
+    # Lookups of BPF programs, and the base's own tests of these helpers.
     guest_script("bpf_progs_test.py", "profiler", *BPF_PROGS, part="bpf-vma",
                  needs=("kernel:profiler", GUEST), packages=("bpf", "profiler"),
                  inputs=("patches", f"{TESTS}/bpf")),

@@ -15,6 +15,7 @@
 
 #include "find_vma_held.h"
 #include "find_vma_held.skel.h"
+#include "vma_storm.h"
 
 #define VMA_NEXT	(1ULL << 0)
 #define LOOKUPS		20000
@@ -172,28 +173,6 @@ static void test_tasks(struct bpf_program *prog)
 	waitpid(child, NULL, 0);
 	waitpid(zombie, NULL, 0);
 	bpf_link__destroy(link);
-}
-
-static volatile bool storm_ends;
-
-/* Holds mmap_lock for writing, or wants it, nearly all the time. */
-static void *storm(void *arg)
-{
-	const size_t size = 64 << 20;
-	char *at = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-
-	if (at == MAP_FAILED)
-		return NULL;
-	while (!storm_ends) {
-		mprotect(at, size / 2, PROT_READ);
-		memset(at + size / 2, 1, 256 << 10);
-		mprotect(at, size, PROT_READ | PROT_WRITE);
-		munmap(at + size / 4, 4096);
-		mmap(at + size / 4, 4096, PROT_READ | PROT_WRITE,
-		     MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
-	}
-	munmap(at, size);
-	return arg;
 }
 
 static void test_storm(struct find_vma_held *skel)

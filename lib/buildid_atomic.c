@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Read the build ID of a mapped file in any context, NMI included.
+ *
+ * A lookup in the page cache that takes a reference loops while the count of
+ * the page is frozen, and this reader may have interrupted whoever froze it. So
+ * it takes none. It copies a few bytes of a page, by reads that may fail, and
+ * looks up the page again. If it is the same, the bytes are those of the file.
+ */
+#include <linux/buildid_file.h>
+#include <linux/fs.h>
+#include <linux/mm.h>
+#include <linux/page-flags.h>
+#include <linux/rcupdate.h>
+#include <linux/uaccess.h>
+#include <linux/xarray.h>
+
+#include "buildid_elf.h"
+
+/* A usual file needs 5 windows and 20 reads. */
+#define BUILD_ID_ATOMIC_BYTES	256
+#define BUILD_ID_ATOMIC_WINDOWS	64
+#define BUILD_ID_ATOMIC_READS	1000
+
+/**
+ * struct build_id_atomic - a file that is being read
+ * @r: the window
+ * @file: the file
+ * @windows: how often the window may still be moved
+ * @bytes: the bytes of the window
+ */
+struct build_id_atomic {
+	struct build_id_reader r;
+	struct file *file;
+	unsigned int windows;
+	u8 bytes[BUILD_ID_ATOMIC_BYTES];
+};
+
+/* Copy a window, which lies in one page, if that is in memory and up to date. */
+static bool build_id_atomic_copy(struct address_space *mapping, u64 pos, u8 *bytes)
+{
+	struct folio *folio = xa_load(&mapping->i_pages, pos >> PAGE_SHIFT);
+	u64 offset;
+
+	if (!folio || xa_is_value(folio) || !test_bit(PG_uptodate, &folio->flags) ||
+	    PageHWPoison(&folio->page))
+		return false;
+	/* Up to date before the bytes; pairs with folio_mark_uptodate(). */
+	smp_rmb();
+	offset = pos - ((u64)READ_ONCE(folio->index) << PAGE_SHIFT);
+	/* It has left the file: no folio of a file is larger. */
+	if (offset >= PMD_SIZE)
+		return false;
+	if (copy_from_kernel_nofault(bytes, folio_address(folio) + offset, BUILD_ID_ATOMIC_BYTES))
+		return false;
+	/* The bytes before the page; its memory is used again after it has left. */
+	smp_rmb();
+	return xa_load(&mapping->i_pages, pos >> PAGE_SHIFT) == folio;
+}
+
+static int build_id_atomic_seek(struct build_id_reader *r, u64 pos)
+{
+	struct build_id_atomic *f = container_of(r, struct build_id_atomic, r);
+	struct address_space *mapping = f->file->f_mapping;
+	u64 start = round_down(pos, BUILD_ID_ATOMIC_BYTES);
+	u64 size = i_size_read(mapping->host);
+
+	if (pos >= size)
+		return -ENODATA;
+	if (!f->windows)
+		return -EAGAIN;
+	f->windows--;
+	if (!build_id_atomic_copy(mapping, start, f->bytes))
+		return -EAGAIN;
+	r->win = f->bytes;
+	r->win_pos = start;
+	r->win_len = min_t(u64, size - start, BUILD_ID_ATOMIC_BYTES);
+	return 0;
+}
+
+/**
+ * build_id_read_atomic - read the build ID of a file in any context
+ * @file: the file; the caller keeps it open, for example by the lock of its VMA
+ * @build_id: receives the ID, padded with zeros; room for BUILD_ID_SIZE_MAX
+ *	bytes
+ * @size: receives the length of the ID, 1 to BUILD_ID_SIZE_MAX
+ *
+ * Looks only at pages that are in the page cache and up to date.
+ *
+ * Context: any, NMI included.
+ * Return: 0 if there is a build ID; -ENODATA if there is none, or if the file may
+ * not be read; -EAGAIN if a page that is needed cannot be had like this, or if
+ * the answer needs more than this. On an error, @build_id and @size stay
+ * unchanged.
+ */
+int build_id_read_atomic(struct file *file, unsigned char *build_id, unsigned int *size)
+{
+	struct build_id_atomic f = {
+		.r.seek = build_id_atomic_seek,
+		.r.reads = BUILD_ID_ATOMIC_READS,
+		.file = file,
+		.windows = BUILD_ID_ATOMIC_WINDOWS,
+	};
+	int err;
+
+	if (!build_id_file_allowed(file))
+		return -ENODATA;
+	rcu_read_lock();
+	err = build_id_elf_parse(&f.r, build_id, size);
+	rcu_read_unlock();
+	return err;
+}

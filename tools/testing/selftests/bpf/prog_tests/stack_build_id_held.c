@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Build IDs of user stacks from interrupts, while mappings change. */
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <linux/fs.h>
+#include <linux/perf_event.h>
+#include <pthread.h>
+#include <sched.h>
+#include <sys/ioctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+#include <test_progs.h>
+
+#include "stack_build_id_held.h"
+#include "stack_build_id_held.skel.h"
+#include "vma_storm.h"
+
+/* Code of a file: its build ID, and where in the file it is */
+struct code {
+	unsigned char build_id[BPF_BUILD_ID_SIZE];
+	__u64 start;
+	__u64 end;
+};
+
+static int find_code(const void *addr, struct code *code)
+{
+	struct procmap_query query = {
+		.size = sizeof(query),
+		.query_addr = (unsigned long)addr,
+		.build_id_size = BPF_BUILD_ID_SIZE,
+		.build_id_addr = (unsigned long)code->build_id,
+	};
+	int fd = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
+	int err;
+
+	memset(code, 0, sizeof(*code));
+	if (fd < 0)
+		return -errno;
+	err = ioctl(fd, PROCMAP_QUERY, &query) ? -errno : 0;
+	close(fd);
+	if (!err && !query.build_id_size)
+		err = -ENODATA;
+	code->start = query.vma_offset;
+	code->end = query.vma_offset + query.vma_end - query.vma_start;
+	return err;
+}
+
+static bool frame_is_in(const struct bpf_stack_build_id *frame, const struct code *code)
+{
+	return frame->status == BPF_STACK_BUILD_ID_VALID &&
+	       !memcmp(frame->build_id, code->build_id, sizeof(code->build_id)) &&
+	       frame->offset >= code->start && frame->offset < code->end;
+}
+
+static struct bpf_link *attach(struct bpf_program *prog)
+{
+	struct perf_event_attr attr = {
+		.size = sizeof(attr),
+		.type = PERF_TYPE_SOFTWARE,
+		.config = PERF_COUNT_SW_CPU_CLOCK,
+		.sample_period = 200000,
+		.inherit = 1,
+	};
+	int fd = syscall(SYS_perf_event_open, &attr, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
+
+	if (!ASSERT_GE(fd, 0, "perf_event_open"))
+		return NULL;
+	return bpf_program__attach_perf_event(prog, fd);
+}
+
+/* Where a thread runs that maps and unmaps: in this program, and in libc. */
+static void check_stacks(struct stack_build_id_held *skel)
+{
+	unsigned int i, here = 0, libc = 0;
+	struct code codes[2];
+
+	if (!ASSERT_OK(find_code(storm, &codes[0]), "code of this program") ||
+	    !ASSERT_OK(find_code(dlsym(RTLD_DEFAULT, "mprotect"), &codes[1]), "code of libc"))
+		return;
+	for (i = 0; i < STACKS; i++) {
+		here += frame_is_in(&skel->bss->stacks[i].frames[0], &codes[0]);
+		libc += frame_is_in(&skel->bss->stacks[i].frames[0], &codes[1]);
+	}
+	printf("%u stacks in this program, %u in libc, of %u\n", here, libc, STACKS);
+	ASSERT_GT(libc, 0, "stacks in libc");
+	ASSERT_EQ(here + libc, STACKS, "stacks with the build ID of their code");
+}
+
+void serial_test_stack_build_id_held(void)
+{
+	struct stack_build_id_held *skel = stack_build_id_held__open_and_load();
+	struct bpf_link *link;
+	pthread_t thread;
+	void *arg = NULL;
+
+	if (!ASSERT_OK_PTR(skel, "open_and_load"))
+		return;
+	skel->bss->target = getpid();
+	link = attach(skel->progs.sample);
+	if (!ASSERT_OK_PTR(link, "attach"))
+		goto out;
+	/* The thread inherits event and program. */
+	storm_ends = false;
+	if (ASSERT_OK(pthread_create(&thread, NULL, storm, skel), "pthread_create")) {
+		while (*(volatile __u32 *)&skel->bss->nr_stacks < STACKS)
+			sched_yield();
+		storm_ends = true;
+		pthread_join(thread, &arg);
+	}
+	ASSERT_OK_PTR(arg, "the storm");
+	bpf_link__destroy(link);
+	ASSERT_EQ(skel->bss->failed, 0, "stacks that could not be had");
+	check_stacks(skel);
+out:
+	stack_build_id_held__destroy(skel);
+}

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* A thread that maps, unmaps and protects memory. */
+#ifndef SELFTEST_BPF_VMA_STORM_H
+#define SELFTEST_BPF_VMA_STORM_H
+
+#include <stdbool.h>
+#include <string.h>
+#include <sys/mman.h>
+
+static volatile bool storm_ends;
+
+/* Holds mmap_lock for writing, or wants it, nearly all the time. */
+static void *storm(void *arg)
+{
+	const size_t size = 64 << 20;
+	char *at = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (at == MAP_FAILED)
+		return NULL;
+	while (!storm_ends) {
+		mprotect(at, size / 2, PROT_READ);
+		memset(at + size / 2, 1, 256 << 10);
+		mprotect(at, size, PROT_READ | PROT_WRITE);
+		munmap(at + size / 4, 4096);
+		mmap(at + size / 4, 4096, PROT_READ | PROT_WRITE,
+		     MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+	}
+	munmap(at, size);
+	return arg;
+}
+
+#endif /* SELFTEST_BPF_VMA_STORM_H */
