@@ -72,8 +72,8 @@ static void test_lookup(struct find_vma_held *skel)
 /* Compare the walk with the maps output. [vsyscall] is no VMA. */
 static void test_walk(struct find_vma_held *skel)
 {
-	__u64 start, end;
 	unsigned int nr = 0, wrong = 0;
+	uint64_t start, end;
 	char line[512];
 	FILE *maps;
 
