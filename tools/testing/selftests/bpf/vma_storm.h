@@ -9,7 +9,10 @@
 
 static volatile bool storm_ends;
 
-/* Holds mmap_lock for writing, or wants it, nearly all the time. */
+/*
+ * Holds mmap_lock for writing, or wants it, nearly all the time; once around if
+ * storm_ends is set already.
+ */
 static void *storm(void *arg)
 {
 	const size_t size = 64 << 20;
@@ -17,14 +20,14 @@ static void *storm(void *arg)
 
 	if (at == MAP_FAILED)
 		return NULL;
-	while (!storm_ends) {
+	do {
 		mprotect(at, size / 2, PROT_READ);
 		memset(at + size / 2, 1, 256 << 10);
 		mprotect(at, size, PROT_READ | PROT_WRITE);
 		munmap(at + size / 4, 4096);
 		mmap(at + size / 4, 4096, PROT_READ | PROT_WRITE,
 		     MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
-	}
+	} while (!storm_ends);
 	munmap(at, size);
 	return arg;
 }

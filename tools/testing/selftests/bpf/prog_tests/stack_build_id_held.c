@@ -99,6 +99,9 @@ void serial_test_stack_build_id_held(void)
 	link = attach(skel->progs.sample);
 	if (!ASSERT_OK_PTR(link, "attach"))
 		goto out;
+	/* The dynamic linker looks up each function now, and not in the thread. */
+	storm_ends = true;
+	storm(skel);
 	/* The thread inherits event and program. */
 	storm_ends = false;
 	if (ASSERT_OK(pthread_create(&thread, NULL, storm, skel), "pthread_create")) {
