@@ -7,7 +7,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-static volatile bool storm_ends;
+static bool storm_ends;
 
 /*
  * Holds mmap_lock for writing, or wants it, nearly all the time; once around if
@@ -27,7 +27,7 @@ static void *storm(void *arg)
 		munmap(at + size / 4, 4096);
 		mmap(at + size / 4, 4096, PROT_READ | PROT_WRITE,
 		     MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
-	} while (!storm_ends);
+	} while (!__atomic_load_n(&storm_ends, __ATOMIC_RELAXED));
 	munmap(at, size);
 	return arg;
 }

@@ -3,7 +3,6 @@
  * bpf_find_vma() of programs that do not sleep: lookups, walks over all VMAs, and
  * lookups while mappings change.
  */
-#include <inttypes.h>
 #include <linux/perf_event.h>
 #include <pthread.h>
 #include <sched.h>
@@ -17,7 +16,6 @@
 #include "find_vma_held.skel.h"
 #include "vma_storm.h"
 
-#define VMA_NEXT	(1ULL << 0)
 #define LOOKUPS		20000
 #define SAMPLES		500
 
@@ -57,12 +55,12 @@ static void test_lookup(struct find_vma_held *skel)
 	ASSERT_EQ(look_up(skel, at + 8, 0), 0, "covering");
 	ASSERT_EQ(skel->bss->found.end, (unsigned long)at + page, "its end");
 	ASSERT_EQ(look_up(skel, at + page, 0), -ENOENT, "a hole");
-	ASSERT_EQ(look_up(skel, at + page, VMA_NEXT), 0, "next of a hole");
+	ASSERT_EQ(look_up(skel, at + page, BPF_F_VMA_NEXT), 0, "next of a hole");
 	ASSERT_EQ(skel->bss->found.start, (unsigned long)at + 2 * page, "its start");
-	ASSERT_EQ(look_up(skel, at + 8, VMA_NEXT), 0, "next of what is covered");
+	ASSERT_EQ(look_up(skel, at + 8, BPF_F_VMA_NEXT), 0, "next of what is covered");
 	ASSERT_EQ(skel->bss->found.end, (unsigned long)at + page, "that itself");
 	ASSERT_EQ(look_up(skel, (void *)-page, 0), -ENOENT, "above all");
-	ASSERT_EQ(look_up(skel, (void *)-page, VMA_NEXT), -ENOENT, "next above all");
+	ASSERT_EQ(look_up(skel, (void *)-page, BPF_F_VMA_NEXT), -ENOENT, "next above all");
 	ASSERT_EQ(look_up(skel, at, 2), -EINVAL, "an unknown flag");
 	ASSERT_EQ(look_up(skel, at, ~0ULL), -EINVAL, "all flags");
 	munmap(at, page);
@@ -73,18 +71,18 @@ static void test_lookup(struct find_vma_held *skel)
 static void test_walk(struct find_vma_held *skel)
 {
 	unsigned int nr = 0, wrong = 0;
-	uint64_t start, end;
+	__u64 start, end;
 	char line[512];
 	FILE *maps;
 
-	skel->bss->flags = VMA_NEXT;
+	skel->bss->flags = BPF_F_VMA_NEXT;
 	maps = fopen("/proc/self/maps", "r");
 	if (!ASSERT_OK_PTR(maps, "maps"))
 		return;
 	setvbuf(maps, line, _IOFBF, sizeof(line));
 	run(skel->progs.walk);
 	ASSERT_EQ(skel->bss->ret, -ENOENT, "the end of the walk");
-	while (fscanf(maps, "%" SCNx64 "-%" SCNx64 "%*[^\n]", &start, &end) == 2) {
+	while (fscanf(maps, "%llx-%llx%*[^\n]", &start, &end) == 2) {
 		if ((long)start < 0)
 			break;
 		wrong += nr >= skel->bss->nr_vmas || skel->bss->vmas[nr].start != start ||
@@ -108,8 +106,7 @@ static int first_lines(pid_t tgid, struct found_vma *vmas)
 	maps = fopen(path, "r");
 	if (!maps)
 		return -1;
-	while (nr < 2 && fscanf(maps, "%" SCNx64 "-%" SCNx64 "%*[^\n]", (uint64_t *)&vmas[nr].start,
-				(uint64_t *)&vmas[nr].end) == 2)
+	while (nr < 2 && fscanf(maps, "%llx-%llx%*[^\n]", &vmas[nr].start, &vmas[nr].end) == 2)
 		nr++;
 	fclose(maps);
 	return nr;
@@ -190,7 +187,7 @@ static void test_storm(struct find_vma_held *skel)
 		return;
 	for (i = 0; i < LOOKUPS; i++)
 		failed += look_up(skel, at, 0) != 0;
-	storm_ends = true;
+	__atomic_store_n(&storm_ends, true, __ATOMIC_RELAXED);
 	pthread_join(thread, &arg);
 	ASSERT_OK_PTR(arg, "the storm");
 	printf("%u of %u lookups failed\n", failed, LOOKUPS);
@@ -227,9 +224,9 @@ static void test_interrupt(struct find_vma_held *skel)
 	/* The thread inherits event and program. */
 	storm_ends = false;
 	if (ASSERT_OK(pthread_create(&thread, NULL, storm, skel), "pthread_create")) {
-		while (*(volatile __u64 *)&skel->bss->samples < SAMPLES)
+		while (__atomic_load_n(&skel->bss->samples, __ATOMIC_RELAXED) < SAMPLES)
 			sched_yield();
-		storm_ends = true;
+		__atomic_store_n(&storm_ends, true, __ATOMIC_RELAXED);
 		pthread_join(thread, &arg);
 	}
 	bpf_link__destroy(link);

@@ -105,9 +105,9 @@ void serial_test_stack_build_id_held(void)
 	/* The thread inherits event and program. */
 	storm_ends = false;
 	if (ASSERT_OK(pthread_create(&thread, NULL, storm, skel), "pthread_create")) {
-		while (*(volatile __u32 *)&skel->bss->nr_stacks < STACKS)
+		while (__atomic_load_n(&skel->bss->nr_stacks, __ATOMIC_RELAXED) < STACKS)
 			sched_yield();
-		storm_ends = true;
+		__atomic_store_n(&storm_ends, true, __ATOMIC_RELAXED);
 		pthread_join(thread, &arg);
 	}
 	ASSERT_OK_PTR(arg, "the storm");

@@ -104,9 +104,9 @@ static __always_inline int first_vmas(struct bpf_iter__task *ctx)
 		return 0;
 	line.tgid = task->tgid;
 	line.pid = task->pid;
-	line.ret = bpf_find_vma(task, 0, note, &first, 1);
+	line.ret = bpf_find_vma(task, 0, note, &first, BPF_F_VMA_NEXT);
 	if (!line.ret)
-		line.ret = bpf_find_vma(task, first.end, note, &second, 1);
+		line.ret = bpf_find_vma(task, first.end, note, &second, BPF_F_VMA_NEXT);
 	line.first = first;
 	line.second = second;
 	bpf_seq_write(ctx->meta->seq, &line, sizeof(line));
