@@ -111,7 +111,7 @@ def passes(variant, test, verdict):
     result = subprocess.run([*VM, "--variant", variant, "--memory", "1G", "--root", "host",
                              "--timeout", "1200", "--results",
                              os.path.join(BUILD, "results", f"bpf-{variant}"), "--", "/bin/sh", "-c",
-                             f"cd {OUT} && ./test_progs -v -t {test}"],
+                             f"cd {OUT} && ./test_progs -v -a {test}"],
                             capture_output=True, text=True, check=False)
     print("".join(f"# {line}\n" for line in (result.stdout + result.stderr).splitlines()), end="")
     # 1: a test failed; the machine's own troubles have other numbers
