@@ -4,7 +4,7 @@
  *
  * The parser trusts nothing in an image. It computes every position with
  * checked arithmetic. It reads with build_id_copy(), which checks the position
- * against the window; only build_id_skip() looks into the window itself, and
+ * against the window; only build_id_skip() reads the window itself, and
  * checks the position, too. The parser never reads a byte a second time on the
  * assumption that the byte is still the same.
  */
@@ -142,7 +142,7 @@ static void build_id_copy_slow(struct build_id_reader *r, u64 pos, u8 *dst, size
  */
 static __always_inline void build_id_copy(struct build_id_reader *r, u64 pos, void *dst, size_t len)
 {
-	/* A position before the window wraps round to one behind its end. */
+	/* A position before the window wraps round to one after its end. */
 	u64 off = pos - r->win_pos;
 
 	if (likely(off < r->win_len && len <= r->win_len - off && r->reads)) {
@@ -336,7 +336,7 @@ static u64 build_id_extended(struct build_id_elf *e, u8 off)
 	return pos;
 }
 
-/* Look at the PT_NOTE segments, as the loader and every tool do. */
+/* Read the PT_NOTE segments, as the loader and every tool do. */
 static void build_id_segments(struct build_id_elf *e)
 {
 	const struct build_id_layout *l = e->layout;
@@ -354,7 +354,7 @@ static void build_id_segments(struct build_id_elf *e)
 }
 
 /*
- * Look at the SHT_NOTE sections. Object files and kernel modules have only
+ * Read the SHT_NOTE sections. Object files and kernel modules have only
  * sections. Go's linker leaves the build ID out of PT_NOTE. And in a file of
  * split debug information, the program headers may point to the wrong place.
  */
@@ -402,12 +402,12 @@ static bool build_id_ident(struct build_id_elf *e)
 /**
  * build_id_elf_parse - find the GNU build ID of an ELF image
  * @r: the image, @r->seek and @r->reads set, the rest zero
- * @build_id: receives the ID, padded with zeros; room for BUILD_ID_ELF_MAX
+ * @build_id: receives the ID, padded with zeros; space for BUILD_ID_ELF_MAX
  *	bytes
  * @size: receives the length of the ID, 1 to BUILD_ID_ELF_MAX
  *
- * Looks at the notes of all PT_NOTE segments in the order of the program
- * headers. If these have no build ID, looks at the notes of the SHT_NOTE
+ * Reads the notes of all PT_NOTE segments in the order of the program
+ * headers. If these have no build ID, reads the notes of the SHT_NOTE
  * sections. Accepts both classes and both byte orders.
  *
  * Context: any in which @r->seek may be called. Ends after @r->reads reads.

@@ -3,7 +3,7 @@
  * Find the build ID in untrusted bytes of an ELF image, wherever they come
  * from.
  *
- * The parser knows nothing about files, pages or memory. It looks at the image
+ * The parser knows nothing about files, pages or memory. It reads the image
  * through a window that a seek() callback moves. So the same source serves the
  * kernel (a window is a page of the page cache), KUnit (windows over generated
  * images) and the fuzzer in user space.
@@ -15,7 +15,7 @@
 
 /*
  * The longest ID that is reported: a SHA-1. BUILD_ID_SIZE_MAX, and so every
- * user of build IDs in the kernel's ABI, has room for no more. A truncated ID
+ * user of build IDs in the kernel's ABI, has no space for more. A truncated ID
  * would name another file, so a longer ID counts as none.
  */
 #define BUILD_ID_ELF_MAX 20
@@ -34,7 +34,7 @@
  * struct build_id_reader - cursor over the bytes of an image
  * @seek: move the window so that it holds at least the byte at @pos, and set
  *	@win, @win_pos and @win_len. Returns 0, or a negative errno if there is
- *	no such byte (-ENODATA behind the end) or it cannot be read. The parser
+ *	no such byte (-ENODATA after the end) or it cannot be read. The parser
  *	calls it with positions in any order.
  * @win: the bytes in the window. A writer of the image may change them at any
  *	time. The parser copies each byte out once and decides on the copy.
@@ -42,8 +42,7 @@
  * @win_len: bytes in the window, 0 before the first seek
  * @reads: how many reads, and moves of the window, are left before the parser
  *	gives up
- * @err: the first error. After it, every read gives zeros, and the parser looks
- *	at nothing any more
+ * @err: the first error. After it, every read gives zeros, and the parser stops
  */
 struct build_id_reader {
 	int (*seek)(struct build_id_reader *r, u64 pos);

@@ -18,7 +18,7 @@
  *
  * Who can make whom wait
  *
- * The reader looks at the page cache with the VMA locked, for a bounded time.
+ * The reader searches the page cache with the VMA locked, for a bounded time.
  * Only build_id_read_file() brings in what is missing, one page at a time, by
  * readahead, which starts the read and does not wait for it. The wait for the
  * page is killable. A page that is not up to date then, because the read failed
@@ -134,7 +134,7 @@ static bool build_id_mapping_answers(const struct address_space *mapping)
 
 /*
  * At the limit of the caller's cgroup, an allocation that must not fail would
- * make the OOM killer kill a process of that cgroup. Make room beforehand, or
+ * make the OOM killer kill a process of that cgroup. Make space beforehand, or
  * learn that there is none.
  */
 static bool build_id_try_charge(void)
@@ -284,7 +284,7 @@ static bool build_id_mapping_secret(const struct address_space *mapping)
 #endif
 
 /**
- * build_id_file_allowed - may a reader look at pages of this file?
+ * build_id_file_allowed - may a reader read pages of this file?
  * @file: the file; the caller keeps it open
  *
  * Those of memfd_secret() are not even mapped in the kernel. It has no
@@ -323,11 +323,11 @@ static bool build_id_file_may_hold(const struct file *file)
  * build_id_read_cached - read the build ID of a file if that needs no waiting
  * @file: the file; the caller keeps it open, for example by the lock of its
  *	VMA, and needs no reference
- * @build_id: receives the ID, padded with zeros; room for BUILD_ID_SIZE_MAX
+ * @build_id: receives the ID, padded with zeros; space for BUILD_ID_SIZE_MAX
  *	bytes
  * @size: receives the length of the ID, 1 to BUILD_ID_SIZE_MAX
  *
- * Looks only at pages that are in the page cache and up to date. Looks at
+ * Reads only pages that are in the page cache and up to date. Reads
  * BUILD_ID_CACHED_PAGES of them at most, with BUILD_ID_CACHED_READS reads at
  * most.
  *
@@ -363,7 +363,7 @@ int build_id_read_cached(struct file *file, unsigned char *build_id, unsigned in
  * build_id_read_file - read the build ID of an ELF file, from disk if necessary
  * @file: the file, for a mapping its vm_file; the caller has a reference, which
  *	it may take only after -EAGAIN of build_id_read_cached()
- * @build_id: receives the ID, padded with zeros; room for BUILD_ID_SIZE_MAX
+ * @build_id: receives the ID, padded with zeros; space for BUILD_ID_SIZE_MAX
  *	bytes
  * @size: receives the length of the ID, 1 to BUILD_ID_SIZE_MAX
  *

@@ -31,8 +31,8 @@
  * @segments_before: number of PT_NOTE segments without a build ID before the
  *	one with it
  * @loads_before: number of PT_LOAD segments before all these
- * @phoff: position of the program headers; 0: behind the ELF header
- * @note_off: position of the notes; 0: behind the program headers
+ * @phoff: position of the program headers; 0: after the ELF header
+ * @note_off: position of the notes; 0: after the program headers
  */
 struct build_id_image {
 	const char *name;
@@ -68,7 +68,7 @@ struct build_id_made {
 	u32 need;
 };
 
-/* Room for everything except the tables and the gaps. */
+/* Space for everything except the tables and the gaps. */
 #define BUILD_ID_IMAGE_SLACK 4096
 
 static inline u32 build_id_image_size(const struct build_id_image *im)
@@ -148,7 +148,7 @@ static inline void build_id_image_ehdr(const struct build_id_image *im, u8 *at,
 
 /*
  * Write all segments except the last. Returns the position of the header of the
- * last, and moves *@note behind the notes of the others.
+ * last, and moves *@note after the notes of the others.
  */
 static inline u32 build_id_image_others(const struct build_id_image *im, u8 *buf, u32 ph, u32 *note)
 {
@@ -167,7 +167,7 @@ static inline u32 build_id_image_others(const struct build_id_image *im, u8 *buf
 
 /*
  * Write the section headers: the mandatory empty one, with the extended counts,
- * and one for the notes. Returns the position behind them.
+ * and one for the notes. Returns the position after them.
  */
 static inline u32 build_id_image_sections(const struct build_id_image *im, u8 *buf, u32 sh,
 					  u32 phnum, u32 note, u32 note_size)

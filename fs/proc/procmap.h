@@ -99,7 +99,7 @@ struct procmap_build_id {
 };
 
 /**
- * procmap_build_id_find() - look for the build ID of a held VMA in the page cache
+ * procmap_build_id_find() - read the build ID of a held VMA from the page cache
  * @id: out: the build ID; its size stays as it is if none was found
  * @file: the file of the VMA
  * @later: out: the file, with a reference, if procmap_build_id_read() would have

@@ -25,7 +25,7 @@ static const struct {
 	{ PROCMAP_RECORD_UFFD_MINOR,	VM_UFFD_MINOR },
 };
 
-/* Few VMAs have one of these: no need to look at the table for the others. */
+/* Few VMAs have one of these: the others need no pass over the table. */
 #define PROCMAP_RARE_VM							\
 	(VM_GROWSDOWN | VM_LOCKED | VM_HUGEPAGE | VM_NOHUGEPAGE |	\
 	 VM_DONTDUMP | VM_DONTCOPY | VM_WIPEONFORK | VM_UFFD_MISSING |	\

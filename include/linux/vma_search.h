@@ -114,7 +114,7 @@ struct vm_area_struct *find_and_lock_vma_rcu(struct mm_struct *mm, unsigned long
  * vma_search_begin() - begin a search without filters
  * @search: the search
  * @mm: the address space; the caller holds its mm_count until vma_search_end()
- * @addr: the first address to look at
+ * @addr: the first address to search
  *
  * Context: any.
  */
@@ -137,7 +137,7 @@ static inline void vma_search_begin(struct vma_search *search, struct mm_struct 
  * vma_walk_begin() - begin a walk without filters
  * @walk: the walk; to be ended with vma_search_end(&walk->search)
  * @mm: the address space; the caller holds its mm_count until then
- * @addr: the first address to look at
+ * @addr: the first address to search
  *
  * Context: any.
  */

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "next to.h"
+#include "beside.h"
 
 #define READERS	3
 #define STORES	20000

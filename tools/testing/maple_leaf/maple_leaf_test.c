@@ -6,7 +6,7 @@
  */
 #include <stdio.h>
 
-#include "next to.h"
+#include "beside.h"
 #include "clock.h"
 #include "still.h"
 #include "tap.h"
@@ -93,15 +93,15 @@ int main(int argc, char **argv)
 {
 	const struct length length = length_of(argc > 1 ? argv[1] : "20");
 	struct still_stats still = {};
-	struct look_stats next to = {};
+	struct look_stats beside = {};
 
 	tap_start(argc > 2 ? argv[2] : "1", CASES);
 	rcu_register_thread();
 	tree_start();
 	test_all_still(&length, &still);
-	test_beside(&length, &next to);
+	test_beside(&length, &beside);
 	rcu_unregister_thread();
 	printf("# trees %lu, lookups %lu, leaves %lu; ", still.trees, still.lookups, still.leaves);
-	look_print(&next to);
+	look_print(&beside);
 	return 0;
 }

@@ -23,7 +23,7 @@
  * @nr: their number
  * @held: number of the last region that was held, and its
  * @generation: vma_search_generation(); 0: not known
- * @next to: for each region, number of another one that was there in the same
+ * @beside: for each region, number of another one that was there in the same
  *	generation, plus 1; 0: not known
  */
 struct found {
@@ -34,7 +34,7 @@ struct found {
 	unsigned int nr;
 	unsigned int held;
 	unsigned long generation;
-	unsigned int next to[PAGES];
+	unsigned int beside[PAGES];
 };
 
 static void choose_args(struct reader *reader, struct search_args *args)
@@ -254,11 +254,11 @@ static void check_generation_of(struct reader *reader, const struct region *regi
 	known->region = *region;
 }
 
-static void found_add(struct found *found, const struct region *region, unsigned int next to)
+static void found_add(struct found *found, const struct region *region, unsigned int beside)
 {
 	if (found->nr == PAGES)
 		wrong("a walk finds more VMAs than there are pages", found->nr);
-	found->next to[found->nr] = next to;
+	found->beside[found->nr] = beside;
 	found->list[found->nr++] = *region;
 }
 
@@ -269,7 +269,7 @@ static bool walk_held(struct reader *reader, struct vma_walk *walk, struct found
 	struct vm_area_struct *vma = vma_walk_next(walk);
 	struct vma_props props;
 	struct region region;
-	unsigned int next to = 0;
+	unsigned int beside = 0;
 
 	if (IS_ERR_OR_NULL(vma) || vma->vm_start >= address_of(PAGES)) {
 		reader->stats.over += IS_ERR(vma);
@@ -282,13 +282,13 @@ static bool walk_held(struct reader *reader, struct vma_walk *walk, struct found
 	row->file = vma->vm_file;
 	row->generation = vma_search_generation(&walk->search);
 	if (row->generation && row->generation == found->generation)
-		next to = found->held + 1;
+		beside = found->held + 1;
 	found->generation = row->generation;
 	found->held = found->nr;
 	vma_search_end(&walk->search);
 	region_of_props(&props, &region);
 	check_generation_of(reader, &region, props.generation);
-	found_add(found, &region, next to);
+	found_add(found, &region, beside);
 	return true;
 }
 
@@ -374,7 +374,7 @@ static void check_walk(struct reader *reader, struct found *found, struct vma_ge
 
 	for (i = 0; i < found->nr; i++) {
 		check_region(&found->window, &found->args, &found->list[i]);
-		other = found->next to[i];
+		other = found->beside[i];
 		if (other &&
 		    !window_had_both(&found->window, &found->list[other - 1], &found->list[i]) &&
 		    !window_lost(&found->window))

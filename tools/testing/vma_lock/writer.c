@@ -553,12 +553,12 @@ static void do_grow(struct space *space, unsigned int page, u64 *rng)
 {
 	struct vm_area_struct *vma = space->at[page];
 	bool down = below(rng, 2);
-	unsigned int next to;
+	unsigned int beside;
 
 	if (!vma)
 		return;
-	next to = down ? page_of(vma->vm_start) - 1 : page_of(vma->vm_end);
-	if (next to >= PAGES || space->at[next to] || (down && !vma->vm_pgoff))
+	beside = down ? page_of(vma->vm_start) - 1 : page_of(vma->vm_end);
+	if (beside >= PAGES || space->at[beside] || (down && !vma->vm_pgoff))
 		return;
 	mark(space, vma);
 	if (down) {

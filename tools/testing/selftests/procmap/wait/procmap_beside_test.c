@@ -184,26 +184,26 @@ static int reads_rarely(struct procmap_child *child, void *arg)
 	return 0;
 }
 
-FIXTURE(next to) {
+FIXTURE(beside) {
 	struct scene scene;
 };
 
-FIXTURE_VARIANT(next to) {
+FIXTURE_VARIANT(beside) {
 	unsigned int nr;
 	unsigned int passes;
 };
 
-FIXTURE_VARIANT_ADD(next to, few) {
+FIXTURE_VARIANT_ADD(beside, few) {
 	.nr = 200,
 	.passes = 4,
 };
 
-FIXTURE_VARIANT_ADD(next to, many) {
+FIXTURE_VARIANT_ADD(beside, many) {
 	.nr = 1000,
 	.passes = 2,
 };
 
-FIXTURE_SETUP(next to)
+FIXTURE_SETUP(beside)
 {
 	struct scene *scene = &self->scene;
 
@@ -221,11 +221,11 @@ FIXTURE_SETUP(next to)
 }
 
 /* Target and hog die with the test. */
-FIXTURE_TEARDOWN(next to)
+FIXTURE_TEARDOWN(beside)
 {
 }
 
-TEST_F(next to, a_walk_over_holes_is_not_slower_than_mmap_lock)
+TEST_F(beside, a_walk_over_holes_is_not_slower_than_mmap_lock)
 {
 	struct scene *scene = &self->scene;
 	struct figures *figures = scene->figures;

@@ -295,7 +295,7 @@ TEST(readers_without_a_processor_do_not_stop_the_writer)
 {
 	struct scene scene = { .writers = 1 };
 	struct procmap_child hog, idlers[IDLERS];
-	__u64 alone, next to;
+	__u64 alone, beside;
 	unsigned int i;
 
 	if (stall_count("vma_search_nap") < 0)
@@ -308,14 +308,14 @@ TEST(readers_without_a_processor_do_not_stop_the_writer)
 		ASSERT_EQ(0, procmap_child_start(&idlers[i], idles, &scene));
 		ASSERT_EQ(0, procmap_sync(&idlers[i]));
 	}
-	next to = time_of_rounds(&scene);
+	beside = time_of_rounds(&scene);
 	for (i = 0; i < IDLERS; i++)
 		EXPECT_EQ(256 + SIGKILL, procmap_child_kill(&idlers[i]));
 	EXPECT_EQ(256 + SIGKILL, procmap_child_kill(&hog));
 	EXPECT_EQ(256 + SIGKILL, end_scene(&scene));
 	fprintf(stderr, "# %u changes: alone %llu us, next to %u readers %llu us\n", ROUNDS,
-		alone / 1000, IDLERS, next to / 1000);
-	EXPECT_GE(alone * MAX_PERCENT, next to * 100);
+		alone / 1000, IDLERS, beside / 1000);
+	EXPECT_GE(alone * MAX_PERCENT, beside * 100);
 }
 
 TEST_HARNESS_MAIN
