@@ -46,7 +46,9 @@ CHECK = python3 workshop/checks/run.py $(if $(FRESH),--fresh)
 help: ## this list; BASE= goes with all others: one of patches/*, or all for tree, kernel, initrd, series, check, check-all
 	@awk -F ':.*## ' '/^[a-z][a-z-]*:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-# BASE=all: run a separate make for each base.
+# BASE=all: run a separate make for each base, but those whose patches stand alone.
+ALONE := $(shell grep -ls '^stands alone' patches/*/base)
+ALL := $(filter-out $(ALONE:patches/%/base=%),$(BASES))
 EACH := tree kernel initrd series
 ifeq ($(BASE),all)
 ifneq ($(filter-out $(EACH) check check-all help clean,$(MAKECMDGOALS)),)
@@ -54,9 +56,9 @@ $(error BASE=all is for $(EACH) check check-all; \
 	$(firstword $(filter-out $(EACH) check check-all help clean,$(MAKECMDGOALS))) takes one of $(BASES))
 endif
 $(EACH):
-	@for base in $(BASES); do $(MAKE) $@ BASE=$$base; done
+	@for base in $(ALL); do $(MAKE) $@ BASE=$$base; done
 check check-all:
-	@workshop/checks/all.py $@ $(BASES)
+	@workshop/checks/all.py $@ $(ALL)
 else
 
 tree: ## the patched source tree, build/BASE/src (KSRC=tarball or directory instead of Debian's package)

@@ -20,6 +20,9 @@ OUT = os.path.join(BUILD, "bpf")
 VM = [sys.executable, os.path.join(ROOT, "workshop", "qemu", "vm.py")]
 INCLUDES = [f"-I{OUT}", f"-I{BPF}", f"-I{OUT}/inst/usr/include", f"-I{SRC}/tools/include",
             f"-I{SRC}/tools/include/uapi", f"-I{SRC}/tools/lib", f"-I{SRC}/tools/bpf/bpftool"]
+# The key of signed programs, which no test here has
+CERT = ("static const unsigned char test_progs_verification_cert[1];\n"
+        "static const unsigned int test_progs_verification_cert_len;\n")
 SKELETON = re.compile(r'^#include "(\w+)\.skel\.h"', re.M)
 
 
@@ -63,9 +66,10 @@ def build_tools(variant):
 def build_program(name):
     """A BPF program and its skeleton."""
     program = os.path.join(OUT, f"{name}.bpf.o")
-    run("clang", "-g", "-O2", "-target", "bpf", "-mcpu=v3", "-D__TARGET_ARCH_x86", *INCLUDES[:3],
-        f"-I{SRC}/tools/include/uapi", "-Wno-compare-distinct-pointer-types", "-c",
-        f"{BPF}/progs/{name}.c", "-o", program)
+    run("clang", "-g", "-O2", "-target", "bpf", "-mcpu=v3", "-D__TARGET_ARCH_x86", "-fms-extensions",
+        "-Wno-microsoft-anon-tag", "-Wno-compare-distinct-pointer-types", *INCLUDES[:3],
+        f"-I{SRC}/tools/include/uapi", f"-I{BPF}/libarena/include", "-c", f"{BPF}/progs/{name}.c", "-o",
+        program)
     output(f"{name}.skel.h", f"{OUT}/bpftool/bootstrap/bpftool", "gen", "skeleton", program, "name",
            name)
 
@@ -93,6 +97,7 @@ def sources(tests):
 def build(variant, tests):
     """test_progs with these tests."""
     build_tools(variant)
+    write("verification_cert.h", CERT)
     write("prog_tests/tests.h", "".join(f"DEFINE_TEST({test})\n" for test in tests))
     for name in {name for test in tests
                  for name in SKELETON.findall(text_of(f"{BPF}/prog_tests/{test}.c"))}:

@@ -9,6 +9,7 @@ import dataclasses
 import os
 
 from places import BUILD, ROOT, SRC
+from base import stands_alone  # pylint: disable=wrong-import-order
 
 CHECKS = os.path.join("workshop", "checks")
 VM = ("python3", "workshop/qemu/vm.py")
@@ -256,5 +257,20 @@ MACHINE = [
                  inputs=(f"{CHECKS}/known.py",)),
 ]
 
+BPF_TESTS = ("iters_task_vma_skipped", "stacktrace_build_id_hole", "stacktrace_build_id_irq")
+# Patches that stand alone bring their tests to folders of the kernel's own kselftests.
+ALONE = [
+    kselftest("plain", "root", every=True, inputs=("patches",)),
+    in_host_root("run", f"{ROOT}/workshop/qemu/run.sh", f"{BUILD}/tools/bin/procmap", every=True,
+                 inputs=("tools/procmap",)),
+    # Each test of the patches fails on the kernel without them, as the series says.
+    guest_script("faults_test.py", needs=("kernel:base", GUEST), inputs=("patches",), every=True),
+    *(guest_script("bpf_progs_test.py", variant, *BPF_TESTS, part=f"bpf-{variant}",
+                   needs=(PLAIN, f"kernel:{variant}", GUEST), inputs=("patches",), packages=("bpf",),
+                   every=True) for variant in ("plain", "base")),
+    *(part for part in STATIC if part.name == "checkpatch"),
+    *(part for part in USER if part.name in ("warnings", "commits")),
+]
+
 # Machine parts first: each list is worked off in order, and the other one by whoever is done first.
-PARTS = [*MACHINE, *STATIC, *USER]
+PARTS = ALONE if stands_alone() else [*MACHINE, *STATIC, *USER]

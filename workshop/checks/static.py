@@ -12,6 +12,7 @@ import tempfile
 import covers
 import parts
 from places import BUILD, ROOT, SRC
+from base import stands_alone  # pylint: disable=wrong-import-order
 import maintainers  # pylint: disable=wrong-import-order
 from series import adapters, is_kernel_path, overlay_files, repository_files  # pylint: disable=wrong-import-order
 
@@ -72,8 +73,12 @@ def spdx():
 
 
 def maintained():
-    """Each file is covered by an F: line of MAINTAINERS, and each F: line covers something."""
-    names = ours() + sum(adapters().values(), overlay_files())
+    """Each file is covered by an F: line of MAINTAINERS, and each F: line covers something.
+
+    Files of a base that stands alone have the entries that its kernel has.
+    """
+    names = ours() + sum((names for base, names in adapters().items() if not stands_alone(base)),
+                         overlay_files())
     patterns = [line[3:] for _, lines in
                 maintainers.sections(open(os.path.join(ROOT, "MAINTAINERS"),
                                           encoding="utf-8").read())

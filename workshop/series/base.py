@@ -8,25 +8,37 @@ import re
 import shutil
 import subprocess
 
-from common import BASE, BUILD, PATCHES, SRC, Failure, need_space, notice, read, rel, say, write
+from common import BASE, BUILD, ROOT, SRC, Failure, need_space, notice, read, rel, say, write
 from git import Repo
 
+# Debian's package, installed, or taken out of a suite that this machine does not use (packages.sh)
 DEBIAN = f"/usr/src/linux-source-{BASE}.tar.xz"
+FETCHED = os.path.join(BUILD, os.path.basename(DEBIAN))
 STATE = os.path.join(BUILD, "base.json")
 WHO = {"GIT_AUTHOR_NAME": "base", "GIT_AUTHOR_EMAIL": "base@localhost",
        "GIT_COMMITTER_NAME": "base", "GIT_COMMITTER_EMAIL": "base@localhost",
        "GIT_AUTHOR_DATE": "@0 +0000", "GIT_COMMITTER_DATE": "@0 +0000"}
 
 
-def described():
+def described(name=BASE):
     """What patches/<base>/base says: (word, value) for each line."""
-    lines = read(os.path.join(PATCHES, "base")).splitlines()
+    lines = read(os.path.join(ROOT, "patches", name, "base")).splitlines()
     return [line.split(None, 1) for line in lines if line.strip() and line[0] != "#"]
 
 
-def pinned():
+def pinned(name=BASE):
     """The pin of patches/<base>/base as a dictionary."""
-    return dict(described())
+    return dict(described(name))
+
+
+def stands_alone(name=BASE):
+    """Is this a base whose patches take nothing of the top of this repository?"""
+    return pinned(name).get("stands") == "alone"
+
+
+def own_tests():
+    """The folders of kselftests that the test machine of a base has, if not those of the series."""
+    return tuple(value for word, value in described() if word == "tests")
 
 
 def fitting():
@@ -42,7 +54,7 @@ def narrow_files():
 def find_source():
     """The tarball or directory to start from: KSRC, else Debian's package."""
     asked = os.environ.get("KSRC")
-    source = os.path.abspath(asked) if asked else DEBIAN
+    source = os.path.abspath(asked) if asked else FETCHED if os.path.exists(FETCHED) else DEBIAN
     if not os.path.exists(source):
         if asked:
             raise Failure(f"KSRC={asked} does not exist; give a tarball or directory of Linux "

@@ -7,7 +7,7 @@ import os
 import re
 
 import maintainers
-from base import narrow_files
+from base import narrow_files, stands_alone
 from common import PATCHES, ROOT, Failure, notice, read, rel
 from series import (FILES, Commit, file_diffs, fold_directories, is_kernel_path, place_of,
                     taken_elsewhere)
@@ -208,7 +208,7 @@ def series_text(commits):
 def home_of(path, entry, known, elsewhere):
     """Where this repository keeps a file; a new one must not replace that of another base."""
     theirs = path in elsewhere and not any(path in commit.files for commit in known)
-    if theirs and on_disk(path) != entry:
+    if stands_alone() or theirs and on_disk(path) != entry:
         return rel(os.path.join(FILES, path))
     return rel(place_of(path))
 

@@ -13,6 +13,7 @@ a patch, and `git send-email build/series` sends every file of a directory, what
 import os
 import re
 import shutil
+import subprocess
 
 import base
 import series
@@ -106,9 +107,30 @@ def format_fixes(repo, start, tip, out):
         format_patches(repo, start, last, os.path.join(out, "fixes"))
 
 
+def recipients(tree, paths):
+    """Whom the MAINTAINERS of a tree names for some patches: (people, mailing lists)."""
+    command = ["perl", "scripts/get_maintainer.pl", "--no-git", "--no-git-fallback", "--no-rolestats"]
+    found = [subprocess.run([*command, option, *paths], cwd=tree, capture_output=True, text=True,
+                            check=True).stdout.split("\n") for option in ("--nol", "--nom")]
+    people, lists = ([line for line in lines if line] for lines in found)
+    return people, [line for line in lists if line not in people]
+
+
+def address(tree, out):
+    """Head the mails with To: and Cc:, the cover letter with those of all patches."""
+    names = sorted(name for name in os.listdir(out) if name.endswith(".patch"))
+    patches = [os.path.join(out, name) for name in names]
+    for path in patches:
+        people, lists = recipients(tree, patches[1:] if path == patches[0] else [path])
+        head, blank, body = read(path).partition("\n\n")
+        write(path, f"{head}\nTo: {', '.join(people)}\nCc: {', '.join(lists)}{blank}{body}")
+
+
 def format_series(repo, start, tip, out):
     """All mails; returns the cover letter."""
     format_patches(repo, start, tip, out, "--cover-letter")
+    if base.stands_alone():
+        address(repo.tree, out)
     format_fixes(repo, start, tip, out)
     letter = os.path.join(out, "0000-cover-letter.txt")
     os.rename(os.path.join(out, "0000-cover-letter.patch"), letter)

@@ -13,22 +13,27 @@ import shutil
 import stat
 import sys
 
-from common import BUILD, ROOT, SRC, lock, logged, main, read, rel, say, write
+import base
+from common import BUILD, PATCHES, ROOT, SRC, lock, logged, main, read, rel, say, write
 from git import Repo
 from kernel import CROSS, Kernel, compiler_version
 
 QEMU = os.path.join(ROOT, "workshop", "qemu")
-SELFTESTS = ("procmap", *(f"procmap/{name}" for name in ("bench", "buildid", "fuzz", "torture", "wait")),
-             "process_vm")
+ALONE = base.stands_alone()
+SELFTESTS = base.own_tests() or \
+    ("procmap", *(f"procmap/{name}" for name in ("bench", "buildid", "fuzz", "torture", "wait")), "process_vm")
 # What each step is made of, in the kernel tree
 HEADERS = ("Makefile", "arch/arm64/include/uapi", "arch/x86/entry/syscalls", "arch/x86/include/uapi",
            "include/uapi", "scripts")
 TESTS = ("tools/testing/selftests/Makefile", "tools/testing/selftests/kselftest",
          "tools/testing/selftests/kselftest.h", "tools/testing/selftests/kselftest_harness.h",
          "tools/testing/selftests/kselftest_install.sh", "tools/testing/selftests/lib.mk",
-         "tools/testing/selftests/procmap", "tools/testing/selftests/process_vm",
-         "tools/testing/selftests/run_kselftest.sh")
-CLIENT = ("tools/procmap",)
+         "tools/testing/selftests/run_kselftest.sh",
+         *(f"tools/testing/selftests/{name}" for name in SELFTESTS if "/" not in name))
+# A base that stands alone has no client: its machine takes that of this repository.
+CLIENT = os.path.join(ROOT if ALONE else SRC, "tools/procmap")
+# What measures the calls that its patches change
+COST = os.path.join(PATCHES, "cost.c")
 
 
 def digest_of(*directories):
@@ -75,8 +80,9 @@ class Guest:
                     for name in ("guest.py", "kernel.py")]
             common = hashlib.sha256(b"".join([*here, compiler_version(self.arch)])).hexdigest()
             headers = common + repo.digest(*HEADERS)
+            cost = base.hash_file(COST) if os.path.exists(COST) else ""
             self.keys = {"headers": headers, "kselftest": headers + repo.digest(*TESTS),
-                         "client": headers + repo.digest(*CLIENT)}
+                         "client": headers + digest_of(CLIENT) + cost}
             self.keys["initrd"] = "".join(self.keys.values()) + digest_of(QEMU)
         return hashlib.sha256(self.keys[step].encode()).hexdigest()
 
@@ -108,23 +114,26 @@ class Guest:
             return
         logged(f"kselftest{self.suffix}",
                ["make", "-C", selftests, f"O={self.out}", f"-j{os.cpu_count()}",
-                f"TARGETS={' '.join(targets)}", "FORCE_TARGETS=1",
+                f"TARGETS={' '.join(targets)}", "FORCE_TARGETS=1", "USERLDFLAGS=-static",
                 f"KSFT_INSTALL_PATH={installed}", "install"], env=clean_environment(self.arch))
 
     def make_client(self):
         """Build the command-line client, linked statically for the initramfs."""
-        source = os.path.join(SRC, "tools", "procmap")
         program = os.path.join(self.place("tools"), "bin", "procmap")
         os.makedirs(os.path.dirname(program), exist_ok=True)
-        if not os.path.isdir(source):
+        if not os.path.isdir(CLIENT):
             return
         work = os.path.join(self.place("tools"), "procmap")
         os.makedirs(work, exist_ok=True)
         say("CLIENT", rel(program))
         logged(f"procmap{self.suffix}",
-               ["make", "-C", source, f"O={work}", f"-j{os.cpu_count()}", "LDFLAGS=-static",
+               ["make", "-C", CLIENT, f"O={work}", f"-j{os.cpu_count()}", "LDFLAGS=-static",
                 f"KHDR_INCLUDES=-isystem {self.out}/usr/include"], env=clean_environment(self.arch))
         shutil.copy2(os.path.join(work, "procmap"), program)
+        if os.path.exists(COST):
+            logged("cost", ["gcc", "-static", "-O2", "-Wall", "-Werror",
+                            f"-isystem{self.out}/usr/include", COST, "-o",
+                            os.path.join(os.path.dirname(program), "cost")])
 
     def make_initrd(self):
         init, initrd = self.place("init"), self.place("initrd.cpio")

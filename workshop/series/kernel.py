@@ -9,8 +9,9 @@ import shutil
 import subprocess
 import sys
 
+import base
 import tree
-from common import (BUILD, ROOT, SRC, SRC_BASE, Failure, lock, logged, main, need_space, read,
+from common import (BUILD, PATCHES, ROOT, SRC, SRC_BASE, Failure, lock, logged, main, need_space, read,
                     rel, say, write)
 from git import Repo
 
@@ -68,9 +69,12 @@ class Kernel:
     def fragments(self):
         """The fragments to merge; a tree without patches has no symbols of ours."""
         repo = Repo(SRC)
-        plain = self.variant == "base" or repo.ref("HEAD") == repo.ref("refs/heads/base")
+        plain = self.variant == "base" or repo.ref("HEAD") == repo.ref("refs/heads/base") or \
+            base.stands_alone()
         names = [name for name in VARIANTS[self.variant] if not (plain and name.endswith("patched"))]
-        return [os.path.join(CONFIGS, f"{name}.config") for name in names]
+        own = os.path.join(PATCHES, "config")
+        return [os.path.join(CONFIGS, f"{name}.config") for name in names] + \
+            ([own] if os.path.exists(own) else [])
 
     def make(self, log, *targets):
         env = dict(os.environ, KBUILD_BUILD_TIMESTAMP="1970-01-01", KBUILD_BUILD_USER="procmap",

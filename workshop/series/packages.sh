@@ -59,13 +59,41 @@ install() {
 	fi
 }
 
+# The base is in a suite that the configuration of apt does not have: take the tarball out of the
+# package, from where this machine has its own suite, without installing it. All that apt keeps is
+# below build/.
+fetch() {
+	local tarball=linux-source-$BASE.tar.xz where=$PWD/build/$BASE/fetch
+	[[ ! -e build/$BASE/$tarball && ! -e /usr/src/$tarball ]] || return 0
+	echo "  SETUP   taking $tarball from Debian's $1"
+	local mirror codename
+	codename=$(sed -n 's/^VERSION_CODENAME=//p' /etc/os-release)
+	mirror=$(apt-get indextargets --format "\$(REPO_URI)" "Identifier: Packages" "Component: main" \
+		"Codename: $codename" | sed -n 1p)
+	[[ $mirror ]] || fail "apt does not know where $codename main is; give KSRC="
+	local -a apt=(apt-get -q -y -o Acquire::Retries=2 -o "Dir::Etc::sourcelist=$where/list"
+		-o Dir::Etc::sourceparts=/dev/null -o "Dir::State::lists=$where/lists"
+		-o "Dir::Cache=$where" -o APT::Sandbox::User=root)
+	mkdir -p "$where/lists/partial" "$where/archives/partial"
+	echo "deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] $mirror $1 main" >"$where/list"
+	if ! ("${apt[@]}" update && cd "$where" && "${apt[@]}" download "linux-source-$BASE" &&
+		dpkg-deb --fsys-tarfile linux-source-*.deb | tar -xO "./usr/src/$tarball" >"$tarball") \
+		>build/log/packages.log 2>&1; then
+		fail "linux-source-$BASE of $1 cannot be fetched (log: build/log/packages.log); give KSRC="
+	fi
+	mv "$where/$tarball" "build/$BASE/"
+	rm -r "$where"
+}
+
 main() {
 	local -a wanted=() absent=()
-	local group
+	local group suite
+	BASE=${BASE:-$(<patches/default)}
+	suite=$(sed -n 's/^suite //p' "patches/$BASE/base" 2>/dev/null || true)
 	for group in "$@"; do
 		read -ra names <<<"${groups[$group]}"
 		wanted+=("${names[@]}")
-		[[ $group != base || -n ${KSRC:-} ]] || wanted+=("linux-source-${BASE:-$(<patches/default)}")
+		[[ $group != base || -n ${KSRC:-} || $suite ]] || wanted+=("linux-source-$BASE")
 	done
 	if ! command -v dpkg-query >/dev/null; then
 		echo "notice: this is no Debian; needed are: ${wanted[*]}" >&2
@@ -75,6 +103,9 @@ main() {
 	mkdir -p build/log
 	if ((${#absent[@]})); then
 		install "${absent[@]}"
+	fi
+	if [[ $suite && -z ${KSRC:-} && " $* " == *" base "* ]]; then
+		fetch "$suite"
 	fi
 }
 

@@ -119,7 +119,7 @@ class Builder:
                 content, mode = series.overlay_blob(name)
                 self.writer.file(name, mode, content)
             self.ours.append(name)
-        if commit.files:
+        if commit.files and not base.stands_alone():
             self.add_maintainers()
 
 
