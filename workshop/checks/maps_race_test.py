@@ -35,8 +35,10 @@ def run(*command, **options):
 def mirror():
     """Where this machine has its packages from."""
     lines = run("apt-get", "indextargets", "--format", "$(REPO_URI)", "Created-By: Packages").split()
-    return next((line for line in lines if line.endswith("/debian/")),
-                "http://deb.debian.org/debian/")
+    found = [line for line in lines if line.endswith("/debian/")]
+    if not found:
+        sys.exit("error: apt of this machine knows no mirror of Debian, and so no later kernel")
+    return found[0]
 
 
 def download():
