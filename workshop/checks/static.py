@@ -11,7 +11,7 @@ import tempfile
 
 import covers
 import parts
-from places import BUILD, ROOT, SRC
+from places import BASE, BUILD, ROOT, SRC
 from base import stands_alone  # pylint: disable=wrong-import-order
 import maintainers  # pylint: disable=wrong-import-order
 from series import adapters, is_kernel_path, overlay_files, repository_files  # pylint: disable=wrong-import-order
@@ -154,7 +154,7 @@ def kernel_doc():
         if name.endswith(".c") and "kunit" not in name and "_test" not in name:
             wrong += undocumented(name, "\n".join(lines_of(name)))
     for name in ours():
-        if name.endswith(".patch") and name.startswith("patches/"):
+        if name.endswith(".patch") and name.startswith(f"patches/{BASE}/"):
             wrong += undocumented(name, added_by(name))
     return wrong
 
@@ -172,7 +172,7 @@ def added_by(patch):
 
 def undocumented(name, text):
     """Functions with external linkage without a kernel-doc comment right before them."""
-    found = re.findall(r"^(?!static|struct \w+ \{|#|\s|typedef|EXPORT|DEFINE|MODULE|late_|core_)"
+    found = re.findall(r"^(?!static|struct \w+ \{|#|\s|typedef|EXPORT|BPF_CALL|DEFINE|MODULE|late_|core_)"
                        r"[\w *]*?\b(\w+)\([^;{]*\)\n\{", text, re.M)
     return [f"{name}: {function}() is called from elsewhere and has no kernel-doc"
             for function in found if not re.search(rf"/\*\*\n \* {function}(?:\(\))? ", text)]

@@ -29,7 +29,7 @@ FIXTURE_SETUP(sizes)
 	ASSERT_LE(0, self->fd);
 	self->page = sysconf(_SC_PAGESIZE);
 	self->space = mmap(NULL, 3 * self->page, PROT_READ | PROT_WRITE,
-			  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+			   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	ASSERT_NE((long)MAP_FAILED, (long)self->space);
 	self->hole = self->space + 2 * self->page;
 	ASSERT_EQ(0, munmap(self->hole, self->page));
