@@ -3,9 +3,11 @@
  * Read the build ID of a mapped file in any context, NMI included.
  *
  * A lookup in the page cache that takes a reference loops while the count of
- * the page is frozen, and this reader may have interrupted whoever froze it. So
- * it takes none. It copies a few bytes of a page, by reads that may fail, and
- * looks up the page again. If it is the same, the bytes are those of the file.
+ * the page is frozen, and this reader may have interrupted the code that froze it.
+ * So it takes none. It copies a few bytes of a page, by reads that may fail, and
+ * looks up the page again. If it is the same, the bytes are those of the file. The
+ * exception is a page that left the file, had other contents, and came back to the
+ * same place during the copy: then there is a wrong build ID, or none.
  */
 #include <linux/buildid_file.h>
 #include <linux/fs.h>
@@ -81,11 +83,11 @@ static int build_id_atomic_seek(struct build_id_reader *r, u64 pos)
 /**
  * build_id_read_atomic - read the build ID of a file in any context
  * @file: the file; the caller keeps it open, for example by the lock of its VMA
- * @build_id: receives the ID, padded with zeros; room for BUILD_ID_SIZE_MAX
+ * @build_id: receives the ID, padded with zeros; space for BUILD_ID_SIZE_MAX
  *	bytes
  * @size: receives the length of the ID, 1 to BUILD_ID_SIZE_MAX
  *
- * Looks only at pages that are in the page cache and up to date.
+ * Reads only pages that are in the page cache and up to date.
  *
  * Context: any, NMI included.
  * Return: 0 if there is a build ID; -ENODATA if there is none, or if the file may
