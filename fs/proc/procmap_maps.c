@@ -62,8 +62,9 @@ struct procmap_what {
 	size_t len;
 };
 
-/* The last line: its first address, and where it is in the buffer. */
+/* The last line: the end of the line before, its first address, where it is in the buffer. */
 struct procmap_line {
+	unsigned long after;
 	unsigned long addr;
 	size_t start;
 	size_t end;
@@ -365,16 +366,15 @@ static void procmap_show_line(struct seq_file *m, struct vm_area_struct *vma, un
 
 /*
  * Print the held VMA, which has grown over the last line, in the place of that
- * line. If there is no space for both meanwhile, the last line stays, and the next
- * read prints this VMA.
+ * line, from the end of the line before on. If there is no space for both
+ * meanwhile, the last line stays, and the next read prints this VMA.
  */
 static void procmap_replace_line(struct seq_file *m, struct vm_area_struct *vma)
 {
 	struct procmap_maps *pm = m->private;
 	struct procmap_line *line = &pm->line;
 
-	if (!line->start)
-		line->addr = vma->vm_start;
+	line->addr = line->start ? max(vma->vm_start, line->after) : vma->vm_start;
 	procmap_show_line(m, vma, line->addr);
 	if (seq_has_overflowed(m))
 		return;
@@ -400,6 +400,7 @@ static int procmap_maps_show(struct seq_file *m, void *v)
 		/* It begins inside of the last line: what is before it must stay. */
 		start = m->index;
 	}
+	line->after = ((struct procmap_maps *)m->private)->last_end.value;
 	line->addr = start;
 	line->start = m->count;
 	procmap_show_line(m, vma, start);
