@@ -19,6 +19,7 @@
 #include <linux/kthread.h>
 #include <linux/mm.h>
 #include <linux/mman.h>
+#include <linux/sched.h>
 #include <linux/sched/mm.h>
 #include <linux/sched/signal.h>
 #include <linux/shmem_fs.h>
@@ -78,6 +79,7 @@ static int step_done(struct notifier_block *nb, unsigned long event, void *data)
 	if (event != DIE_DEBUG || !step || !(*dr6 & DR_STEP))
 		return NOTIFY_DONE;
 	*dr6 &= ~DR_STEP;
+	/* The task was switched without its flags: its steps end here. */
 	if (current != step->task || !in_nmi()) {
 		step->lost = true;
 		args->regs->flags &= ~X86_EFLAGS_TF;
@@ -249,12 +251,9 @@ static void release_is_interrupted(struct kunit *test)
 	thread = kthread_run(unmap_thread, &unmapper, "vma_step_kunit");
 	while (!IS_ERR(thread) && !(atomic_long_read(&vma->vm_hold) & VMA_HOLD_WAITING))
 		schedule_timeout_uninterruptible(1);
-	/* The thread it wakes must not take this processor between two steps. */
-	preempt_disable();
 	step_begin(&step);
 	vma_hold_end(vma);
 	step_end(test, &step);
-	preempt_enable();
 	KUNIT_ASSERT_FALSE(test, IS_ERR(thread));
 	wait_for_completion(&unmapper.done);
 	kunit_info(test, "%lu steps, %lu of them with interrupts disabled\n", step.steps,
@@ -356,6 +355,8 @@ static int vma_step_test_init(struct kunit *test)
 	arch_pick_mmap_layout(mm, &stack);
 	test->priv = mm;
 	register_die_notifier(&step_notifier);
+	/* No other thread takes the processor between two steps. */
+	sched_set_fifo(current);
 	kthread_use_mm(mm);
 	good = map(LOW, 1, PROT_READ) && map(HIGH, 1, PROT_READ) &&
 	       map(MIDDLE, MIDDLE_PAGES, PROT_READ | PROT_WRITE);
@@ -367,6 +368,7 @@ static void vma_step_test_exit(struct kunit *test)
 {
 	if (!test->priv)
 		return;
+	sched_set_normal(current, 0);
 	unregister_die_notifier(&step_notifier);
 	mmput(test->priv);
 }
