@@ -189,7 +189,9 @@ def torture(variant):
 
 # The machine counts no cycles, so what takes its samples from NMI skips: one case of find_vma.
 BPF_PROGS = ("find_vma_held", "stack_build_id_held", "find_vma=SKIP", "stacktrace_build_id",
-             "stacktrace_build_id_nmi=SKIP", "iters/task_vma")
+             "stacktrace_build_id_nmi=SKIP", "iters/task_vma", "iters_task_vma_held")
+# What they find on the unpatched kernel: lookups that fail, stacks without build IDs
+BPF_FAULTS = ("find_vma_held", "stack_build_id_held", "iters_task_vma_held")
 
 MACHINE = [
     kselftest("plain", "root", "64", "maps", every=True, inputs=(f"{TESTS}/procmap",)),
@@ -231,6 +233,9 @@ MACHINE = [
     guest_script("bpf_progs_test.py", "profiler", *BPF_PROGS, part="bpf-vma",
                  needs=("kernel:profiler", GUEST), packages=("bpf", "profiler"),
                  inputs=("patches", f"{TESTS}/bpf")),
+    guest_script("bpf_progs_test.py", "base-profiler", *BPF_FAULTS, part="bpf-vma-base",
+                 needs=("kernel:profiler", "kernel:base-profiler", GUEST),
+                 packages=("bpf", "profiler"), inputs=("patches", f"{TESTS}/bpf")),
     # The library on the patched kernel: its cache is never stale; then all tests of the client.
     client_tests("cache", "./live-test && ./lib-test"),
     client_tests("client-guest", f"{ROOT}/tools/procmap/tests/cli-test.py .."),
@@ -255,6 +260,10 @@ MACHINE = [
     # bpftrace, bpftool and perf of this machine count what happened.
     guest_script("profiler_test.py", needs=("kernel:profiler", GUEST), packages=("profiler",),
                  inputs=(f"{CHECKS}/known.py",)),
+    # The BPF program in samples names the code of processes that are gone at once.
+    guest_script("profile_sample_test.py", "profiler", part="profile",
+                 needs=("kernel:profiler", GUEST), packages=("bpf", "profiler"),
+                 inputs=("samples/procmap/profile",)),
 ]
 
 BPF_TESTS = ("iters_task_vma_skipped", "stacktrace_build_id_hole", "stacktrace_build_id_irq")

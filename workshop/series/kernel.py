@@ -22,9 +22,12 @@ VARIANTS = {"plain": ["plain", "patched"], "base": ["plain"],
             "kcsan": ["plain", "patched", "kcsan"], "arm64": ["plain", "patched", "arm64"],
             "nolock": ["plain", "patched", "nolock"], "up": ["plain", "patched", "up"],
             "preempt": ["plain", "patched", "preempt"],
-            "profiler": ["plain", "patched", "profiler"]}
+            "profiler": ["plain", "patched", "profiler"], "base-profiler": ["plain", "profiler"]}
+# Built of the tree without patches
+UNPATCHED = ("base", "base-profiler")
 SPACE = {"plain": 400, "base": 400, "debug": 1500, "kcsan": 800, "arm64": 400, "nolock": 400,
-         "up": 400, "preempt": 400, "profiler": 1500}
+         "up": 400, "preempt": 400, "profiler": 1500,
+         "base-profiler": 1500}
 # Variants for another machine than the PC: its name for kbuild
 ARCH = {"arm64": "arm64"}
 # Prefix of the tools, and the image that kbuild makes
@@ -61,7 +64,7 @@ class Kernel:
             raise Failure(f"unknown VARIANT={variant}; there are {', '.join(VARIANTS)}")
         self.variant = variant
         self.out = os.path.join(BUILD, variant)
-        self.src = SRC_BASE if variant == "base" else SRC
+        self.src = SRC_BASE if variant in UNPATCHED else SRC
         self.arch = ARCH.get(variant, "x86")
         self.image = os.path.join(self.out, "bzImage")
         self.stamp = os.path.join(self.out, ".built")
@@ -69,7 +72,7 @@ class Kernel:
     def fragments(self):
         """The fragments to merge; a tree without patches has no symbols of ours."""
         repo = Repo(SRC)
-        plain = self.variant == "base" or repo.ref("HEAD") == repo.ref("refs/heads/base") or \
+        plain = self.variant in UNPATCHED or repo.ref("HEAD") == repo.ref("refs/heads/base") or \
             base.stands_alone()
         names = [name for name in VARIANTS[self.variant] if not (plain and name.endswith("patched"))]
         own = os.path.join(PATCHES, "config")
@@ -92,7 +95,7 @@ class Kernel:
 
     def key(self, fragments):
         """A key that changes with what the kernel is built of, the configuration or the compiler."""
-        commit = "refs/heads/base" if self.variant == "base" else None
+        commit = "refs/heads/base" if self.variant in UNPATCHED else None
         digest = hashlib.sha256(Repo(SRC).digest(but=NOT_BUILT, commit=commit).encode())
         for path in fragments:
             digest.update(read(path, "rb"))
@@ -138,7 +141,7 @@ class Kernel:
 
 def command():
     kernel = Kernel(sys.argv[1] if len(sys.argv) > 1 else "plain")
-    if kernel.variant == "base":
+    if kernel.variant in UNPATCHED:
         tree.make_base()
     else:
         tree.make_tree()

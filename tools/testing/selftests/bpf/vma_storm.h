@@ -1,13 +1,24 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* A thread that maps, unmaps and protects memory. */
+/* A thread that maps, unmaps and protects memory, and forks. */
 #ifndef SELFTEST_BPF_VMA_STORM_H
 #define SELFTEST_BPF_VMA_STORM_H
 
 #include <stdbool.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 static bool storm_ends;
+
+static inline void storm_fork(void)
+{
+	pid_t pid = fork();
+
+	if (!pid)
+		_exit(0);
+	waitpid(pid, NULL, 0);
+}
 
 /*
  * Holds mmap_lock for writing, or wants it, nearly all the time; once around if
@@ -17,6 +28,7 @@ static void *storm(void *arg)
 {
 	const size_t size = 64 << 20;
 	char *at = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	unsigned int i = 0;
 
 	if (at == MAP_FAILED)
 		return NULL;
@@ -27,6 +39,8 @@ static void *storm(void *arg)
 		munmap(at + size / 4, 4096);
 		mmap(at + size / 4, 4096, PROT_READ | PROT_WRITE,
 		     MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+		if (!(i++ % 16))
+			storm_fork();
 	} while (!__atomic_load_n(&storm_ends, __ATOMIC_RELAXED));
 	munmap(at, size);
 	return arg;

@@ -16,8 +16,8 @@
 #include "find_vma_held.skel.h"
 #include "vma_storm.h"
 
-#define LOOKUPS		20000
-#define SAMPLES		500
+#define LOOKUPS		100000
+#define SAMPLES		100000
 
 static void run(struct bpf_program *prog)
 {

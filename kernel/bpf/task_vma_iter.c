@@ -1,0 +1,247 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The iterator of the VMAs of a task, for BPF programs: bpf_for_each(task_vma, ...).
+ * It does not take mmap_lock, and counts the VMAs that it had to skip.
+ *
+ * A program that runs with interrupts disabled may have interrupted anybody, and
+ * must not drop a reference that can be the last one. There the iterator holds the
+ * VMA itself until it moves on: so vm_file stays open and vm_mm stays. A program
+ * that may fault must not do that. It gets a copy, with a reference to vm_file.
+ */
+#include <linux/bpf.h>
+#include <linux/bpf_mem_alloc.h>
+#include <linux/btf.h>
+#include <linux/build_bug.h>
+#include <linux/err.h>
+#include <linux/file.h>
+#include <linux/fs.h>
+#include <linux/irq_work.h>
+#include <linux/irqflags.h>
+#include <linux/kconfig.h>
+#include <linux/maple_leaf.h>
+#include <linux/mm.h>
+#include <linux/mm_ref.h>
+#include <linux/mm_types.h>
+#include <linux/sched/mm.h>
+#include <linux/sched/task.h>
+#include <linux/seqlock.h>
+#include <linux/spinlock.h>
+#include <linux/string.h>
+#include <linux/vma_lock.h>
+#include <linux/vma_search.h>
+
+/**
+ * struct bpf_iter_task_vma_kern_data - a walk over the VMAs of a task
+ * @task: the task, with a reference
+ * @mm: its address space, with mm_users
+ * @next_addr: where the walk continues
+ * @nr_skipped: how many VMAs or holes it has skipped
+ * @atomic: the program runs with interrupts disabled
+ * @vma: what the program has: the VMA, held, if @atomic; else @copy, or NULL
+ * @copy: the VMA as it was, with a reference to its file
+ * @release: drops the references after an @atomic walk
+ */
+struct bpf_iter_task_vma_kern_data {
+	struct task_struct *task;
+	struct mm_struct *mm;
+	u64 next_addr;
+	u64 nr_skipped;
+	bool atomic;
+	struct vm_area_struct *vma;
+	struct vm_area_struct copy;
+	struct irq_work release;
+};
+
+/* As programs have it on their stack */
+struct bpf_iter_task_vma {
+	__u64 __opaque[1];
+} __aligned(8);
+
+struct bpf_iter_task_vma_kern {
+	struct bpf_iter_task_vma_kern_data *data;
+} __aligned(8);
+
+static void bpf_iter_task_vma_put(struct bpf_iter_task_vma_kern_data *data)
+{
+	put_task_struct(data->task);
+	mmput_async(data->mm);
+	/* irq_work touches its memory after the function. */
+	bpf_mem_free_rcu(&bpf_global_ma, data);
+}
+
+static void bpf_iter_task_vma_release(struct irq_work *work)
+{
+	bpf_iter_task_vma_put(container_of(work, struct bpf_iter_task_vma_kern_data, release));
+}
+
+/*
+ * Take mm_users of a task, or return an error. Only try alloc_lock: this may have
+ * interrupted its owner.
+ */
+static struct mm_struct *bpf_task_mm_get(struct task_struct *task)
+{
+	struct mm_struct *mm;
+
+	/* A spinlock that sleeps cannot be tried there. */
+	if (IS_ENABLED(CONFIG_PREEMPT_RT) && irqs_disabled())
+		return ERR_PTR(-EBUSY);
+	if (!spin_trylock(&task->alloc_lock))
+		return ERR_PTR(-EBUSY);
+	mm = READ_ONCE(task->flags) & PF_KTHREAD ? NULL : task->mm;
+	if (mm)
+		mmget(mm);
+	spin_unlock(&task->alloc_lock);
+	return mm ?: ERR_PTR(-ENOENT);
+}
+
+/* What the program had last */
+static void bpf_iter_task_vma_leave(struct bpf_iter_task_vma_kern_data *data)
+{
+	struct vm_area_struct *vma = data->vma;
+
+	data->vma = NULL;
+	if (!vma)
+		return;
+	if (data->atomic)
+		vma_hold_end(vma);
+	else if (vma->vm_file)
+		fput(vma->vm_file);
+}
+
+/*
+ * The end of the VMA or hole at @addr, which a writer is changing; @addr itself if
+ * that is not known.
+ */
+static unsigned long bpf_vma_busy_end(struct mm_struct *mm, unsigned long addr)
+{
+	unsigned int stores = raw_read_seqcount(&mm->vma_changes.stores);
+	unsigned long last = addr - 1;
+	struct maple_leaf leaf;
+
+	rcu_read_lock();
+	if (!maple_leaf_find(&mm->mm_mt, addr, &leaf))
+		last = maple_leaf_last(&leaf);
+	rcu_read_unlock();
+	/* The tree was the same throughout; pairs with vma_tree_store(). */
+	if (stores & 1 || read_seqcount_retry(&mm->vma_changes.stores, stores))
+		return addr;
+	return last + 1;
+}
+
+/*
+ * The next VMA, held; NULL: there is none, or it is not known where to continue. To
+ * skip a VMA costs as much as to return it.
+ */
+static struct vm_area_struct *bpf_iter_task_vma_hold(struct bpf_iter_task_vma_kern_data *data)
+{
+	struct vma_search search;
+	struct vm_area_struct *vma;
+
+	vma_search_begin(&search, data->mm, data->next_addr);
+	for (;;) {
+		vma = vma_search_rcu(&search);
+		if (!IS_ERR(vma))
+			return vma;
+		data->nr_skipped++;
+		data->next_addr = bpf_vma_busy_end(data->mm, search.addr);
+		if (data->next_addr <= search.addr)
+			return NULL;
+		search.addr = data->next_addr;
+	}
+}
+
+/* Copy the VMA for a program that may fault, and release it. */
+static struct vm_area_struct *bpf_iter_task_vma_copy(struct bpf_iter_task_vma_kern_data *data,
+						     struct vm_area_struct *vma)
+{
+	/* The lock words change while this holds the VMA, and nobody uses the copies. */
+	data_race(memcpy(&data->copy, vma, sizeof(data->copy)));
+	if (vma->vm_file)
+		get_file(vma->vm_file);
+	vma_hold_end(vma);
+	return &data->copy;
+}
+
+__bpf_kfunc_start_defs();
+
+__bpf_kfunc int bpf_iter_task_vma_new(struct bpf_iter_task_vma *it, struct task_struct *task,
+				      u64 addr)
+{
+	struct bpf_iter_task_vma_kern *kit = (void *)it;
+	struct bpf_iter_task_vma_kern_data *data;
+	struct mm_struct *mm;
+
+	BUILD_BUG_ON(sizeof(*kit) != sizeof(*it));
+	BUILD_BUG_ON(__alignof__(*kit) != __alignof__(*it));
+
+	kit->data = NULL;
+	data = bpf_mem_alloc(&bpf_global_ma, sizeof(*data));
+	if (!data)
+		return -ENOMEM;
+	mm = bpf_task_mm_get(task);
+	if (IS_ERR(mm)) {
+		bpf_mem_free(&bpf_global_ma, data);
+		return PTR_ERR(mm);
+	}
+	data->task = get_task_struct(task);
+	data->mm = mm;
+	data->next_addr = addr;
+	data->nr_skipped = 0;
+	data->atomic = irqs_disabled();
+	data->vma = NULL;
+	init_irq_work(&data->release, bpf_iter_task_vma_release);
+	kit->data = data;
+	return 0;
+}
+
+__bpf_kfunc struct vm_area_struct *bpf_iter_task_vma_next(struct bpf_iter_task_vma *it)
+{
+	struct bpf_iter_task_vma_kern *kit = (void *)it;
+	struct bpf_iter_task_vma_kern_data *data = kit->data;
+	struct vm_area_struct *vma;
+
+	if (!data)
+		return NULL;
+	bpf_iter_task_vma_leave(data);
+	/* A writer may wait for the VMA. */
+	mm_ref_preempt_disable();
+	vma = bpf_iter_task_vma_hold(data);
+	if (vma) {
+		data->next_addr = vma->vm_end;
+		data->vma = data->atomic ? vma : bpf_iter_task_vma_copy(data, vma);
+	}
+	mm_ref_preempt_enable();
+	return data->vma;
+}
+
+/**
+ * bpf_iter_task_vma_skipped() - how much the iterator has skipped
+ * @it__iter: the iterator
+ *
+ * Return: how many VMAs or holes bpf_iter_task_vma_next() has not returned so far
+ * because a writer was changing them. If that grows when it returns NULL, it may
+ * have stopped there.
+ */
+__bpf_kfunc u64 bpf_iter_task_vma_skipped(struct bpf_iter_task_vma *it__iter)
+{
+	struct bpf_iter_task_vma_kern *kit = (void *)it__iter;
+
+	return kit->data ? kit->data->nr_skipped : 0;
+}
+
+__bpf_kfunc void bpf_iter_task_vma_destroy(struct bpf_iter_task_vma *it)
+{
+	struct bpf_iter_task_vma_kern *kit = (void *)it;
+	struct bpf_iter_task_vma_kern_data *data = kit->data;
+
+	if (!data)
+		return;
+	bpf_iter_task_vma_leave(data);
+	/* The references may be the last ones. */
+	if (data->atomic)
+		irq_work_queue(&data->release);
+	else
+		bpf_iter_task_vma_put(data);
+}
+
+__bpf_kfunc_end_defs();
