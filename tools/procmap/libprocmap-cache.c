@@ -51,26 +51,11 @@ struct procmap_chunk {
 	char data[];
 };
 
-/**
- * struct procmap_entry - a VMA, in a tree that is sorted by addresses
- * @left: VMAs that end below
- * @right: VMAs that end above
- * @next: the VMA that follows
- * @priority: a random number, above those of the trees below: so the tree is flat
- * @flags: those of the VMA, and PROCMAP_NAME and PROCMAP_BUILD_ID if it is good for
- *	such look-ups
- * @vma: the VMA; its name is @name
- * @name: the name
- */
-struct procmap_entry {
-	struct procmap_entry *left;
-	struct procmap_entry *right;
-	struct procmap_entry *next;
-	uint32_t priority;
-	uint32_t flags;
-	struct procmap_vma vma;
-	char name[];
-};
+/* What a query costs. */
+static long procmap_cost(unsigned int flags)
+{
+	return flags & PROCMAP_NAME ? PROCMAP_COST_QUERY + PROCMAP_COST_NAME : PROCMAP_COST_QUERY;
+}
 
 static void procmap_credit(struct procmap *pm, long amount)
 {
@@ -147,20 +132,20 @@ static struct procmap_entry *procmap_cache_alloc(const struct procmap *pm,
 	return entry;
 }
 
-/* The first entry that ends above @addr, or NULL. */
+/* The entry that covers @addr, or NULL. */
 static struct procmap_entry *procmap_cache_search(const struct procmap_cache *cache, uint64_t addr)
 {
-	struct procmap_entry *entry = cache->root, *found = NULL;
+	struct procmap_entry *entry = cache->root;
 
 	while (entry) {
-		if (entry->vma.end > addr) {
-			found = entry;
+		if (addr < entry->vma.start)
 			entry = entry->left;
-		} else {
+		else if (addr >= entry->vma.end)
 			entry = entry->right;
-		}
+		else
+			break;
 	}
-	return found;
+	return entry;
 }
 
 /* The last entry that ends below @end, or NULL. */
@@ -250,35 +235,6 @@ static void procmap_cache_keep(struct procmap *pm, struct procmap_cache *cache,
 }
 
 /*
- * The entry has what the look-up wants. Copy in parts that a compiler has short
- * code for: this is most of what a look-up costs here.
- */
-static int procmap_cache_answer(const struct procmap_entry *entry, unsigned int flags,
-				struct procmap_vma *vma)
-{
-	const size_t start = offsetof(struct procmap_vma, start);
-	const size_t middle = offsetof(struct procmap_vma, dev_major);
-	const size_t end = offsetof(struct procmap_vma, name);
-
-	memcpy((char *)vma + start, (const char *)&entry->vma + start, middle - start);
-	memcpy((char *)vma + middle, (const char *)&entry->vma + middle, end - middle);
-	vma->known = procmap_wanted(flags);
-	vma->name = flags & PROCMAP_NAME ? entry->vma.name : NULL;
-	if (vma->build_id_size && !(flags & PROCMAP_BUILD_ID)) {
-		vma->build_id_size = 0;
-		memset(vma->build_id, 0, sizeof(vma->build_id));
-	}
-	return 0;
-}
-
-/* Is this the answer for @addr, if it still holds? */
-static bool procmap_cache_has(const struct procmap_entry *entry, uint64_t addr, unsigned int flags)
-{
-	return entry && entry->vma.start <= addr && entry->vma.end > addr &&
-	       !(flags & ~PROCMAP_OR_NEXT & ~entry->flags);
-}
-
-/*
  * Ask whether the cache holds. Forget all if it does not, and begin with the
  * generation of now. Return: 1 if it holds, 0 if not, -1 with errno.
  */
@@ -286,7 +242,8 @@ static int procmap_cache_ask(struct procmap *pm, struct procmap_cache *cache)
 {
 	const int ret = procmap_scan_holds(pm, cache == &pm->cache[1], &cache->generation);
 
-	procmap_credit(pm, -PROCMAP_COST_ASK);
+	pm->going_on = true;
+	pm->credit -= PROCMAP_COST_ASK;
 	if (!ret) {
 		procmap_cache_drop(cache);
 		pm->random += cache->generation;
@@ -294,11 +251,15 @@ static int procmap_cache_ask(struct procmap *pm, struct procmap_cache *cache)
 	return ret;
 }
 
-/* Query, and keep the answer if the cache has a generation. */
+/*
+ * Query, and keep the answer if the cache has a generation. Out of line, so that
+ * an answer that is kept does not pay for what this needs.
+ */
+__attribute__((noinline))
 static int procmap_cache_query(struct procmap *pm, struct procmap_cache *cache, uint64_t addr,
 			       unsigned int flags, struct procmap_vma *vma)
 {
-	procmap_credit(pm, -PROCMAP_COST_SEARCH);
+	procmap_credit(pm, procmap_cost(flags) / PROCMAP_CREDIT_PART - PROCMAP_COST_SEARCH);
 	if (procmap_query_find(pm, addr, flags, vma))
 		return -1;
 	if (cache->generation) {
@@ -308,40 +269,40 @@ static int procmap_cache_query(struct procmap *pm, struct procmap_cache *cache, 
 	return 0;
 }
 
-int procmap_cache_find(struct procmap *pm, uint64_t addr, unsigned int flags, bool *asked,
+void procmap_cache_saved(struct procmap *pm, unsigned int flags, size_t nr)
+{
+	procmap_credit(pm, nr * (procmap_cost(flags) - 2 * PROCMAP_COST_SEARCH));
+}
+
+int procmap_cache_find(struct procmap *pm, uint64_t addr, unsigned int flags,
 		       struct procmap_vma *vma)
 {
-	struct procmap_cache *cache = &pm->cache[(flags & PROCMAP_CODE) == PROCMAP_CODE];
-	const long cost = flags & PROCMAP_NAME ? PROCMAP_COST_QUERY + PROCMAP_COST_NAME :
-						 PROCMAP_COST_QUERY;
-	struct procmap_entry *entry = cache->last;
+	struct procmap_cache *cache = procmap_cache_of(pm, flags);
+	struct procmap_entry *entry;
+	int ret;
 
 	if (flags & PROCMAP_DETAILS)
 		return procmap_scan_find(pm, addr, flags, vma);
 	if (flags & PROCMAP_NAME_NOW)
 		return procmap_query_find(pm, addr, flags, vma);
-	procmap_credit(pm, cost / PROCMAP_CREDIT_PART);
-	if (pm->credit < PROCMAP_COST_MOST)
+	if (pm->credit < PROCMAP_COST_MOST) {
+		procmap_credit(pm, procmap_cost(flags) / PROCMAP_CREDIT_PART);
 		return procmap_query_find(pm, addr, flags, vma);
-
-	/* In a batch that was looked up before, it is the one that follows. */
-	entry = entry && *asked ? entry->next : NULL;
-	if (!procmap_cache_has(entry, addr, flags))
-		entry = procmap_cache_search(cache, addr);
-	if (!procmap_cache_has(entry, addr, flags))
+	}
+	entry = procmap_cache_search(cache, addr);
+	if (entry && !procmap_entry_answers(entry, flags))
 		entry = NULL;
-	if ((entry && !*asked) || !cache->generation) {
-		switch (procmap_cache_ask(pm, cache)) {
-		case -1:
+	if (!pm->going_on && (entry || !cache->generation)) {
+		ret = procmap_cache_ask(pm, cache);
+		if (ret < 0)
 			return -1;
-		case 0:
+		if (!ret)
 			entry = NULL;
-		}
-		*asked = true;
 	}
 	if (!entry)
 		return procmap_cache_query(pm, cache, addr, flags, vma);
 	cache->last = entry;
-	procmap_credit(pm, cost - 2 * PROCMAP_COST_SEARCH);
-	return procmap_cache_answer(entry, flags, vma);
+	procmap_credit(pm, procmap_cost(flags) - 2 * PROCMAP_COST_SEARCH);
+	procmap_entry_copy(entry, flags, vma);
+	return vma->name ? procmap_vma_own_name(vma) : 0;
 }

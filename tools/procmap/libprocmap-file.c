@@ -94,9 +94,9 @@ static int procmap_proc_dir(int fd)
 static bool procmap_is_mapped(struct procmap *pm, const struct procmap_vma *vma)
 {
 	struct procmap_vma now = PROCMAP_VMA_INIT;
-	bool going_on = false, same;
+	bool same;
 
-	same = !procmap_find_any(pm, vma->start, PROCMAP_FILE | PROCMAP_DETAILS, &going_on, &now) &&
+	same = !procmap_find(pm, vma->start, PROCMAP_FILE | PROCMAP_DETAILS, &now) &&
 	       now.start == vma->start && now.end == vma->end && now.inode == vma->inode &&
 	       now.dev_major == vma->dev_major && now.dev_minor == vma->dev_minor &&
 	       (!(vma->known & now.known & PROCMAP_KNOWN_DETAILS) ||

@@ -6,6 +6,9 @@
 #define LIBPROCMAP_INTERNAL_H
 
 #include <stdbool.h>
+#include <stddef.h>
+#include <string.h>
+#include <sys/ioctl.h>
 #include <sys/types.h>
 #include "libprocmap.h"
 #include "procmap-abi.h"
@@ -57,7 +60,27 @@ struct procmap_text {
 #define PROCMAP_CACHES 2
 
 struct procmap_chunk;
-struct procmap_entry;
+
+/**
+ * struct procmap_entry - a VMA, in a tree that is sorted by addresses
+ * @left: VMAs that end below
+ * @right: VMAs that end above
+ * @next: the VMA that follows
+ * @priority: a random number, above those of the trees below: so the tree is flat
+ * @flags: those of the VMA, and PROCMAP_NAME and PROCMAP_BUILD_ID if it is good for
+ *	such look-ups
+ * @vma: the VMA; its name is @name
+ * @name: the name
+ */
+struct procmap_entry {
+	struct procmap_entry *left;
+	struct procmap_entry *right;
+	struct procmap_entry *next;
+	uint32_t priority;
+	uint32_t flags;
+	struct procmap_vma vma;
+	char name[];
+};
 
 /**
  * struct procmap_cache - what the kernel has said, and for how long it holds
@@ -106,6 +129,8 @@ struct procmap_walk {
  * @fd: descriptor of /proc/PID/maps
  * @own_fd: close the descriptor with the handle
  * @backend: PROCMAP_BACKEND_SCAN, PROCMAP_BACKEND_QUERY or PROCMAP_BACKEND_TEXT
+ * @going_on: this call has asked whether the caches hold, or may go on from where
+ *	the reader of the text is
  * @text: reader of the text; with scans and queries, only for names that are
  *	too long for these
  * @ask: a scan that fills nothing, and tells generations
@@ -119,6 +144,7 @@ struct procmap {
 	int fd;
 	bool own_fd;
 	enum procmap_backend backend;
+	bool going_on;
 	struct procmap_text text;
 	struct procmap_scan ask;
 	struct procmap_walk walk;
@@ -136,6 +162,39 @@ static inline unsigned int procmap_wanted(unsigned int flags)
 	       (flags & PROCMAP_DETAILS ? PROCMAP_KNOWN_DETAILS : 0);
 }
 
+/* Does this entry have what the look-up wants? */
+static inline bool procmap_entry_answers(const struct procmap_entry *entry, unsigned int flags)
+{
+	return !(flags & ~PROCMAP_OR_NEXT & ~entry->flags);
+}
+
+/*
+ * Answer by an entry, but leave the caller's size and name buffer. Copy in parts
+ * that a compiler has short code for: this is most of what a look-up costs here.
+ */
+static inline void procmap_entry_copy(const struct procmap_entry *entry, unsigned int flags,
+				      struct procmap_vma *vma)
+{
+	const size_t start = offsetof(struct procmap_vma, start);
+	const size_t middle = offsetof(struct procmap_vma, dev_major);
+	const size_t end = offsetof(struct procmap_vma, name);
+
+	memcpy((char *)vma + start, (const char *)&entry->vma + start, middle - start);
+	memcpy((char *)vma + middle, (const char *)&entry->vma + middle, end - middle);
+	vma->known = procmap_wanted(flags);
+	vma->name = flags & PROCMAP_NAME ? entry->vma.name : NULL;
+	if (vma->build_id_size && !(flags & PROCMAP_BUILD_ID)) {
+		vma->build_id_size = 0;
+		memset(vma->build_id, 0, sizeof(vma->build_id));
+	}
+}
+
+/* The cache for look-ups with these flags. */
+static inline struct procmap_cache *procmap_cache_of(struct procmap *pm, unsigned int flags)
+{
+	return &pm->cache[(flags & PROCMAP_CODE) == PROCMAP_CODE];
+}
+
 /**
  * procmap_scan_probe() - ask whether the kernel has scans
  * @pm: the handle
@@ -150,9 +209,22 @@ int procmap_scan_probe(struct procmap *pm);
  * @code: that of code
  * @generation: in: the generation; out: the one that is, 0 if there is none
  *
+ * Without space for records a scan fills nothing in any case.
+ *
  * Return: 1 if it is, 0 if not, -1 with errno.
  */
-int procmap_scan_holds(struct procmap *pm, bool code, uint64_t *generation);
+static inline int procmap_scan_holds(struct procmap *pm, bool code, uint64_t *generation)
+{
+	uint64_t now;
+
+	if (ioctl(pm->fd, PROCMAP_SCAN, &pm->ask))
+		return -1;
+	now = code ? pm->ask.code_generation : pm->ask.generation;
+	if (now && now == *generation)
+		return 1;
+	*generation = now;
+	return 0;
+}
 
 /**
  * procmap_scan_next() - go on with a walk
@@ -196,32 +268,24 @@ int procmap_fd_check(int fd);
 pid_t procmap_pidfd_pid(int pidfd);
 
 /**
- * procmap_find_any() - find a VMA, whatever the backend
- * @pm: the handle
- * @addr: the address
- * @flags: PROCMAP_* flags of a look-up
- * @going_on: false: the answer is the current state; else it may be the state
- *	of an earlier call with the same @going_on
- * @vma: filled; its name may be in memory of the handle, until the next call
- *
- * Return: 0, or -1 with errno as for procmap_find().
- */
-int procmap_find_any(struct procmap *pm, uint64_t addr, unsigned int flags, bool *going_on,
-		     struct procmap_vma *vma);
-
-/**
  * procmap_cache_find() - find a VMA in the cache, or by a query
  * @pm: the handle
  * @addr: the address
  * @flags: PROCMAP_* flags of a look-up
- * @asked: false: ask whether the cache still holds; true: this call of the
- *	library has done so. Set when that is done
- * @vma: filled; its name may be in memory of the handle, until the next call
+ * @vma: filled
  *
  * Return: 0, or -1 with errno as for procmap_find().
  */
-int procmap_cache_find(struct procmap *pm, uint64_t addr, unsigned int flags, bool *asked,
+int procmap_cache_find(struct procmap *pm, uint64_t addr, unsigned int flags,
 		       struct procmap_vma *vma);
+
+/**
+ * procmap_cache_saved() - account for answers that needed no query
+ * @pm: the handle
+ * @flags: PROCMAP_* flags of the look-ups
+ * @nr: number of them
+ */
+void procmap_cache_saved(struct procmap *pm, unsigned int flags, size_t nr);
 
 /**
  * procmap_cache_init() - prepare the caches of a new handle
@@ -253,22 +317,15 @@ int procmap_query_find(struct procmap *pm, uint64_t addr, unsigned int flags,
  * @pm: the handle
  * @addr: the address
  * @flags: PROCMAP_* flags of a look-up
+ * @going_on: go on from the current position of the reader, unless @addr lies before
+ *	it: so the answer may come from text that an earlier call has read. Else
+ *	read from the start
  * @vma: filled
- *
- * Goes on from the current position of the reader, so the answer may come from
- * text that an earlier call has read. Starts again only if @addr lies before
- * that position. See procmap_text_rewind().
  *
  * Return: 0, or -1 with errno as for procmap_find().
  */
-int procmap_text_find(struct procmap *pm, uint64_t addr, unsigned int flags,
+int procmap_text_find(struct procmap *pm, uint64_t addr, unsigned int flags, bool going_on,
 		      struct procmap_vma *vma);
-
-/**
- * procmap_text_rewind() - make the next look-up read the text again
- * @text: the reader
- */
-void procmap_text_rewind(struct procmap_text *text);
 
 /**
  * procmap_vma_clear() - forget the answer in a VMA, but keep its name buffer

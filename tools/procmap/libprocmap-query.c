@@ -105,8 +105,7 @@ static int procmap_query_long_name(struct procmap *pm, uint64_t addr, unsigned i
 	for (i = 0; i < PROCMAP_NAME_TRIES && ret; i++) {
 		if (procmap_query_once(pm, addr, flags & ~PROCMAP_NAME, vma))
 			break;
-		procmap_text_rewind(&pm->text);
-		if (procmap_text_find(pm, vma->start, PROCMAP_NAME, &text)) {
+		if (procmap_text_find(pm, vma->start, PROCMAP_NAME, false, &text)) {
 			if (errno != ENOENT)
 				break;
 		} else if (text.start == vma->start && text.end == vma->end &&

@@ -40,17 +40,6 @@ int procmap_scan_probe(struct procmap *pm)
 	return ioctl(pm->fd, PROCMAP_SCAN, &pm->ask);
 }
 
-/* Without space for records a scan fills nothing in any case. */
-int procmap_scan_holds(struct procmap *pm, bool code, uint64_t *generation)
-{
-	const uint64_t old = *generation;
-
-	if (ioctl(pm->fd, PROCMAP_SCAN, &pm->ask))
-		return -1;
-	*generation = code ? pm->ask.code_generation : pm->ask.generation;
-	return old && *generation == old;
-}
-
 /* VMAs that are merged meanwhile may overlap the record before, but ends ascend. */
 static bool procmap_record_sane(const struct procmap_record *record, uint64_t last,
 				size_t names_size)

@@ -280,7 +280,7 @@ static int procmap_text_answer(const struct procmap_text *text, unsigned int fla
 	return 0;
 }
 
-void procmap_text_rewind(struct procmap_text *text)
+static void procmap_text_rewind(struct procmap_text *text)
 {
 	text->head = 0;
 	text->tail = 0;
@@ -291,7 +291,7 @@ void procmap_text_rewind(struct procmap_text *text)
 	text->eof = false;
 }
 
-int procmap_text_find(struct procmap *pm, uint64_t addr, unsigned int flags,
+int procmap_text_find(struct procmap *pm, uint64_t addr, unsigned int flags, bool going_on,
 		      struct procmap_vma *vma)
 {
 	struct procmap_text *text = &pm->text;
@@ -300,7 +300,7 @@ int procmap_text_find(struct procmap *pm, uint64_t addr, unsigned int flags,
 	int ret;
 
 	procmap_vma_clear(vma);
-	if (addr < text->prev_end)
+	if (!going_on || addr < text->prev_end)
 		procmap_text_rewind(text);
 	for (;;) {
 		if (text->have_line && line->start > addr && !(flags & PROCMAP_OR_NEXT))

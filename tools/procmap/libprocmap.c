@@ -173,38 +173,36 @@ int procmap_get_fd(const struct procmap *pm)
 	return pm->fd;
 }
 
-int procmap_find_any(struct procmap *pm, uint64_t addr, unsigned int flags, bool *going_on,
-		     struct procmap_vma *vma)
+/* Find a VMA, whatever the backend. */
+static int procmap_find_any(struct procmap *pm, uint64_t addr, unsigned int flags,
+			    struct procmap_vma *vma)
 {
+	bool going_on;
+
 	if (flags & PROCMAP_NAME_NOW)
 		flags |= PROCMAP_NAME;
 	if (pm->backend == PROCMAP_BACKEND_SCAN)
-		return procmap_cache_find(pm, addr, flags, going_on, vma);
+		return procmap_cache_find(pm, addr, flags, vma);
 	if (pm->backend == PROCMAP_BACKEND_QUERY)
 		return procmap_query_find(pm, addr, flags, vma);
-	if (!*going_on)
-		procmap_text_rewind(&pm->text);
-	*going_on = true;
-	return procmap_text_find(pm, addr, flags, vma);
+	going_on = pm->going_on;
+	pm->going_on = true;
+	return procmap_text_find(pm, addr, flags, going_on, vma);
 }
 
 int procmap_find(struct procmap *pm, uint64_t addr, unsigned int flags, struct procmap_vma *vma)
 {
-	bool going_on = false;
-
 	if (!procmap_flags_valid(flags) || vma->size < sizeof(*vma)) {
 		errno = EINVAL;
 		return -1;
 	}
-	if (procmap_find_any(pm, addr, flags, &going_on, vma))
-		return -1;
-	return procmap_vma_own_name(vma);
+	pm->going_on = false;
+	return procmap_find_any(pm, addr, flags, vma);
 }
 
 int procmap_next(struct procmap *pm, unsigned int flags, struct procmap_vma *vma)
 {
 	const uint64_t addr = vma->end;
-	bool going_on = addr;
 	int ret;
 
 	if (!procmap_flags_valid(flags) || vma->size < sizeof(*vma)) {
@@ -215,10 +213,11 @@ int procmap_next(struct procmap *pm, unsigned int flags, struct procmap_vma *vma
 	if (flags & PROCMAP_NAME_NOW)
 		flags = (flags | PROCMAP_NAME) & ~PROCMAP_NAME_NOW;
 	flags |= PROCMAP_OR_NEXT;
+	pm->going_on = addr;
 	if (pm->backend == PROCMAP_BACKEND_SCAN)
 		ret = procmap_scan_next(pm, addr, flags, vma);
 	else
-		ret = procmap_find_any(pm, addr, flags, &going_on, vma);
+		ret = procmap_find_any(pm, addr, flags, vma);
 	if (ret)
 		return errno == ENOENT ? 0 : -1;
 	return procmap_vma_own_name(vma) ? -1 : 1;
@@ -264,42 +263,39 @@ static struct procmap_vma *procmap_batch_vma(const struct procmap_batch *batch, 
 	return (struct procmap_vma *)((char *)batch->vmas + i * batch->vma_size);
 }
 
-/* Have space for one more VMA. */
-static struct procmap_vma *procmap_batch_slot(struct procmap_filling *fill)
+/* Begin the next VMA, for which there is space. */
+static struct procmap_vma *procmap_batch_begin(const struct procmap_batch *batch)
 {
-	struct procmap_batch *batch = fill->batch;
-	struct procmap_vma *vma;
-	void *vmas;
+	struct procmap_vma *vma = procmap_batch_vma(batch, batch->nr_vmas);
 
-	vmas = procmap_grow(batch->vmas, batch->nr_vmas + 1, batch->vma_size, &fill->alloc);
-	if (!vmas)
-		return NULL;
-	batch->vmas = vmas;
-	vma = procmap_batch_vma(batch, batch->nr_vmas);
 	if (batch->vma_size > sizeof(*vma))
 		memset(vma + 1, 0, batch->vma_size - sizeof(*vma));
 	vma->size = batch->vma_size;
-	vma->name_buf = fill->name_buf;
-	vma->name_alloc = fill->name_buf_alloc;
 	return vma;
 }
 
-/* Move the name of the VMA that was filled to the others. */
-static int procmap_batch_add(struct procmap_filling *fill, struct procmap_vma *vma)
+/* Move the name of a VMA to the others. */
+static int procmap_batch_name(struct procmap_filling *fill, struct procmap_vma *vma)
 {
-	const size_t size = vma->name ? strlen(vma->name) + 1 : 0;
-	char *names = fill->batch->names;
+	const size_t size = strlen(vma->name) + 1;
+	char *names = procmap_grow(fill->batch->names, fill->names + size, 1, &fill->names_alloc);
 
-	if (size) {
-		names = procmap_grow(names, fill->names + size, 1, &fill->names_alloc);
-		if (!names)
-			return -1;
-		memcpy(names + fill->names, vma->name, size);
-		fill->batch->names = names;
-	}
-	vma->name_buf = NULL;
+	if (!names)
+		return -1;
+	memcpy(names + fill->names, vma->name, size);
+	fill->batch->names = names;
 	vma->name_alloc = fill->names;
 	fill->names += size;
+	return 0;
+}
+
+/* Add the VMA that was filled. */
+static int procmap_batch_add(struct procmap_filling *fill, struct procmap_vma *vma)
+{
+	vma->name_buf = NULL;
+	vma->name_alloc = 0;
+	if (vma->name && procmap_batch_name(fill, vma))
+		return -1;
 	fill->batch->nr_vmas++;
 	return 0;
 }
@@ -312,18 +308,59 @@ static void procmap_batch_clear(struct procmap_batch *batch)
 	batch->names = NULL;
 }
 
-static int procmap_batch_find(struct procmap *pm, uint64_t addr, unsigned int flags, bool *going_on,
+static int procmap_batch_find(struct procmap *pm, uint64_t addr, unsigned int flags,
 			      struct procmap_filling *fill)
 {
-	struct procmap_vma *vma = procmap_batch_slot(fill);
+	struct procmap_batch *batch = fill->batch;
+	struct procmap_vma *vma;
+	void *vmas;
 	int ret;
 
-	if (!vma)
+	vmas = procmap_grow(batch->vmas, batch->nr_vmas + 1, batch->vma_size, &fill->alloc);
+	if (!vmas)
 		return -1;
-	ret = procmap_find_any(pm, addr, flags, going_on, vma);
+	batch->vmas = vmas;
+	vma = procmap_batch_begin(batch);
+	vma->name_buf = fill->name_buf;
+	vma->name_alloc = fill->name_buf_alloc;
+	ret = procmap_find_any(pm, addr, flags, vma);
 	fill->name_buf = vma->name_buf;
 	fill->name_buf_alloc = vma->name_alloc;
 	return ret ? -1 : procmap_batch_add(fill, vma);
+}
+
+/*
+ * In a batch that was looked up before, each answer is in the cache, after the last
+ * one. Take them, from the address @i on, as long as this is so. Return: the first
+ * address that has no answer yet.
+ */
+static size_t procmap_batch_kept(struct procmap *pm, const uint64_t *addrs, size_t i, size_t nr,
+				 unsigned int flags, struct procmap_filling *fill)
+{
+	struct procmap_cache *cache = procmap_cache_of(pm, flags);
+	struct procmap_entry *last = cache->last, *entry;
+	struct procmap_batch *batch = fill->batch;
+	const size_t before = i;
+	struct procmap_vma *vma;
+
+	if (!pm->going_on || !last || !batch->nr_vmas ||
+	    procmap_batch_vma(batch, batch->nr_vmas - 1)->end != last->vma.end)
+		return i;
+	for (; i < nr && batch->nr_vmas < fill->alloc; i++) {
+		entry = last->next;
+		if (!entry || addrs[i] < entry->vma.start || addrs[i] >= entry->vma.end ||
+		    addrs[i] < addrs[i - 1] || !procmap_entry_answers(entry, flags))
+			break;
+		vma = procmap_batch_begin(batch);
+		procmap_entry_copy(entry, flags, vma);
+		if (procmap_batch_add(fill, vma))
+			break;
+		batch->index[i] = batch->nr_vmas - 1;
+		last = entry;
+	}
+	cache->last = last;
+	procmap_cache_saved(pm, flags, i - before);
+	return i;
 }
 
 /*
@@ -345,24 +382,24 @@ static int procmap_batch_fill(struct procmap *pm, const uint64_t *addrs, size_t 
 {
 	struct procmap_batch *batch = fill->batch;
 	struct procmap_vma *vma;
-	bool going_on = false;
 	size_t i;
 
-	for (i = 0; i < nr; i++) {
+	pm->going_on = false;
+	for (i = 0; i < nr; i = procmap_batch_kept(pm, addrs, i + 1, nr, flags, fill)) {
 		if (i && addrs[i] < addrs[i - 1]) {
 			errno = EINVAL;
 			return -1;
 		}
 		batch->index[i] = PROCMAP_UNMAPPED;
 		if (!procmap_batch_hit(batch, addrs[i], flags) &&
-		    procmap_batch_find(pm, addrs[i], flags, &going_on, fill)) {
+		    procmap_batch_find(pm, addrs[i], flags, fill)) {
 			if (errno != ENOENT)
 				return -1;
 			continue;
 		}
 		batch->index[i] = batch->nr_vmas - 1;
 	}
-	for (i = 0; i < batch->nr_vmas; i++) {
+	for (i = 0; batch->names && i < batch->nr_vmas; i++) {
 		vma = procmap_batch_vma(batch, i);
 		if (vma->name)
 			vma->name = batch->names + vma->name_alloc;
@@ -398,7 +435,6 @@ int procmap_resolve_many(struct procmap *pm, const uint64_t *addrs, size_t nr, u
 int procmap_changed(struct procmap *pm, unsigned int flags, uint64_t *generation)
 {
 	struct procmap_vma vma = PROCMAP_VMA_INIT;
-	bool going_on = false;
 	int ret;
 
 	if (flags & ~(PROCMAP_EXEC | PROCMAP_FILE)) {
@@ -411,7 +447,7 @@ int procmap_changed(struct procmap *pm, unsigned int flags, uint64_t *generation
 	}
 	*generation = 0;
 	/* Is it still there? */
-	ret = procmap_find_any(pm, 0, PROCMAP_OR_NEXT, &going_on, &vma);
+	ret = procmap_find(pm, 0, PROCMAP_OR_NEXT, &vma);
 	procmap_vma_free(&vma);
 	return ret && errno != ENOENT ? -1 : 1;
 }
