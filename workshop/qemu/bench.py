@@ -10,7 +10,7 @@ Boots both kernels with the same initramfs and runs procmap_bench in each, in tw
                 busy machine the real time of an emulator means little; ratios of one run mean more
 
 Prints tables in Markdown, the first one with all limits, and writes bench.md, bench.json and
-bench-*.svg.
+bench-vmas.svg.
 
 Exit status: 0, all limits are kept; 1, one is missed; 2, there are no figures to compare.
 """
@@ -34,7 +34,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 BUILD = vm.BUILD
 ACCEL = {"instructions": ("icount", "QEMU TCG, -icount shift=0,sleep=off, one processor"),
          "scenes": ("multi", "QEMU TCG, thread=multi, two processors")}
-SCENES = ("stall/*", "load/*", "wait/*")
+SCENES = ("stall/*", "wait/*")
 CASES = ("mm/*", "ioctl/*", "query/*", "walk/*", "text/*", "scan/*", "parsed/*", "readv/*",
          "symbolize/*", "synthesize/*", "dump/*", "share/*", "loop/*")
 ROUNDS, PLAY = 25, 100
@@ -267,22 +267,10 @@ def sections(rows, scenes):
                          ["Ratios are medians over the rounds: to the same readers of another "
                           "process, for those to no reader.", "",
                           *bench_tables.stalls(scenes[kernel])], 4)
-        lines += section(f"Readers of a process that is idle, {kernel} kernel",
-                         bench_tables.loads(scenes[kernel]))
         lines += section(f"process_vm_readv(), {kernel} kernel", bench_tables.waits(scenes[kernel]))
     if rows:
         lines += section("All cases", [*table(rows), "", *reasons(rows)])
     return lines
-
-
-def plots(args, rows, scenes):
-    if rows:
-        bench_plot.plot_sizes(os.path.join(args.out, "bench-vmas.svg"), rows)
-        bench_plot.plot_scans(os.path.join(args.out, "bench-scan.svg"), rows)
-        bench_plot.plot_query(os.path.join(args.out, "bench-query.svg"), rows)
-    if scenes:
-        bench_plot.plot_stall(os.path.join(args.out, "bench-stall.svg"), scenes["patched"],
-                              scenes["base"])
 
 
 def save(path, text):
@@ -337,7 +325,8 @@ def compare(args):
          json.dumps({"rows": [row.as_json() for row in rows],
                      "limits": [one.as_json() for one in more],
                      "instructions": runs, "scenes": played, "library": looked_up}, indent=1) + "\n")
-    plots(args, rows, scenes)
+    if rows:
+        bench_plot.plot_sizes(os.path.join(args.out, "bench-vmas.svg"), rows)
     sys.stdout.write(text)
     return 1 if missed else 0
 

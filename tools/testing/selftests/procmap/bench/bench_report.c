@@ -17,8 +17,6 @@ static const struct bench_difference {
 	  "query/library/plain", 1 },
 	{ "add/build-id", "what the build ID adds to a query", "query/library/build-id",
 	  "query/library/plain", 1 },
-	{ "add/build-id-to-name", "what the build ID adds to a query for the name",
-	  "query/library/both", "query/library/name", 1 },
 	{ "walk/adjacent/per-mapping", "passing one mapping that the filter excludes",
 	  "walk/adjacent/10000", "walk/adjacent/10", 9990 },
 	{ "walk/holes/per-mapping", "passing one mapping that the filter excludes and a hole",

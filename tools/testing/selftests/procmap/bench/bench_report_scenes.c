@@ -4,9 +4,6 @@
 #include <string.h>
 #include "bench_report.h"
 
-/* So many buckets become one in the report: an eighth of a power of two. */
-#define REPORT_MERGE	(BENCH_HIST_SUB / 8)
-
 static int compare(const void *a, const void *b)
 {
 	double x = *(const double *)a, y = *(const double *)b;
@@ -32,7 +29,7 @@ static void json_round(const struct bench_round *round, const char *end)
 
 	printf("\n      { \"seconds\": %.6f, \"lookups\": %.3f, \"sleeps\": %lu",
 	       round->seconds, round->lookups, round->sleeps);
-	printf(", \"naps\": %lu, \"hangs\": %lu", round->naps, round->hangs);
+	printf(", \"hangs\": %lu", round->hangs);
 	for (i = 0; i < BENCH_SCENE_HISTS; i++) {
 		const struct bench_latency *latency = &round->latency[i];
 
@@ -45,36 +42,9 @@ static void json_round(const struct bench_round *round, const char *end)
 	printf(" }%s", end);
 }
 
-/*
- * Print pairs: a latency in ns, and how many calls took from there up to the
- * next pair.
- */
-static void json_hist(const char *key, const struct bench_hist *hist, bool *first)
-{
-	const double ns = bench_clock_ns();
-	unsigned int i, k;
-	bool any = false;
-	__u64 nr;
-
-	if (!hist->nr)
-		return;
-	printf("%s\"%s\": [", *first ? "" : ", ", key);
-	*first = false;
-	for (i = 0; i + REPORT_MERGE <= BENCH_HIST_BUCKETS; i += REPORT_MERGE) {
-		for (nr = 0, k = 0; k < REPORT_MERGE; k++)
-			nr += hist->bucket[i + k];
-		if (!nr)
-			continue;
-		printf("%s[%.0f, %llu]", any ? ", " : "", ns * bench_hist_value(i), nr);
-		any = true;
-	}
-	printf("]");
-}
-
 static void json_scene(const struct bench_scene_state *state, const char *before)
 {
 	const struct bench_scene *row = state->row;
-	bool first = true;
 	unsigned int i;
 
 	printf("%s\n  { ", before);
@@ -88,23 +58,28 @@ static void json_scene(const struct bench_scene_state *state, const char *before
 	printf("\"mappings\": %lu, \"readers\": %u,\n    \"rounds\": [", row->vmas, row->readers);
 	for (i = 0; i < state->rounds; i++)
 		json_round(&state->round[i], i + 1 < state->rounds ? "," : "");
-	printf(" ],\n    \"histogram\": { ");
-	for (i = 0; i < BENCH_SCENE_HISTS; i++)
-		json_hist(bench_scene_hist_names[i], &state->total[i], &first);
-	printf(" } }");
+	printf(" ] }");
 }
 
 static void table_latency(const struct bench_scene_state *state, unsigned int i)
 {
 	const size_t at = offsetof(struct bench_round, latency) + i * sizeof(struct bench_latency);
-	const struct bench_hist *total = &state->total[i];
+	double max = 0;
+	__u64 nr = 0;
+	unsigned int r;
 
-	if (!total->nr)
+	for (r = 0; r < state->rounds; r++) {
+		const struct bench_latency *latency = &state->round[r].latency[i];
+
+		nr += latency->nr;
+		if (latency->max > max)
+			max = latency->max;
+	}
+	if (!nr)
 		return;
 	printf("  %-10s %12.0f %12.0f %12.0f %12llu\n", bench_scene_hist_names[i],
 	       rounds_median(state, at + offsetof(struct bench_latency, p50)),
-	       rounds_median(state, at + offsetof(struct bench_latency, p99)),
-	       bench_clock_ns() * total->max, total->nr);
+	       rounds_median(state, at + offsetof(struct bench_latency, p99)), max, nr);
 }
 
 static void table_scene(const struct bench_scene_state *state)
@@ -128,7 +103,7 @@ static void table_scene(const struct bench_scene_state *state)
 		table_latency(state, i);
 	if (state->row->readers)
 		printf("  %.1f a second\n", lookups / seconds);
-	if (state->row->writer)
+	if (state->row->vmas)
 		printf("  had to wait %.1f times a second\n", sleeps / seconds);
 	if (hangs)
 		printf("  hung in %lu of %u rounds, and was killed\n", hangs, state->rounds);

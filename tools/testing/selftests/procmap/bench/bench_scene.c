@@ -37,7 +37,6 @@ static void scene_latencies(struct bench_scene_state *state, struct bench_round 
 		latency->p50 = ns * bench_hist_quantile(hist, 0.5);
 		latency->p99 = ns * bench_hist_quantile(hist, 0.99);
 		latency->max = ns * hist->max;
-		bench_hist_merge(&state->total[i], hist);
 	}
 }
 

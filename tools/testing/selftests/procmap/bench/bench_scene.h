@@ -36,7 +36,6 @@ struct bench_latency {
  * @lookups: answered queries or texts that were read; parts of a text count as
  *	fractions
  * @sleeps: how often the storm had to wait for something
- * @naps: how often a query slept for a writer (vma_search_nap in /proc/vmstat)
  * @hangs: calls that had not returned at the end, and were killed
  * @latency: the latencies of each kind
  */
@@ -44,7 +43,6 @@ struct bench_round {
 	double seconds;
 	double lookups;
 	unsigned long sleeps;
-	unsigned long naps;
 	unsigned long hangs;
 	struct bench_latency latency[BENCH_SCENE_HISTS];
 };
@@ -55,11 +53,10 @@ struct bench_scene_state;
  * struct bench_scene - a row of the table
  * @name: the name that selects it
  * @what: description for people
- * @vmas: number of VMAs of the process that is read
+ * @vmas: number of VMAs of the process that is read, and changes them; 0: none
  * @readers: number of readers
  * @query: the readers use queries, else the text
  * @elsewhere: the readers look at another process just like it
- * @writer: the process changes its address space meanwhile
  * @rounds: the most rounds; 0: as many as the user wants
  * @flags: flags of process_vm_readv()
  * @adversary: what keeps the call waiting, enum wait_adversary
@@ -73,7 +70,6 @@ struct bench_scene {
 	unsigned int readers;
 	bool query;
 	bool elsewhere;
-	bool writer;
 	unsigned int rounds;
 	unsigned long flags;
 	unsigned int adversary;
@@ -92,7 +88,6 @@ struct bench_scene {
  * @rounds: number of rounds played
  * @round: the result of each round
  * @now: latencies of the current round
- * @total: latencies of all rounds
  */
 struct bench_scene_state {
 	const struct bench_scene *row;
@@ -105,7 +100,6 @@ struct bench_scene_state {
 	unsigned int rounds;
 	struct bench_round *round;
 	struct bench_hist now[BENCH_SCENE_HISTS];
-	struct bench_hist total[BENCH_SCENE_HISTS];
 };
 
 extern struct bench_scene bench_load_scenes[];
