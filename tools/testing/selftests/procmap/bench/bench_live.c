@@ -6,15 +6,13 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 #include "bench.h"
 #include "bench_options.h"
 #include "bench_sample.h"
-#include "bench_set.h"
 
 #define LIVE_MAX	1000000		/* addresses */
 
-static pid_t live_pid, live_started;
+static pid_t live_pid;
 
 /* One way to do the pass. */
 struct live_way {
@@ -55,18 +53,6 @@ static int live_read_addresses(const char *path, struct bench_samples *samples)
 		return -ENOMEM;
 	qsort(samples->address, samples->nr, sizeof(*samples->address), compare);
 	return err ?: samples->nr ? 0 : -ENODATA;
-}
-
-static pid_t live_start(char **command)
-{
-	pid_t pid = fork();
-
-	if (!pid) {
-		execvp(command[0], command);
-		perror(command[0]);
-		_exit(127);
-	}
-	return pid;
 }
 
 /* Each address is resolved only once. */
@@ -156,68 +142,42 @@ static int live_compare(pid_t pid, const struct bench_samples *samples)
 }
 
 /**
- * bench_live_end() - end a process that the benchmark started, let others go on
+ * bench_live_end() - let the process go on
  */
 void bench_live_end(void)
 {
-	if (live_started)
-		kill(live_started, SIGKILL);
-	else if (live_pid)
+	if (live_pid)
 		kill(live_pid, SIGCONT);
 	live_pid = 0;
 }
 
-/* Stop the process, so that all passes see the same VMAs. */
-static int live_work(pid_t pid, struct bench_samples *samples)
-{
-	const struct bench_options *o = &bench_options;
-	int err = 0, failed;
-
-	if (o->sample)
-		err = bench_sample(pid, o->sample, samples);
-	else
-		err = live_read_addresses(o->addresses, samples);
-	if (err) {
-		fprintf(stderr, "procmap_bench: %s: %s\n", o->sample ? "cannot sample" :
-			o->addresses, strerror(-err));
-		return 1;
-	}
-	live_pid = pid;
-	kill(pid, SIGSTOP);
-	if (o->save)
-		err = bench_capture_save(pid, samples->address, samples->nr, o->save, o->start);
-	if (err)
-		fprintf(stderr, "procmap_bench: %s: %s\n", o->save, strerror(-err));
-	live_unique(samples);
-	failed = live_compare(pid, samples);
-	bench_live_end();
-	return failed || err;
-}
-
 /**
- * bench_live() - resolve addresses of a running process, or of a command
+ * bench_live() - resolve addresses of a running process
  *
  * Return: the exit status.
  */
 int bench_live(void)
 {
+	const struct bench_options *o = &bench_options;
 	struct bench_samples samples = { 0 };
-	pid_t pid = bench_options.pid;
-	int failed;
+	int err, failed;
 
-	if (bench_options.start) {
-		live_started = live_start(bench_options.start);
-		pid = live_started;
-	}
-	if (pid < 0) {
-		perror("procmap_bench: fork");
+	if (o->sample)
+		err = bench_sample(o->pid, o->sample, &samples);
+	else
+		err = live_read_addresses(o->addresses, &samples);
+	if (err) {
+		fprintf(stderr, "procmap_bench: %s: %s\n", o->sample ? "cannot sample" :
+			o->addresses, strerror(-err));
+		free(samples.address);
 		return 1;
 	}
-	failed = live_work(pid, &samples);
-	free(samples.address);
+	/* Stop the process, so that all passes see the same VMAs. */
+	live_pid = o->pid;
+	kill(o->pid, SIGSTOP);
+	live_unique(&samples);
+	failed = live_compare(o->pid, &samples);
 	bench_live_end();
-	if (live_started)
-		waitpid(live_started, NULL, 0);
-	live_started = 0;
+	free(samples.address);
 	return failed;
 }

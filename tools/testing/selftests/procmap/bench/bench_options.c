@@ -26,8 +26,7 @@ struct bench_options bench_options = {
 static void print_help(void)
 {
 	printf("Usage: procmap_bench [option]...\n"
-	       "       procmap_bench --pid PID (--addresses FILE | --sample SECONDS) [option]...\n"
-	       "       procmap_bench --sample SECONDS [option]... -- COMMAND [ARGUMENT]...\n\n"
+	       "       procmap_bench --pid PID (--addresses FILE | --sample SECONDS) [option]...\n\n"
 	       "Measure PROCMAP_QUERY, the text of /proc/PID/maps, process_vm_readv(), and the system\n"
 	       "calls that change an address space. With a process, resolve addresses in it by the\n"
 	       "text and by queries, and compare answers and time.\n\n"
@@ -44,7 +43,6 @@ static void print_help(void)
 	       "  --pid PID          a process to look at\n"
 	       "  --addresses FILE   addresses in it, hexadecimal, one in a line\n"
 	       "  --sample SECONDS   addresses where it is found running (perf_event_open)\n"
-	       "  --save FILE        keep its mappings and these addresses as an address set\n"
 	       "  --help             this text\n\n"
 	       "Exit status: 0, all ran or are not available in this kernel; 1, something failed, or\n"
 	       "answers differ; 2, wrong arguments.\n", BENCH_MAX_REPS, DEFAULT_REPS,
@@ -130,9 +128,6 @@ static bool parse_text(int option)
 	case 'A':
 		o->addresses = optarg;
 		return true;
-	case 'o':
-		o->save = optarg;
-		return true;
 	case 'l':
 		o->list = true;
 		return true;
@@ -147,18 +142,12 @@ static void check_live(int left)
 {
 	const struct bench_options *o = &bench_options;
 
-	if (left && !o->sample)
-		refuse("an argument that is no option: only a command, with --sample");
-	if (left && o->pid)
-		refuse("either --pid or a command");
-	if (!left && o->sample && !o->pid)
-		refuse("--sample needs --pid or a command");
-	if (o->addresses && !o->pid)
-		refuse("--addresses needs --pid");
+	if (left)
+		refuse("an argument that is no option");
+	if ((o->addresses || o->sample) && !o->pid)
+		refuse("--addresses and --sample need --pid");
 	if (o->pid && !!o->addresses == !!o->sample)
 		refuse("--pid needs either --addresses or --sample");
-	if (o->save && !o->sample)
-		refuse("--save needs --sample");
 }
 
 /**
@@ -182,7 +171,6 @@ void bench_options_parse(int argc, char **argv)
 		{ "pid", required_argument, NULL, 'P' },
 		{ "addresses", required_argument, NULL, 'A' },
 		{ "sample", required_argument, NULL, 'n' },
-		{ "save", required_argument, NULL, 'o' },
 		{ "help", no_argument, NULL, 'h' },
 		{ }
 	};
@@ -196,8 +184,6 @@ void bench_options_parse(int argc, char **argv)
 			parse_one(option, known[index].name);
 	}
 	check_live(argc - optind);
-	if (optind < argc)
-		bench_options.start = argv + optind;
 }
 
 static bool fits(const char *const *patterns, unsigned int nr, const char *name)

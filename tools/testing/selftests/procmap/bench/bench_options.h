@@ -25,8 +25,6 @@
  * @pid: look at this process instead of running cases
  * @addresses: file with the addresses to look up in it
  * @sample: seconds to sample it for, instead of @addresses
- * @save: save the samples as an address set in this file
- * @start: a command to start and sample
  */
 struct bench_options {
 	const char *select[BENCH_MAX_SELECT];
@@ -44,8 +42,6 @@ struct bench_options {
 	pid_t pid;
 	const char *addresses;
 	unsigned int sample;
-	const char *save;
-	char **start;
 };
 
 extern struct bench_options bench_options;

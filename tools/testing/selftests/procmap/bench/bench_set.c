@@ -63,14 +63,14 @@ static int set_add_vma(struct bench_set *set, const char *line)
 	return 0;
 }
 
-/* "addr VMA OFFSET COUNT", OFFSET in hexadecimal bytes. */
+/* "addr VMA OFFSET COUNT", OFFSET in hexadecimal bytes; COUNT does not matter. */
 static int set_add_sample(struct bench_set *set, const char *line)
 {
 	struct bench_set_sample *sample = &set->sample[set->samples];
 
 	if (set->samples == SET_MAX_SAMPLES)
 		return -E2BIG;
-	if (sscanf(line, "addr %u %lx %u", &sample->vma, &sample->offset, &sample->count) != 3 ||
+	if (sscanf(line, "addr %u %lx", &sample->vma, &sample->offset) != 2 ||
 	    sample->vma >= set->nr || sample->offset >= set->vma[sample->vma].size)
 		return -EINVAL;
 	set->samples++;
@@ -134,16 +134,12 @@ static int set_read(struct bench_set *set, FILE *file, unsigned int *number)
 	return err ?: set->nr && set->samples ? 0 : -ENODATA;
 }
 
-/* Sets lie next to the program. A name with a slash is a path. */
+/* Sets lie next to the program. */
 static FILE *set_open(const char *name, char *path, size_t size)
 {
 	char *slash;
 	ssize_t len;
 
-	if (strchr(name, '/')) {
-		snprintf(path, size, "%s", name);
-		return fopen(path, "re");
-	}
 	len = readlink("/proc/self/exe", path, size - 1);
 	if (len < 0)
 		return NULL;
@@ -156,7 +152,7 @@ static FILE *set_open(const char *name, char *path, size_t size)
 
 /**
  * bench_set_load() - read an address set, or return the one read last
- * @name: its name, or the path of a file
+ * @name: its name
  * @set: out: the set, valid until another one is read
  * @reason: out: what is wrong with the file
  * @size: bytes of @reason

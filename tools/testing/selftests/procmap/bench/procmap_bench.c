@@ -273,7 +273,7 @@ int main(int argc, char **argv)
 		fprintf(stderr, "procmap_bench: no case fits --select; see --list\n");
 		return 2;
 	}
-	if (bench_options.pid || bench_options.start) {
+	if (bench_options.pid) {
 		signal(SIGINT, interrupted);
 		signal(SIGTERM, interrupted);
 		return bench_clock_calibrate() ? 1 : bench_live();

@@ -117,7 +117,7 @@ TEST_F_TIMEOUT(bench, bad_arguments_are_refused, CASE_S)
 {
 	static const char *const bad[] = {
 		"--frobnicate", "--reps 0", "--reps x", "--select nothing-like-this", "--sample 1",
-		"--addresses /dev/null", "--pid 1", "--save /dev/null", "argument",
+		"--addresses /dev/null", "--pid 1", "argument",
 	};
 	struct output output;
 	unsigned int i;
