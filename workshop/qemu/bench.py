@@ -67,8 +67,6 @@ def parse(argv):
                         help=f"how often each scene is played (default {ROUNDS})")
     parser.add_argument("--play", type=int, default=PLAY, metavar="MS",
                         help=f"for how long (default {PLAY})")
-    parser.add_argument("--runs", type=int, default=1, metavar="N", help="count instructions so "
-                        "often, and say by how much the runs differ (default 1)")
     parser.add_argument("--timeout", type=int, default=1200, help="seconds for one boot")
     parser.add_argument("--out", metavar="DIR", default=os.path.join(BUILD, "results"))
     args = parser.parse_args(argv)
@@ -76,7 +74,7 @@ def parse(argv):
                        (args.initrd, "make initrd")):
         if not os.path.isfile(path):
             raise Failure(f"{path} does not exist; `{make}` makes it")
-    for name in ("runs", "rounds", "play"):
+    for name in ("rounds", "play"):
         if getattr(args, name) < 1:
             raise Failure(f"--{name} {getattr(args, name)}: give 1 or more")
     args.images = {"base": args.base, "patched": args.patched}
@@ -206,31 +204,15 @@ def library(args):
         return [json.loads(line) for line in file]
 
 
-def medians(result):
-    return {case["name"]: case["median"] for case in result["cases"] if "median" in case}
-
-
-def repeatability(runs):
-    """How far the figures of further runs are from those of the first, as text."""
-    first = medians(runs[0])
-    change = {name: max(abs(100 * (medians(run)[name] / value - 1)) for run in runs[1:])
-              for name, value in first.items() if value}
-    worst = max(change, key=change.get)
-    same = sum(percent == 0 for percent in change.values())
-    text = f"{len(runs)} runs, {same} of {len(change)} figures the same to the instruction"
-    return text if same == len(change) else \
-        f"{text}, the others within {change[worst]:.2f} % (`{worst}`)"
-
-
-def describe(args, runs, scenes, configs):
+def describe(counted, scenes, configs):
     """Where the figures come from, as lines of Markdown."""
     lines = ["# What queries cost, and whom", "",
              "All of it is printed by `make bench`. Instructions are guest instructions, counted "
              f"under {ACCEL['instructions'][1]}; times are in microseconds, on "
              f"{ACCEL['scenes'][1]}, and mean little but as ratios.", ""]
     for kernel in KERNELS:
-        for result in (runs[kernel][:1] if runs else []) + ([scenes[kernel]] if scenes else []):
-            env = result["environment"]
+        for results in filter(None, (counted, scenes)):
+            env = results[kernel]["environment"]
             lines.append(f"- {kernel}: Linux {env['release']}, configuration "
                          f"{env['config_hash']}; {env['accelerator']}; {env['reps']} repetitions "
                          f"after {env['warm_up']} to warm up")
@@ -242,8 +224,6 @@ def describe(args, runs, scenes, configs):
         lines.append("- the configurations could not be compared")
     elif differ:
         lines.append(f"- **the configurations differ** in {', '.join(differ)}")
-    for kernel in KERNELS if args.runs > 1 and runs else ():
-        lines.append(f"- {kernel}: {repeatability(runs[kernel])}")
     return lines
 
 
@@ -294,18 +274,17 @@ def conclude(rows, more, looked_up):
 def compare(args):
     configs = {kernel: read_config(image) for kernel, image in args.images.items()}
     os.makedirs(args.out, exist_ok=True)
-    runs, played, rows, more, looked_up = None, None, [], [], []
+    counted, played, rows, more, looked_up = None, None, [], [], []
     if args.part != "scenes":
-        all_runs = [measure(args, "instructions", configs) for _ in range(args.runs)]
-        if all_runs[0]:
-            runs = {kernel: [run[kernel] for run in all_runs] for kernel in KERNELS}
-            rows = make_rows({kernel: runs[kernel][0] for kernel in KERNELS})
+        counted = measure(args, "instructions", configs)
+        if counted:
+            rows = make_rows(counted)
         if not args.select:
             looked_up = library(args)
     scenes = None
     if args.part != "instructions":
         played = measure(args, "scenes", configs)
-    if not runs and not played:
+    if not counted and not played:
         raise Failure(f"no case or scene fits --select {' '.join(args.select)}; "
                       "procmap_bench --list shows them")
     if played:
@@ -314,7 +293,7 @@ def compare(args):
             more = bench_scenes.stall_limits(scenes["patched"], scenes["base"])
             more += bench_scenes.wait_limits(scenes["patched"])
     last, missed = conclude(rows, more, looked_up)
-    lines = [*describe(args, runs, played, configs), "",
+    lines = [*describe(counted, played, configs), "",
              *bench_tables.limits(rows, more), *sections(rows, scenes),
              *section("Look-ups of the library, in instructions each: the last 1,000, the worst "
                       "1,000 in a row and the first 100; changes are before look-ups",
@@ -324,7 +303,8 @@ def compare(args):
     save(os.path.join(args.out, "bench.json"),
          json.dumps({"rows": [row.as_json() for row in rows],
                      "limits": [one.as_json() for one in more],
-                     "instructions": runs, "scenes": played, "library": looked_up}, indent=1) + "\n")
+                     "instructions": counted, "scenes": played, "library": looked_up},
+                    indent=1) + "\n")
     if rows:
         bench_plot.plot_sizes(os.path.join(args.out, "bench-vmas.svg"), rows)
     sys.stdout.write(text)
