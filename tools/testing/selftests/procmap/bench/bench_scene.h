@@ -8,8 +8,71 @@
 #define SELFTEST_PROCMAP_BENCH_SCENE_H
 
 #include "bench.h"
-#include "bench_hist.h"
-#include "bench_storm.h"
+
+/*
+ * Latencies are counted in buckets. The first 2 * BENCH_HIST_SUB buckets are one
+ * tick wide. Each power of two after them has BENCH_HIST_SUB buckets. So a bucket
+ * is at most 1/128 of its value wide.
+ */
+#define BENCH_HIST_BITS		7
+#define BENCH_HIST_SUB		128u
+#define BENCH_HIST_BUCKETS	((48 - BENCH_HIST_BITS) * BENCH_HIST_SUB)
+
+/**
+ * struct bench_hist - latencies
+ * @bucket: how many latencies fall into each bucket
+ * @nr: number of all latencies
+ * @max: the exact longest latency
+ */
+struct bench_hist {
+	__u32 bucket[BENCH_HIST_BUCKETS];
+	__u64 nr;
+	__u64 max;
+};
+
+static inline void bench_hist_add(struct bench_hist *hist, __u64 ticks)
+{
+	unsigned int shift = 0, at;
+
+	if (ticks >= 2 * BENCH_HIST_SUB)
+		shift = 63 - BENCH_HIST_BITS - __builtin_clzll(ticks);
+	at = shift * BENCH_HIST_SUB + (ticks >> shift);
+	if (at >= BENCH_HIST_BUCKETS)
+		at = BENCH_HIST_BUCKETS - 1;
+	hist->bucket[at]++;
+	hist->nr++;
+	if (ticks > hist->max)
+		hist->max = ticks;
+}
+
+#define BENCH_STORM_SLOTS	64
+#define BENCH_STORM_SLOT	0x20000ul	/* bytes from one slot to the next */
+#define BENCH_STORM_SIZE	(BENCH_STORM_SLOTS * BENCH_STORM_SLOT)
+
+enum bench_storm_call {
+	BENCH_STORM_MMAP,
+	BENCH_STORM_MPROTECT,
+	BENCH_STORM_MUNMAP,
+	BENCH_STORM_CALLS,
+};
+
+/**
+ * struct bench_storm - memory shared with the process of the storm
+ * @stop: the storm ends when this is set
+ * @cpu: the processor of the storm
+ * @err: -errno if it failed
+ * @sleeps: how often it had to wait for something
+ * @took: latencies of each kind of call
+ */
+struct bench_storm {
+	bool stop;
+	int cpu;
+	int err;
+	unsigned long sleeps;
+	struct bench_hist took[BENCH_STORM_CALLS];
+};
+
+extern struct bench_storm *bench_storm;
 
 /*
  * Indexes of the latencies: first the calls of the storm, then those of the
@@ -108,7 +171,15 @@ extern struct bench_scene bench_wait_scenes[];
 extern unsigned int bench_wait_nr;
 extern const char *const bench_scene_hist_names[BENCH_SCENE_HISTS];
 
+/* bench_churn.c */
+int bench_storm_init(void);
+void bench_storm_run(unsigned long at);
+
 /* bench_scene.c */
+void bench_hist_clear(struct bench_hist *hist);
+void bench_hist_merge(struct bench_hist *to, const struct bench_hist *from);
+__u64 bench_hist_value(unsigned int bucket);
+__u64 bench_hist_quantile(const struct bench_hist *hist, double share);
 struct bench_scene_state *bench_scenes_run(const struct bench_scene *rows, unsigned int nr,
 					   unsigned int *played);
 void bench_scenes_free(struct bench_scene_state *states, unsigned int nr);

@@ -72,8 +72,6 @@ int bench_set_load(const char *name, struct bench_set **set, char *reason, size_
 void bench_set_place(struct bench_set *set, unsigned long base, unsigned long padding);
 bool bench_set_is_code(const struct bench_set *set, unsigned int i);
 unsigned long bench_set_address(const struct bench_set *set, unsigned int sample);
-
-/* bench_set_make.c */
 int bench_set_make_files(const struct bench_set *set, const char *root);
 int bench_set_map(const struct bench_set *set, const char *root);
 int bench_set_remap(const struct bench_set *set, unsigned int i, const char *root);

@@ -10,8 +10,8 @@
 #include <sys/wait.h>
 #include "bench.h"
 #include "bench_churn.h"
+#include "bench_scene.h"
 #include "bench_set.h"
-#include "bench_storm.h"
 
 #define TARGET_FILE_EVERY	8	/* one mixed VMA in so many maps a file */
 #define TARGET_HOLE_EVERY	16	/* one in so many is followed by a hole */
