@@ -146,6 +146,24 @@ bool pvm_attempt_returns(const struct pvm_attempt *attempt)
 	return stall_comes(&attempt->child);
 }
 
+/* Does a thread sleep in this system call? */
+static bool pvm_is_in_call(pid_t pid, pid_t tid, long nr)
+{
+	char path[64];
+	bool is_in;
+	FILE *file;
+	long found;
+
+	snprintf(path, sizeof(path), "/proc/%d/task/%d/syscall", pid, tid);
+	file = fopen(path, "re");
+	if (!file)
+		return false;
+	/* Of a thread that runs, the file says "running" and no number. */
+	is_in = fscanf(file, "%ld", &found) == 1 && found == nr;
+	fclose(file);
+	return is_in;
+}
+
 /**
  * pvm_attempt_sleeps() - wait until the call sleeps in the kernel
  * @attempt: the attempt
@@ -204,45 +222,13 @@ char pvm_thread_state(pid_t pid, pid_t tid)
 	return state;
 }
 
-/* Read the first word of a file of a thread. Returns false if there is none. */
-static bool read_word(pid_t pid, pid_t tid, const char *name, char word[64])
-{
-	char path[64];
-	FILE *file;
-	bool read;
-
-	snprintf(path, sizeof(path), "/proc/%d/task/%d/%s", pid, tid, name);
-	file = fopen(path, "re");
-	if (!file)
-		return false;
-	read = fscanf(file, "%63s", word) == 1;
-	fclose(file);
-	return read;
-}
-
-/**
- * pvm_is_in_call() - does a thread sleep in this system call?
- * @pid: its process
- * @tid: the thread
- * @nr: number of the system call
- *
- * Not for a thread in execve(), which this would wait for.
- *
- * Return: true if it does.
- */
-bool pvm_is_in_call(pid_t pid, pid_t tid, long nr)
-{
-	char word[64];
-
-	/* Of a thread that runs, the file says "running" and no number. */
-	return read_word(pid, tid, "syscall", word) && word[0] != 'r' && atol(word) == nr;
-}
-
 /**
  * pvm_sleeps_in_call() - wait until a thread sleeps in this system call
  * @pid: its process
  * @tid: the thread
  * @nr: number of the system call
+ *
+ * Not for a thread in execve(), which this would wait for.
  *
  * Return: false if it never does.
  */
@@ -256,18 +242,11 @@ bool pvm_sleeps_in_call(pid_t pid, pid_t tid, long nr)
 	return true;
 }
 
-/**
- * pvm_is_in() - does a thread sleep in this function of the kernel?
- * @pid: its process
- * @tid: the thread
- * @function: a part of the name of the function
- *
- * This takes nothing of the address space of the process, which may be about to
- * end. Not for a thread in execve(), which this would wait for.
- *
- * Return: true if it does.
+/*
+ * Does a thread sleep in this function of the kernel? This takes nothing of the
+ * address space of the process, which may be about to end.
  */
-bool pvm_is_in(pid_t pid, pid_t tid, const char *function)
+static bool pvm_is_in(pid_t pid, pid_t tid, const char *function)
 {
 	char line[256];
 	bool found = false;
@@ -288,6 +267,8 @@ bool pvm_is_in(pid_t pid, pid_t tid, const char *function)
  * @pid: its process
  * @tid: the thread
  * @function: a part of the name of the function
+ *
+ * Not for a thread in execve(), which this would wait for.
  *
  * Return: false if it never does.
  */
