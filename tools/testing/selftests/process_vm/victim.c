@@ -10,15 +10,6 @@
 
 #include "victim.h"
 
-const struct victim_kind * const victim_kinds[] = {
-	&victim_uffd_missing, &victim_uffd_missing_shmem, &victim_uffd_minor, &victim_uffd_wp,
-	&victim_fuse_page, &victim_fuse_cached, &victim_fuse_cached_private, &victim_fuse_clean,
-	&victim_fuse_queue, &victim_fuse_reading, &victim_locked_unmapped,
-	&victim_locked_private, &victim_locked_mapped, &victim_writeback, &victim_swapped,
-	&victim_swap_cached, &victim_mmap_written, &victim_mmap_queued, &victim_mmap_read,
-	&victim_exec, &victim_exec_old_mm, NULL,
-};
-
 /**
  * victim_pair() - in a victim: get two pages of its own, the first one filled
  *
