@@ -184,21 +184,6 @@ unsigned long look_index(const struct world *world, u64 *rng)
 }
 
 /**
- * look_add() - add counts to others
- * @sum: the counts to add to
- * @stats: the counts to add
- */
-void look_add(struct look_stats *sum, const struct look_stats *stats)
-{
-	sum->looks += stats->looks;
-	sum->quiet += stats->quiet;
-	sum->again += stats->again;
-	sum->nodeless += stats->nodeless;
-	sum->astray += stats->astray;
-	sum->slots += stats->slots;
-}
-
-/**
  * look_print() - end a line with the counts
  * @stats: the counts
  */

@@ -22,8 +22,6 @@
 
 #include "world.h"
 
-extern int nr_allocated;
-
 /**
  * tree_start() - initialize; call it before everything else
  */
@@ -86,14 +84,4 @@ void tree_set_rcu(struct maple_tree *mt, bool rcu)
 unsigned int tree_height(struct maple_tree *mt)
 {
 	return xa_is_node(mt->ma_root) ? mt_height(mt) : 0;
-}
-
-/**
- * tree_nodes() - count the nodes that are not freed yet
- *
- * Return: their number.
- */
-long tree_nodes(void)
-{
-	return uatomic_read(&nr_allocated);
 }
