@@ -30,8 +30,11 @@ import bench_tables
 import vm
 from bench_cases import KERNELS, make_rows, reasons, table
 
-HERE = os.path.dirname(os.path.abspath(__file__))
 BUILD = vm.BUILD
+RESULTS = os.path.join(BUILD, "results")
+VM = [sys.executable, os.path.abspath(vm.__file__), "--quiet", "--timeout", "1200"]
+PROGRAM = "/kselftest/procmap/bench/procmap_bench"
+VARIANTS = {"base": "base", "patched": "plain"}
 ACCEL = {"instructions": ("icount", "QEMU TCG, -icount shift=0,sleep=off, one processor"),
          "scenes": ("multi", "QEMU TCG, thread=multi, two processors")}
 SCENES = ("stall/*", "wait/*")
@@ -52,73 +55,44 @@ class Failure(Exception):
 def parse(argv):
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--base", metavar="BZIMAGE",
-                        default=os.path.join(BUILD, "base", "bzImage"))
-    parser.add_argument("--patched", metavar="BZIMAGE",
-                        default=os.path.join(BUILD, "plain", "bzImage"))
-    parser.add_argument("--initrd", default=os.path.join(BUILD, "initrd.cpio"))
-    parser.add_argument("--program", default="/kselftest/procmap/bench/procmap_bench",
-                        help="the benchmark, in the initramfs")
     parser.add_argument("--part", choices=tuple(ACCEL), help="only this (default: both)")
     parser.add_argument("--select", action="append", default=[], metavar="PATTERN",
                         help="only these cases and scenes, a shell pattern; may be given again")
-    parser.add_argument("--reps", type=int, metavar="N", help="repetitions of each case")
-    parser.add_argument("--rounds", type=int, default=ROUNDS, metavar="N",
-                        help=f"how often each scene is played (default {ROUNDS})")
-    parser.add_argument("--play", type=int, default=PLAY, metavar="MS",
-                        help=f"for how long (default {PLAY})")
-    parser.add_argument("--timeout", type=int, default=1200, help="seconds for one boot")
-    parser.add_argument("--out", metavar="DIR", default=os.path.join(BUILD, "results"))
     args = parser.parse_args(argv)
-    for path, make in ((args.base, "make kernel VARIANT=base"), (args.patched, "make kernel"),
-                       (args.initrd, "make initrd")):
-        if not os.path.isfile(path):
-            raise Failure(f"{path} does not exist; `{make}` makes it")
-    for name in ("rounds", "play"):
-        if getattr(args, name) < 1:
-            raise Failure(f"--{name} {getattr(args, name)}: give 1 or more")
-    args.images = {"base": args.base, "patched": args.patched}
+    for path, make in (("base/bzImage", "make kernel VARIANT=base"),
+                       ("plain/bzImage", "make kernel"), ("initrd.cpio", "make initrd")):
+        if not os.path.isfile(os.path.join(BUILD, path)):
+            raise Failure(f"build has no {path}; `{make}` makes it")
     return args
 
 
-def read_config(image):
-    """The symbols that the kernel was built with; None when there is no .config beside it."""
-    where = os.path.dirname(os.path.abspath(image))
-    for path in (where, os.path.dirname(os.path.dirname(os.path.dirname(where)))):
-        with contextlib.suppress(FileNotFoundError):
-            with open(os.path.join(path, ".config"), encoding="utf-8") as file:
-                return {line.strip() for line in file if line.startswith("CONFIG_")}
-    return None
+def read_config(kernel):
+    """The symbols that a kernel was built with."""
+    with open(os.path.join(BUILD, VARIANTS[kernel], ".config"), encoding="utf-8") as file:
+        return {line.strip() for line in file if line.startswith("CONFIG_")}
 
 
 def config_hash(config):
-    if config is None:
-        return "unknown"
     return hashlib.sha256("\n".join(sorted(config)).encode()).hexdigest()[:16]
 
 
 def config_difference(configs):
     """Symbols that are not ours and differ; if there are any, the comparison says little."""
-    if None in configs.values():
-        return None
     return sorted({line.split("=")[0] for line in configs["base"] ^ configs["patched"]} - OURS)
 
 
 def command_of(args, kernel, part, config):
     """The command line that runs the benchmark in one kernel."""
     accel, told = ACCEL[part]
-    image = args.images[kernel]
-    command = [sys.executable, os.path.join(HERE, "vm.py"), "--accel", accel, "--quiet",
-               "--memory", "2G", "--kernel", image, "--initrd", args.initrd,
-               "--timeout", str(args.timeout),
-               "--results", os.path.join(args.out, f"bench-{part}-{kernel}"), "--",
-               args.program, "--json", "--accel", told, "--config-hash", config_hash(config)]
+    command = [*VM, "--accel", accel, "--memory", "2G", "--variant", VARIANTS[kernel],
+               "--results", os.path.join(RESULTS, f"bench-{part}-{kernel}"), "--",
+               PROGRAM, "--json", "--accel", told, "--config-hash", config_hash(config)]
     command += [word for pattern in args.select for word in ("--select", pattern)]
     command += [word for pattern in (SCENES if part == "instructions" else CASES)
                 for word in ("--skip", pattern)]
     if part == "instructions":
-        return command + (["--reps", str(args.reps)] if args.reps else [])
-    return command + ["--reps", str(args.rounds), "--warm-up", "1", "--play", str(args.play)]
+        return command
+    return command + ["--reps", str(ROUNDS), "--warm-up", "1", "--play", str(PLAY)]
 
 
 def start(args, kernel, part, config):
@@ -143,11 +117,11 @@ def finish(machines):
         raise
 
 
-def fetch(args, kernel, part, machine):
+def fetch(kernel, part, machine):
     """The figures of a machine that has ended."""
     if machine.returncode not in (0, 1):
         raise Failure(f"the {kernel} kernel gave no figures (status {machine.returncode})")
-    path = os.path.join(args.out, f"bench-{part}-{kernel}", "stdout")
+    path = os.path.join(RESULTS, f"bench-{part}-{kernel}", "stdout")
     try:
         with open(path, encoding="utf-8") as file:
             result = json.load(file)
@@ -183,24 +157,23 @@ def measure(args, part, configs):
         if args.select and any(machine.returncode == NOTHING for machine in machines.values()):
             return None
         for kernel, machine in machines.items():
-            results[kernel] = fetch(args, kernel, part, machine)
+            results[kernel] = fetch(kernel, part, machine)
     return results
 
 
-def library(args):
+def library():
     """What look-ups of the library cost on the patched kernel, beside queries."""
     where = os.path.join(BUILD, "cost")
     os.makedirs(where, exist_ok=True)
     subprocess.run(["make", "-s", "-C", LIBRARY, f"O={where}", f"{where}/tests/cost"], check=True)
     print("bench: library", file=sys.stderr, flush=True)
     done = subprocess.run(
-        [sys.executable, os.path.join(HERE, "vm.py"), "--accel", ACCEL["instructions"][0],
-         "--quiet", "--kernel", args.patched, "--initrd", args.initrd, "--root", "host",
-         "--timeout", str(args.timeout), "--results", os.path.join(args.out, "bench-library"),
+        [*VM, "--accel", ACCEL["instructions"][0], "--variant", VARIANTS["patched"],
+         "--root", "host", "--results", os.path.join(RESULTS, "bench-library"),
          "--", f"{where}/tests/cost"], stdout=subprocess.DEVNULL, check=False)
     if done.returncode:
         raise Failure(f"the library gave no figures (status {done.returncode})")
-    with open(os.path.join(args.out, "bench-library", "stdout"), encoding="utf-8") as file:
+    with open(os.path.join(RESULTS, "bench-library", "stdout"), encoding="utf-8") as file:
         return [json.loads(line) for line in file]
 
 
@@ -220,9 +193,7 @@ def describe(counted, scenes, configs):
         lines.append(f"- the host's load at the end of the scenes was {os.getloadavg()[0]:.1f}; "
                      "the machine itself is two of it at most, the rest blurs the latencies")
     differ = config_difference(configs)
-    if differ is None:
-        lines.append("- the configurations could not be compared")
-    elif differ:
+    if differ:
         lines.append(f"- **the configurations differ** in {', '.join(differ)}")
     return lines
 
@@ -272,15 +243,15 @@ def conclude(rows, more, looked_up):
 
 
 def compare(args):
-    configs = {kernel: read_config(image) for kernel, image in args.images.items()}
-    os.makedirs(args.out, exist_ok=True)
+    configs = {kernel: read_config(kernel) for kernel in KERNELS}
+    os.makedirs(RESULTS, exist_ok=True)
     counted, played, rows, more, looked_up = None, None, [], [], []
     if args.part != "scenes":
         counted = measure(args, "instructions", configs)
         if counted:
             rows = make_rows(counted)
         if not args.select:
-            looked_up = library(args)
+            looked_up = library()
     scenes = None
     if args.part != "instructions":
         played = measure(args, "scenes", configs)
@@ -299,14 +270,14 @@ def compare(args):
                       "1,000 in a row and the first 100; changes are before look-ups",
                       bench_tables.library(looked_up)), "", last]
     text = "\n".join(lines) + "\n"
-    save(os.path.join(args.out, "bench.md"), text)
-    save(os.path.join(args.out, "bench.json"),
+    save(os.path.join(RESULTS, "bench.md"), text)
+    save(os.path.join(RESULTS, "bench.json"),
          json.dumps({"rows": [row.as_json() for row in rows],
                      "limits": [one.as_json() for one in more],
                      "instructions": counted, "scenes": played, "library": looked_up},
                     indent=1) + "\n")
     if rows:
-        bench_plot.plot_sizes(os.path.join(args.out, "bench-vmas.svg"), rows)
+        bench_plot.plot_sizes(os.path.join(RESULTS, "bench-vmas.svg"), rows)
     sys.stdout.write(text)
     return 1 if missed else 0
 

@@ -4,7 +4,6 @@
 #include <fnmatch.h>
 #include <getopt.h>
 #include <limits.h>
-#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include "bench.h"
@@ -18,7 +17,6 @@ struct bench_options bench_options = {
 	.reps = DEFAULT_REPS,
 	.warm_up = DEFAULT_WARM_UP,
 	.milliseconds = DEFAULT_MILLISECONDS,
-	.cpu = -1,
 	.accelerator = "not given",
 	.config_hash = "not given",
 };
@@ -36,7 +34,6 @@ static void print_help(void)
 	       "  --reps N           repetitions, 1 to %d (default %d)\n"
 	       "  --warm-up N        repetitions before those (default %d)\n"
 	       "  --play MS          milliseconds of a scene, each time (default %d)\n"
-	       "  --cpu N            processor of the cases (default: the first allowed)\n"
 	       "  --json             JSON on standard output instead of a table\n"
 	       "  --accel TEXT       what runs the machine, for the record\n"
 	       "  --config-hash TEXT hash of the kernel's configuration, for the record\n"
@@ -95,9 +92,6 @@ static void parse_one(int option, const char *name)
 		return;
 	case 'm':
 		o->milliseconds = parse_number(name, optarg, 1, 60000);
-		return;
-	case 'c':
-		o->cpu = parse_number(name, optarg, 0, CPU_SETSIZE - 1);
 		return;
 	case 'P':
 		o->pid = parse_number(name, optarg, 1, INT_MAX);
@@ -165,7 +159,6 @@ void bench_options_parse(int argc, char **argv)
 		{ "reps", required_argument, NULL, 'r' },
 		{ "warm-up", required_argument, NULL, 'w' },
 		{ "play", required_argument, NULL, 'm' },
-		{ "cpu", required_argument, NULL, 'c' },
 		{ "accel", required_argument, NULL, 'a' },
 		{ "config-hash", required_argument, NULL, 'C' },
 		{ "pid", required_argument, NULL, 'P' },

@@ -17,7 +17,6 @@
  * @reps: repetitions of each case, rounds of each scene
  * @warm_up: repetitions or rounds before those
  * @milliseconds: length of a round of a scene
- * @cpu: processor of the cases; -1: the first that is allowed
  * @list: only list the names
  * @json: JSON instead of a table
  * @accelerator: what runs the machine, for the record
@@ -34,7 +33,6 @@ struct bench_options {
 	unsigned long reps;
 	unsigned long warm_up;
 	unsigned long milliseconds;
-	long cpu;
 	bool list;
 	bool json;
 	const char *accelerator;

@@ -169,14 +169,13 @@ static void fix_layout(char **argv)
 
 static int pin(void)
 {
-	long cpu = bench_options.cpu;
 	cpu_set_t one;
+	long cpu = 0;
 
 	if (sched_getaffinity(0, sizeof(allowed), &allowed))
 		return -errno;
-	if (cpu < 0)
-		for (cpu = 0; cpu < CPU_SETSIZE && !CPU_ISSET(cpu, &allowed);)
-			cpu++;
+	while (cpu < CPU_SETSIZE && !CPU_ISSET(cpu, &allowed))
+		cpu++;
 	CPU_ZERO(&one);
 	CPU_SET(cpu, &one);
 	environment.cpu = cpu;
