@@ -81,10 +81,9 @@ static int churn_code(struct bench_set *set, const char *root, struct bench_chan
 	return bench_set_remap(set, at, root);
 }
 
-/**
- * bench_churn() - change VMAs of the calling process
+/*
+ * Change VMAs of the calling process.
  * @set: its program, mapped; it is kept up to date
- * @root: directory of its files
  * @code: replace code, too
  * @change: out: what was changed
  */
@@ -101,11 +100,7 @@ void bench_churn(struct bench_set *set, const char *root, bool code, struct benc
 
 struct bench_storm *bench_storm;
 
-/**
- * bench_storm_init() - allocate what this process and its children share
- *
- * Return: 0 or -errno
- */
+/* Allocate what this process and its children share. */
 int bench_storm_init(void)
 {
 	void *at;
@@ -168,10 +163,7 @@ static unsigned long storm_sleeps(void)
 	return usage.ru_nvcsw;
 }
 
-/**
- * bench_storm_run() - change the address space until bench_storm->stop is set
- * @at: BENCH_STORM_SIZE bytes of unused address space
- */
+/* Change the address space until bench_storm->stop is set. */
 void bench_storm_run(unsigned long at)
 {
 	unsigned long before;

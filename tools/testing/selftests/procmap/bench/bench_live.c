@@ -347,9 +347,7 @@ static int live_compare(pid_t pid, const struct bench_samples *samples)
 	return failed;
 }
 
-/**
- * bench_live_end() - let the process go on
- */
+/* Let the process go on. */
 void bench_live_end(void)
 {
 	if (live_pid)
@@ -357,11 +355,7 @@ void bench_live_end(void)
 	live_pid = 0;
 }
 
-/**
- * bench_live() - resolve addresses of a running process
- *
- * Return: the exit status.
- */
+/* Resolve addresses of a running process. Returns the exit status. */
 int bench_live(void)
 {
 	const struct bench_options *o = &bench_options;

@@ -332,9 +332,7 @@ static const struct {
 struct bench_scene bench_load_scenes[LOAD_SCENES];
 unsigned int bench_load_nr;
 
-/**
- * bench_load_init_scenes() - fill the table
- */
+/* Fill the table. */
 void bench_load_init_scenes(void)
 {
 	static char names[LOAD_SCENES][32];

@@ -144,11 +144,7 @@ static void check_live(int left)
 		refuse("--pid needs either --addresses or --sample");
 }
 
-/**
- * bench_options_parse() - set bench_options; exit for --help and errors
- * @argc: of main()
- * @argv: of main()
- */
+/* Set bench_options; exit for --help and errors. */
 void bench_options_parse(int argc, char **argv)
 {
 	static const struct option known[] = {
@@ -189,12 +185,7 @@ static bool fits(const char *const *patterns, unsigned int nr, const char *name)
 	return false;
 }
 
-/**
- * bench_selected() - shall a case or scene run?
- * @name: its name
- *
- * Return: true if the user selected it.
- */
+/* Shall a case or scene run? Returns true if the user selected it. */
 bool bench_selected(const char *name)
 {
 	const struct bench_options *o = &bench_options;

@@ -14,15 +14,12 @@
 #define PASS_VMAS	1024
 #define PASS_NAME_MAX	4096
 
-/**
- * bench_pass_init() - allocate space for a pass
+/*
+ * Allocate space for a pass.
  * @pass: zeroed or not; bench_pass_free() frees it
- * @pid: the process
  * @address: for the symbolizer pass: the addresses, ascending; the caller keeps
  *	them
  * @nr: their number; 0: no addresses
- *
- * Return: 0 or -errno
  */
 int bench_pass_init(struct bench_pass *pass, pid_t pid, const unsigned long *address, size_t nr)
 {
@@ -48,8 +45,8 @@ int bench_pass_init(struct bench_pass *pass, pid_t pid, const unsigned long *add
 	return 0;
 }
 
-/**
- * bench_pass_free() - free the space of a pass
+/*
+ * Free the space of a pass.
  * @pass: the pass; afterwards it is zeroed
  */
 void bench_pass_free(struct bench_pass *pass)
@@ -62,10 +59,7 @@ void bench_pass_free(struct bench_pass *pass)
 	memset(pass, 0, sizeof(*pass));
 }
 
-/**
- * bench_pass_begin() - forget all results
- * @pass: the pass
- */
+/* Forget all results. */
 void bench_pass_begin(struct bench_pass *pass)
 {
 	pass->nr = 0;
@@ -84,14 +78,7 @@ static int pass_enlarge(void **space, size_t *max, size_t size)
 	return 0;
 }
 
-/**
- * bench_pass_space() - make space for more results
- * @pass: the pass
- * @vmas: for so many more VMAs
- * @names: for so many more bytes of names
- *
- * Return: 0 or -ENOMEM
- */
+/* Make space for more results. Returns 0 or -ENOMEM. */
 int bench_pass_space(struct bench_pass *pass, size_t vmas, size_t names)
 {
 	int err = 0;
@@ -103,13 +90,10 @@ int bench_pass_space(struct bench_pass *pass, size_t vmas, size_t names)
 	return err;
 }
 
-/**
- * bench_pass_add() - add a VMA to the results
- * @pass: the pass
+/*
+ * Add a VMA to the results. Returns the VMA, with only the name set; NULL: no
+ * memory.
  * @name: its name, or NULL; the name of the VMA before is not stored twice
- * @len: bytes of the name
- *
- * Return: the VMA, with only the name set; NULL: no memory
  */
 struct bench_vma *bench_pass_add(struct bench_pass *pass, const char *name, size_t len)
 {
@@ -140,13 +124,12 @@ struct bench_vma *bench_pass_add(struct bench_pass *pass, const char *name, size
 	return vma;
 }
 
-/**
- * bench_pass_same_file() - find an earlier VMA of the file of the last one
+/*
+ * Find an earlier VMA of the file of the last one. Returns the earlier VMA,
+ * whose build ID is known; or NULL.
  * @pass: the pass; its last VMA has device and inode set
  *
  * A file has few VMAs, close to each other, so this looks only at the last few.
- *
- * Return: the earlier VMA, whose build ID is known; or NULL
  */
 const struct bench_vma *bench_pass_same_file(const struct bench_pass *pass)
 {
@@ -181,13 +164,7 @@ static const char *vma_differ(const struct bench_pass *a, const struct bench_pas
 	return NULL;
 }
 
-/**
- * bench_pass_differ() - do two passes have different results?
- * @a: one pass
- * @b: the other pass
- *
- * Return: NULL, or what differs.
- */
+/* Do two passes have different results? Returns NULL, or what differs. */
 const char *bench_pass_differ(const struct bench_pass *a, const struct bench_pass *b)
 {
 	const char *what = NULL;
@@ -415,9 +392,7 @@ static void pass_add_share(unsigned int share, unsigned int want)
 	row->want = want;
 }
 
-/**
- * bench_pass_init_cases() - fill the table
- */
+/* Fill the table. */
 void bench_pass_init_cases(void)
 {
 	unsigned int i;

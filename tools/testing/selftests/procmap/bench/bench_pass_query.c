@@ -75,13 +75,10 @@ static int query_take(struct bench_pass *pass, int fd, const struct procmap_quer
 	return query_build_id(pass, fd, vma);
 }
 
-/**
- * bench_symbolize_query() - find the VMAs of the addresses with queries
- * @pass: the task; out: the results
+/*
+ * Find the VMAs of the addresses with queries.
  *
  * An address in the VMA of the previous one needs no query.
- *
- * Return: 0 or -errno
  */
 int bench_symbolize_query(struct bench_pass *pass)
 {
@@ -137,23 +134,13 @@ static __always_inline int query_all(struct bench_pass *pass, const __u64 filter
 	return err == -ENOENT ? 0 : err;
 }
 
-/**
- * bench_synthesize_query() - find all executable file VMAs with queries
- * @pass: the task; out: the results
- *
- * Return: 0 or -errno
- */
+/* Find all executable file VMAs with queries. */
 int bench_synthesize_query(struct bench_pass *pass)
 {
 	return query_all(pass, BENCH_CODE, false);
 }
 
-/**
- * bench_dump_query() - take all VMAs with queries
- * @pass: the task; out: the results
- *
- * Return: 0 or -errno
- */
+/* Take all VMAs with queries. */
 int bench_dump_query(struct bench_pass *pass)
 {
 	return query_all(pass, 0, true);
@@ -177,15 +164,12 @@ static int scan_more_space(struct bench_pass *pass, bool names)
 	return names ? bench_pass_space(pass, 0, pass->names_max) : 0;
 }
 
-/**
- * bench_pass_scan() - scan into the records of a pass
+/*
+ * Scan into the records of a pass.
  * @pass: out: the records, and the names after the empty one
- * @fd: descriptor of /proc/<pid>/maps
  * @scan: flags, conditions and known generation; out: the answer
  *
  * Once there is space for all, it is one call.
- *
- * Return: 0 or -errno
  */
 int bench_pass_scan(struct bench_pass *pass, int fd, struct procmap_scan *scan)
 {
@@ -208,11 +192,9 @@ int bench_pass_scan(struct bench_pass *pass, int fd, struct procmap_scan *scan)
 	return err;
 }
 
-/**
- * bench_pass_take_records() - turn the records of the last scan into VMAs
+/*
+ * Turn the records of the last scan into VMAs. Returns 0 or -ENOMEM.
  * @pass: in: records and names; out: the VMAs
- *
- * Return: 0 or -ENOMEM
  */
 int bench_pass_take_records(struct bench_pass *pass)
 {
@@ -256,22 +238,18 @@ static int scan_pass(struct bench_pass *pass, __u64 all_of)
 	return err;
 }
 
-/**
- * bench_synthesize_scan() - find all executable file VMAs with a scan
+/*
+ * Find all executable file VMAs with a scan.
  * @pass: the task; out: the records
- *
- * Return: 0 or -errno
  */
 int bench_synthesize_scan(struct bench_pass *pass)
 {
 	return scan_pass(pass, BENCH_CODE);
 }
 
-/**
- * bench_dump_scan() - take all VMAs with a scan
+/*
+ * Take all VMAs with a scan.
  * @pass: the task; out: the records
- *
- * Return: 0 or -errno
  */
 int bench_dump_scan(struct bench_pass *pass)
 {

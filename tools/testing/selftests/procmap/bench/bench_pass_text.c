@@ -256,12 +256,7 @@ static size_t text_index(struct bench_pass *pass, size_t i, __u64 start, __u64 e
 	return i;
 }
 
-/**
- * bench_symbolize_text() - find the VMAs of the addresses in the text
- * @pass: the task; out: the results
- *
- * Return: 0 or -errno
- */
+/* Find the VMAs of the addresses in the text. */
 int bench_symbolize_text(struct bench_pass *pass)
 {
 	struct text text;
@@ -300,12 +295,7 @@ int bench_symbolize_text(struct bench_pass *pass)
 	return err < 0 ? err : 0;
 }
 
-/**
- * bench_synthesize_text() - find all executable file VMAs in the text
- * @pass: the task; out: the results
- *
- * Return: 0 or -errno
- */
+/* Find all executable file VMAs in the text. */
 int bench_synthesize_text(struct bench_pass *pass)
 {
 	struct text text;
@@ -366,12 +356,7 @@ static void dump_lines(struct bench_pass *pass, struct text *text)
 	pass->used = name - pass->names;
 }
 
-/**
- * bench_dump_text() - take all VMAs from the text
- * @pass: the task; out: the results
- *
- * Return: 0 or -errno
- */
+/* Take all VMAs from the text. */
 int bench_dump_text(struct bench_pass *pass)
 {
 	struct text text;

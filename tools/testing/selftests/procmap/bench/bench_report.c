@@ -30,8 +30,8 @@ static int compare(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/**
- * bench_result_settle() - compute the statistics of the repetitions
+/*
+ * Compute the statistics of the repetitions.
  * @result: @raw, @reps and @err are set; out: the rest
  */
 void bench_result_settle(struct bench_result *result)
@@ -195,11 +195,7 @@ static void table_difference(const struct bench_difference *d, int err, double v
 		printf("%-26s %12.1f %12s %12s %6s  %s\n", d->name, value, "", "", "", d->what);
 }
 
-/**
- * bench_report_begin() - print what all results depend on
- * @env: the environment
- * @json: print JSON, not text
- */
+/* Print what all results depend on. */
 void bench_report_begin(const struct bench_environment *env, bool json)
 {
 	if (json)
@@ -208,14 +204,7 @@ void bench_report_begin(const struct bench_environment *env, bool json)
 		table_environment(env);
 }
 
-/**
- * bench_report_cases() - print the results of cases
- * @results: the results
- * @nr: their number
- * @json: print JSON, not a table
- *
- * Return: 0, or 1 if a case failed.
- */
+/* Print the results of cases. Returns 0, or 1 if a case failed. */
 int bench_report_cases(const struct bench_result *results, unsigned int nr, bool json)
 {
 	const char *reason = "";
@@ -247,12 +236,7 @@ int bench_report_cases(const struct bench_result *results, unsigned int nr, bool
 	return failed;
 }
 
-/**
- * bench_report_end() - end the report
- * @json: print JSON
- *
- * Return: 0, or 1 if it could not be written.
- */
+/* End the report. Returns 0, or 1 if it could not be written. */
 int bench_report_end(bool json)
 {
 	if (json)
@@ -358,14 +342,7 @@ static void table_scene(const struct bench_scene_state *state)
 		printf("  hung in %lu of %u rounds, and was killed\n", hangs, state->rounds);
 }
 
-/**
- * bench_report_scenes() - print the results of scenes
- * @states: the scenes
- * @nr: their number
- * @json: print JSON, not a table
- *
- * Return: 0, or 1 if a scene failed.
- */
+/* Print the results of scenes. Returns 0, or 1 if a scene failed. */
 int bench_report_scenes(const struct bench_scene_state *states, unsigned int nr, bool json)
 {
 	static bool any;

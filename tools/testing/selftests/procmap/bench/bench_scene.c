@@ -6,20 +6,13 @@
 #include "bench_options.h"
 #include "bench_scene.h"
 
-/**
- * bench_hist_clear() - forget all latencies
- * @hist: the histogram
- */
+/* Forget all latencies. */
 void bench_hist_clear(struct bench_hist *hist)
 {
 	memset(hist, 0, sizeof(*hist));
 }
 
-/**
- * bench_hist_merge() - add the latencies of another histogram
- * @to: the histogram to add to
- * @from: the other histogram
- */
+/* Add the latencies of another histogram. */
 void bench_hist_merge(struct bench_hist *to, const struct bench_hist *from)
 {
 	unsigned int i;
@@ -31,11 +24,9 @@ void bench_hist_merge(struct bench_hist *to, const struct bench_hist *from)
 		to->max = from->max;
 }
 
-/**
- * bench_hist_value() - the latency that a bucket stands for
- * @bucket: number of the bucket
- *
- * Return: the shortest latency that it counts, in ticks.
+/*
+ * The latency that a bucket stands for. Returns the shortest latency that it
+ * counts, in ticks.
  */
 __u64 bench_hist_value(unsigned int bucket)
 {
@@ -46,13 +37,10 @@ __u64 bench_hist_value(unsigned int bucket)
 	return (__u64)(bucket - shift * BENCH_HIST_SUB) << shift;
 }
 
-/**
- * bench_hist_quantile() - a percentile
- * @hist: the histogram
+/*
+ * A percentile. Returns the latency in ticks that this share does not exceed; 0
+ * for an empty histogram.
  * @share: 0.5 for the median, 0.99 for the 99th percentile
- *
- * Return: the latency in ticks that this share does not exceed; 0 for an empty
- * histogram.
  */
 __u64 bench_hist_quantile(const struct bench_hist *hist, double share)
 {
@@ -72,13 +60,9 @@ const char *const bench_scene_hist_names[BENCH_SCENE_HISTS] = {
 	"mmap", "mprotect", "munmap", "reader",
 };
 
-/**
- * bench_scene_failed() - record why a scene failed
- * @state: the scene
- * @what: what was tried
+/*
+ * Record why a scene failed. Returns @err.
  * @err: -errno, not 0
- *
- * Return: @err
  */
 int bench_scene_failed(struct bench_scene_state *state, const char *what, int err)
 {
@@ -160,13 +144,11 @@ static void scene_cpus(struct bench_scene_state *state, const cpu_set_t *allowed
 			state->cpu[state->cpus++] = cpu;
 }
 
-/**
- * bench_scenes_run() - play the selected scenes of a table
+/*
+ * Play the selected scenes of a table. Returns the scenes, for
+ * bench_scenes_free(); NULL: no memory.
  * @rows: the table; scenes of equal size are neighbours
- * @nr: number of its rows
  * @played: out: the number of selected scenes
- *
- * Return: the scenes, for bench_scenes_free(); NULL: no memory
  */
 struct bench_scene_state *bench_scenes_run(const struct bench_scene *rows, unsigned int nr,
 					   unsigned int *played)
@@ -201,11 +183,7 @@ struct bench_scene_state *bench_scenes_run(const struct bench_scene *rows, unsig
 	return states;
 }
 
-/**
- * bench_scenes_free() - free the result of bench_scenes_run()
- * @states: the scenes, or NULL
- * @nr: their number
- */
+/* Free the result of bench_scenes_run(). */
 void bench_scenes_free(struct bench_scene_state *states, unsigned int nr)
 {
 	unsigned int i;

@@ -154,14 +154,10 @@ static FILE *set_open(const char *name, char *path, size_t size)
 	return fopen(path, "re");
 }
 
-/**
- * bench_set_load() - read an address set, or return the one read last
- * @name: its name
+/*
+ * Read an address set, or return the one read last.
  * @set: out: the set, valid until another one is read
  * @reason: out: what is wrong with the file
- * @size: bytes of @reason
- *
- * Return: 0 or -errno
  */
 int bench_set_load(const char *name, struct bench_set **set, char *reason, size_t size)
 {
@@ -194,10 +190,9 @@ int bench_set_load(const char *name, struct bench_set **set, char *reason, size_
 	return 0;
 }
 
-/**
- * bench_set_place() - choose the addresses of the VMAs in a process
+/*
+ * Choose the addresses of the VMAs in a process.
  * @set: the program; out: vma[].at, space and padding
- * @base: address of the first VMA
  * @padding: bytes to leave for other VMAs in the widest gap of the program
  */
 void bench_set_place(struct bench_set *set, unsigned long base, unsigned long padding)
@@ -222,24 +217,16 @@ void bench_set_place(struct bench_set *set, unsigned long base, unsigned long pa
 	set->space = at - base;
 }
 
-/**
- * bench_set_is_code() - is a VMA an executable mapping of a file?
- * @set: the program
- * @i: number of the VMA
- *
- * Return: true if it is.
- */
+/* Is a VMA an executable mapping of a file? */
 bool bench_set_is_code(const struct bench_set *set, unsigned int i)
 {
 	return set->vma[i].prot & PROT_EXEC && set->vma[i].file >= 0;
 }
 
-/**
- * bench_set_address() - one of the addresses at which the program was running
+/*
+ * One of the addresses at which the program was running. Returns the address in
+ * the process that was made.
  * @set: the program, placed
- * @sample: number of the address
- *
- * Return: the address in the process that was made
  */
 unsigned long bench_set_address(const struct bench_set *set, unsigned int sample)
 {
@@ -297,14 +284,11 @@ static unsigned long file_size(const struct bench_set *set, int file)
 	return end;
 }
 
-/**
- * bench_set_make_files() - make all files that the program had mapped
- * @set: the program
+/*
+ * Make all files that the program had mapped.
  * @root: directory below which the files get their paths
  *
  * Each file has its original length, a build ID of its own, and nothing else.
- *
- * Return: 0 or -errno
  */
 int bench_set_make_files(const struct bench_set *set, const char *root)
 {
@@ -329,12 +313,9 @@ static int map_one(const struct bench_set_vma *vma, int fd, bool odd)
 	return odd && madvise(at, vma->size, MADV_DONTDUMP) ? -errno : 0;
 }
 
-/**
- * bench_set_map() - map all VMAs of the program in the calling process
+/*
+ * Map all VMAs of the program in the calling process.
  * @set: the program, placed
- * @root: as for bench_set_make_files()
- *
- * Return: 0 or -errno
  */
 int bench_set_map(const struct bench_set *set, const char *root)
 {
@@ -361,13 +342,9 @@ int bench_set_map(const struct bench_set *set, const char *root)
 	return err;
 }
 
-/**
- * bench_set_remap() - unmap a VMA of a file, and map it as the set now has it
+/*
+ * Unmap a VMA of a file, and map it as the set now has it.
  * @set: the program, mapped in the calling process
- * @i: number of the VMA
- * @root: as for bench_set_make_files()
- *
- * Return: 0 or -errno
  */
 int bench_set_remap(const struct bench_set *set, unsigned int i, const char *root)
 {

@@ -66,10 +66,9 @@ static __u64 clock_long(void)
 }
 #endif
 
-/**
- * bench_clock_calibrate() - measure the clock with a loop of known length
- *
- * Return: 0, or -ERANGE if the clock stands still.
+/*
+ * Measure the clock with a loop of known length. Returns 0, or -ERANGE if the
+ * clock stands still.
  */
 int bench_clock_calibrate(void)
 {
@@ -83,21 +82,16 @@ int bench_clock_calibrate(void)
 	return 0;
 }
 
-/**
- * bench_clock_scale() - ticks per instruction, as measured
- *
- * Return: the number, 1 under "-icount shift=0"; 0 if it cannot be measured.
+/*
+ * Ticks per instruction, as measured. Returns the number, 1 under "-icount
+ * shift=0"; 0 if it cannot be measured.
  */
 double bench_clock_scale(void)
 {
 	return clock_scale;
 }
 
-/**
- * bench_clock_ns() - nanoseconds per tick, measured once
- *
- * Return: the number.
- */
+/* Nanoseconds per tick, measured once. */
 double bench_clock_ns(void)
 {
 #ifdef BENCH_X86_64
@@ -121,11 +115,7 @@ double bench_clock_ns(void)
 #endif
 }
 
-/**
- * bench_clock_name() - the clock of all figures
- *
- * Return: its name.
- */
+/* The clock of all figures. */
 const char *bench_clock_name(void)
 {
 #ifdef BENCH_X86_64
@@ -135,11 +125,9 @@ const char *bench_clock_name(void)
 #endif
 }
 
-/**
- * bench_clock_unit() - the unit of all figures
- *
- * Return: "instructions" only if a loop of known length took exactly that many
- * ticks; else "ticks" or "ns".
+/*
+ * The unit of all figures. Returns "instructions" only if a loop of known
+ * length took exactly that many ticks; else "ticks" or "ns".
  */
 const char *bench_clock_unit(void)
 {
@@ -156,12 +144,7 @@ static char library_dir[64];
 static char library_path[96];
 static unsigned long map_count_before;
 
-/**
- * bench_count_vmas() - number of VMAs of a process
- * @pid: the process
- *
- * Return: the number, or -errno.
- */
+/* Number of VMAs of a process. */
 long bench_count_vmas(pid_t pid)
 {
 	char path[64], line[512];
@@ -192,12 +175,10 @@ static int library_copy(int to)
 	return done ? -errno : 0;
 }
 
-/**
- * bench_library() - make an ELF file with a short path, in the page cache
+/*
+ * Make an ELF file with a short path, in the page cache.
  * @path: out: its path, valid until bench_system_restore()
  * @dir: out: its directory, for further files; may be NULL
- *
- * Return: 0 or -errno
  */
 int bench_library(const char **path, const char **dir)
 {
@@ -251,11 +232,9 @@ static int map_count_write(unsigned long count)
 	return err;
 }
 
-/**
- * bench_map_count_raise() - raise vm.max_map_count until bench_system_restore()
- * @vmas: the number that processes need
- *
- * Return: 0, or BENCH_UNAVAILABLE if the user may not raise it.
+/*
+ * Raise vm.max_map_count until bench_system_restore(). Returns 0, or
+ * BENCH_UNAVAILABLE if the user may not raise it.
  */
 int bench_map_count_raise(unsigned long vmas)
 {
@@ -275,9 +254,7 @@ static int remove_one(const char *path, const struct stat *st, int type, struct 
 	return remove(path);
 }
 
-/**
- * bench_system_restore() - undo all changes outside of this process
- */
+/* Undo all changes outside of this process. */
 void bench_system_restore(void)
 {
 	if (library_dir[0])

@@ -39,26 +39,16 @@ static const struct {
 static struct bench_environment environment;
 static cpu_set_t allowed;
 
-/**
- * bench_unavailable() - record why a case cannot run here
- * @b: the case
- * @reason: what is missing
- *
- * Return: BENCH_UNAVAILABLE
- */
+/* Record why a case cannot run here. Returns BENCH_UNAVAILABLE. */
 int bench_unavailable(struct bench *b, const char *reason)
 {
 	snprintf(b->reason, sizeof(b->reason), "%s", reason);
 	return BENCH_UNAVAILABLE;
 }
 
-/**
- * bench_failed() - record why a case failed
- * @b: the case
- * @what: what was tried
+/*
+ * Record why a case failed. Returns @err.
  * @err: -errno, not 0
- *
- * Return: @err
  */
 int bench_failed(struct bench *b, const char *what, int err)
 {
