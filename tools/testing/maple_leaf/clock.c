@@ -18,12 +18,10 @@ static double clock_now(void)
 	return now.tv_sec + now.tv_nsec / 1e9;
 }
 
-/**
- * length_of() - how long to test
- * @text: a number of seconds, or "rounds=" and a number of rounds: then the same
- *	seed does the same work each time
- *
- * Return: the length; the time begins now.
+/*
+ * How long to test. Returns the length; the time begins now.
+ * @text: a number of seconds, or "rounds=" and a number of rounds: then the
+ *	same seed does the same work each time
  */
 struct length length_of(const char *text)
 {
@@ -37,13 +35,9 @@ struct length length_of(const char *text)
 	return length;
 }
 
-/**
- * length_part() - how long a part of a test takes
- * @length: that of the whole test
- * @share: the share of its time
+/*
+ * How long a part of a test takes. Returns the length; the time begins now.
  * @rounds: how many rounds of the part make one round of the test
- *
- * Return: the length; the time begins now.
  */
 struct length length_part(const struct length *length, double share, unsigned long rounds)
 {
@@ -57,13 +51,7 @@ struct length length_part(const struct length *length, double share, unsigned lo
 	return part;
 }
 
-/**
- * length_goes_on() - is there another round?
- * @length: when to stop
- * @rounds: the rounds so far
- *
- * Return: true if so.
- */
+/* Is there another round? */
 bool length_goes_on(const struct length *length, unsigned long rounds)
 {
 	if (length->rounds)

@@ -138,21 +138,13 @@ int main(int argc, char **argv)
 	return 0;
 }
 
-/**
- * steps_access() - called by the compiler at a memory access, under many names
- */
+/* Called by the compiler at a memory access, under many names. */
 void steps_access(void)
 {
 	step();
 }
 
-/**
- * __tsan_atomic64_load() - called by the compiler for rcu_dereference()
- * @address: where to read
- * @order: ignored
- *
- * Return: the value at the address.
- */
+/* Called by the compiler for rcu_dereference(). Returns the value at the address. */
 u64 __tsan_atomic64_load(const u64 *address, int order)
 {
 	step();
