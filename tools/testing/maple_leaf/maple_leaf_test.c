@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Test include/linux/maple_leaf.h in user space, against the tree's own
- * functions. Usage: maple_leaf_test [SECONDS | rounds=ROUNDS [SEED]]
+ * functions. Usage: maple_leaf_test [ROUNDS [SEED]]
  */
 #include <stdio.h>
+#include <stdlib.h>
 
-#include "clock.h"
 #include "still.h"
 #include "tap.h"
 
@@ -27,31 +27,26 @@ static void test_root(struct still_stats *stats)
 	tap_end();
 }
 
-static void test_still(const char *name, struct length length, struct still_stats *stats,
+static void test_still(const char *name, unsigned long rounds, struct still_stats *stats,
 		       void (*test)(struct world *, u64 *, unsigned int, struct still_stats *),
 		       unsigned int places)
 {
 	u64 rng = tap_begin(name);
-	unsigned long round;
 
-	for (round = 0; length_goes_on(&length, round); round++)
+	while (rounds--)
 		test(&world, &rng, places, stats);
 	tap_end();
 }
 
-static void test_all_still(const struct length *length, struct still_stats *stats)
+static void test_all_still(unsigned long rounds, struct still_stats *stats)
 {
-	const double share = 0.25;
-
 	test_root(stats);
-	test_still("trees of one leaf, or few", length_part(length, share, SMALL_TREES), stats,
-		   still_trees, 40);
-	test_still("deep trees", length_part(length, share, LARGE_TREES), stats, still_trees,
-		   WORLD_PLACES);
+	test_still("trees of one leaf, or few", rounds * SMALL_TREES, stats, still_trees, 40);
+	test_still("deep trees", rounds * LARGE_TREES, stats, still_trees, WORLD_PLACES);
 	test_still("trees that are filled in one go, as fork() does",
-		   length_part(length, share, LARGE_TREES), stats, still_forked, WORLD_PLACES);
+		   rounds * LARGE_TREES, stats, still_forked, WORLD_PLACES);
 	test_still("trees that keep no gaps: one leaf, or refused",
-		   length_part(length, share, GAPLESS_TREES), stats, still_without_gaps, 600);
+		   rounds * GAPLESS_TREES, stats, still_without_gaps, 600);
 
 	tap_begin("full leaves, deep trees and refused ones were met");
 	tap_must_meet("full leaves", stats->full);
@@ -62,13 +57,12 @@ static void test_all_still(const struct length *length, struct still_stats *stat
 
 int main(int argc, char **argv)
 {
-	const struct length length = length_of(argc > 1 ? argv[1] : "20");
 	struct still_stats still = {};
 
 	tap_start(argc > 2 ? argv[2] : "1", CASES);
 	rcu_register_thread();
 	tree_start();
-	test_all_still(&length, &still);
+	test_all_still(argc > 1 ? strtoul(argv[1], NULL, 0) : 40, &still);
 	rcu_unregister_thread();
 	printf("# trees %lu, lookups %lu, leaves %lu\n", still.trees, still.lookups, still.leaves);
 	return 0;

@@ -101,7 +101,7 @@ void shim_warn(const char *what)
 #ifdef __SANITIZE_THREAD__
 /*
  * ThreadSanitizer knows neither call_rcu(), which keeps readers away from what is
- * freed, nor the barriers of the tree. AddressSanitizer and maple_leaf_test check
+ * freed, nor the barriers of the tree. AddressSanitizer and maple_leaf_steps check
  * those.
  */
 const char *__tsan_default_suppressions(void)
