@@ -28,6 +28,13 @@ diff --git a/mm/mm.c b/mm/mm.c
  int two_{base};
  int three;
 """
+NEW_FILE = """diff --git a/mm/new.c b/mm/new.c
+new file mode 100644
+--- /dev/null
++++ b/mm/new.c
+@@ -0,0 +1 @@
++int x;
+"""
 KERNEL = {
     "Makefile": "VERSION = 9\nPATCHLEVEL = {minor}\nSUBLEVEL = 7\n",
     ".gitignore": "*.o\n",
@@ -105,8 +112,9 @@ class Project:
         env = {name: value for name, value in os.environ.items() if name not in drop}
         env["PATH"] = path + env["PATH"]
         base = ([arg[5:] for arg in args if arg.startswith("BASE=")] + ["9.1"])[0]
-        return subprocess.run(["make", "-s", *args, f"KSRC={self.holder.name}/kernel-{base}"],
-                              cwd=self.top, env=env, capture_output=True, text=True, check=False)
+        kernel = f"KSRC={self.holder.name}/kernel-{base}"
+        return subprocess.run(["make", "-s", kernel, *args], cwd=self.top, env=env,
+                              capture_output=True, text=True, check=False)
 
     def good(self, *args, **kwargs):
         result = self.make(*args, **kwargs)
@@ -185,6 +193,20 @@ def test_an_overlay_file_that_only_adapters_stand_for_is_an_error(project):
     project.write("patches/9.1/files/include/ours.h", "/* of 9.1 */\n")
     project.git("add", "-A")
     refused(project.make("tree", "BASE=9.2"), "include/ours.h", "no base")
+
+
+def test_a_series_with_an_error_is_refused(project):
+    project.write("patches/9.1/0003-new.patch", PATCH.partition("diff")[0] + NEW_FILE)
+    for line, why in (("0003-new.patch", "new file mode"), ("0004-none.patch", "does not exist"),
+                      ("what is this", "series")):
+        project.write("patches/9.1/series", OURS["patches/9.1/series"] + line + "\n")
+        refused(project.make("tree"), line, why)
+
+
+def test_what_is_no_kernel_of_the_base_is_refused(project):
+    for where, *words in (("/nonexistent",), ("/etc",), ("/etc/passwd",),
+                          (f"{project.holder.name}/kernel-9.2", "9.2.7", "9.1")):
+        refused(project.make("tree", f"KSRC={where}"), *(words or [where]))
 
 
 def test_a_file_of_a_base_that_its_series_does_not_name_is_an_error(project):

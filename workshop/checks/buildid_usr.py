@@ -8,6 +8,7 @@ page cache, then once more. The exit status is 0 only if there was at least one 
 """
 
 import os
+import re
 import subprocess
 import sys
 
@@ -19,21 +20,38 @@ PROGRAM = os.path.join(BUILD, "kselftest", "procmap", "buildid",
 VM = os.path.join(ROOT, "workshop", "qemu", "vm.py")
 TIMEOUT = 1800
 BATCH = 500
+MAX_BYTES = 20    # of a build ID
 # Both passes in one machine, divided by an empty line.
 BOTH = '"$0" --cold "$1" && echo && "$0" "$1"'
 # Files that the shell has mapped, or that are links to one looked at before, are cached already.
 MIN_COLD = 0.9
 
 sys.path.insert(0, os.path.join(ROOT, "tools", "testing", "buildid"))
-import readelf_compare  # noqa: E402  pylint: disable=wrong-import-position
+from corpus_from_files import elf_files  # noqa: E402  pylint: disable=wrong-import-position
+
+
+def read_batch(paths):
+    """{path: first build ID or "-"} as readelf -n prints it."""
+    # With one file, readelf does not say which one it is about.
+    out = subprocess.run(["readelf", "-nW", "/dev/null", *paths], stdout=subprocess.PIPE,
+                         stderr=subprocess.DEVNULL, env={**os.environ, "LC_ALL": "C"},
+                         text=True, errors="surrogateescape", check=False).stdout
+    ids, path = dict.fromkeys(paths, "-"), None
+    for line in out.splitlines():
+        if line.startswith("File: "):
+            path = line[len("File: "):]
+        match = re.search(r"\sBuild ID: ([0-9a-f]+)$", line)
+        if match and ids.get(path) == "-" and len(match[1]) <= 2 * MAX_BYTES:
+            ids[path] = match[1]
+    return ids
 
 
 def from_readelf(top):
     """{path: build ID or "-"} of all ELF files below top."""
-    paths = sorted(path for path in readelf_compare.elf_files(top) if "\t" not in path)
+    paths = sorted(path for path in elf_files(top) if "\t" not in path)
     ids = {}
     for i in range(0, len(paths), BATCH):
-        ids.update(readelf_compare.from_readelf(paths[i:i + BATCH]))
+        ids.update(read_batch(paths[i:i + BATCH]))
     return ids
 
 

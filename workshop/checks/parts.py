@@ -241,9 +241,9 @@ MACHINE = [
     client_tests("client-guest", f"{ROOT}/tools/procmap/tests/cli-test.py .."),
     # perf of the tree asks for mappings by scans, and falls back.
     guest_script("perf_test.py", needs=(PLAIN, "kernel:base", GUEST, PERF), packages=("perf",)),
-    # make shell: its status and terminal, and gdb, strace, perf and python3 of this machine.
-    guest_script("shell_test.py", packages=("debuggers",), inputs=(f"{CHECKS}/known.py",)),
-    # make torture says how far it is, on a terminal and in a log, and ends as it should.
+    # make shell: its status and its terminal.
+    guest_script("shell_test.py"),
+    # make torture ends as it should, and leaves no machine behind.
     guest_script("torture_test.py", inputs=(f"{CHECKS}/vm_test.py",)),
 
     # The other kernels.

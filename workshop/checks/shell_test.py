@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""make shell: commands and their status, tools of this machine, the terminal. Results as TAP."""
+"""make shell: commands and their status, the terminal. Results as TAP."""
 
 import fcntl
 import os
@@ -14,7 +14,6 @@ import termios
 import time
 
 import cases
-import known
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 SHELL = os.path.join(ROOT, "workshop", "qemu", "shell.sh")
@@ -45,36 +44,6 @@ def test_procmap_is_in_path_and_uses_queries():
     assert result.returncode == 1, result
     assert re.search(r" r-xp .* /\S*bash$", result.stdout, re.M), result
     assert result.stdout.endswith(" unmapped\n"), result
-
-
-def test_python3():
-    result = shell("python3 -c 'import os; print(os.uname().release, 6 * 7)'")
-    assert result.returncode == 0, result
-    assert re.fullmatch(r"6\.1\.\d+\S* 42\n", result.stdout), result
-
-
-def test_gdb():
-    result = shell(f"{known.PROGRAM} & sleep 1; gdb -q -batch -p $! -ex bt -ex 'print sink > 0' "
-                   "-ex detach && kill $!")
-    assert result.returncode == 0, result
-    for name in "often|seldom", "middle", "main":
-        assert re.search(rf"^#\d .*\b({name}) \(", result.stdout, re.M), result
-    assert "$1 = 1\n" in result.stdout, result
-
-
-def test_strace():
-    result = shell("strace -e trace=openat cat /etc/hostname")
-    assert result.returncode == 0, result
-    assert re.search(r'^openat\(AT_FDCWD, "/etc/hostname", O_RDONLY\) = 3$', result.stderr, re.M), \
-        result
-
-
-def test_perf():
-    result = shell(f"cd /tmp && perf record -q -e cpu-clock -g -o data timeout 3 {known.PROGRAM}; "
-                   "perf report -i data --stdio --no-children -g caller,0.5,callee "
-                   "--percent-limit 5")
-    assert re.search(r"^ +\d+\.\d+% +known +known +\[\.\] leaf$", result.stdout, re.M), result
-    assert re.search(r"--often\n +\|? +middle\n +\|? +main\n", result.stdout), result
 
 
 def test_without_a_terminal_it_says_so():
@@ -172,7 +141,6 @@ def test_a_killed_shell_leaves_the_terminal_as_it_was():
 
 
 def main():
-    known.build()
     sys.exit(cases.run(globals()))
 
 

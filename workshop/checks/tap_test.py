@@ -114,28 +114,6 @@ Memory: 996600K/1048056K available
 """.splitlines()
 
 
-class Report(unittest.TestCase):
-    """What of a log is shown when a check failed."""
-
-    MORE = "".join(f"line {number}\n" for number in range(100))
-
-    def test_a_splat_is_shown_from_its_first_line(self):
-        said = "vm: the kernel printed a splat:\nBUG: KASAN: x\n"
-        shown = run.telling_lines(f"vm: the emulator failed in the boot\n{self.MORE}{said}{self.MORE}")
-        self.assertEqual(shown[:3], [*said.splitlines(), "line 0"])
-        self.assertEqual(len(shown), 40)
-
-    def test_without_one_the_lines_before_the_first_failure_are_shown(self):
-        failed = "# # x_test.c:7:a:Expected 0 == 1\n# not ok 3 a\n"
-        shown = run.telling_lines(f"# ok 2 b\n{self.MORE}{failed}{self.MORE}not ok 1 x_test\n")
-        self.assertEqual(shown[-2:], failed.splitlines())
-        self.assertEqual(shown[0], "line 77")
-
-    def test_without_both_the_last_lines_are_shown(self):
-        shown = run.telling_lines(f"vm: the emulator failed in the boot\n{self.MORE}")
-        self.assertEqual((shown[0], shown[-1]), ("line 75", "line 99"))
-
-
 class Choice(unittest.TestCase):
     """Which parts run."""
 

@@ -10,7 +10,7 @@ Boots both kernels with the same initramfs and runs procmap_bench in each, in tw
                 busy machine the real time of an emulator means little; ratios of one run mean more
 
 Prints tables in Markdown, the first one with all limits, and writes bench.md, bench.json and
-bench-*.svg.
+bench-vmas.svg.
 
 Exit status: 0, all limits are kept; 1, one is missed; 2, there are no figures to compare.
 """
@@ -30,11 +30,14 @@ import bench_tables
 import vm
 from bench_cases import KERNELS, make_rows, reasons, table
 
-HERE = os.path.dirname(os.path.abspath(__file__))
 BUILD = vm.BUILD
+RESULTS = os.path.join(BUILD, "results")
+VM = [sys.executable, os.path.abspath(vm.__file__), "--quiet", "--timeout", "1200"]
+PROGRAM = "/kselftest/procmap/bench/procmap_bench"
+VARIANTS = {"base": "base", "patched": "plain"}
 ACCEL = {"instructions": ("icount", "QEMU TCG, -icount shift=0,sleep=off, one processor"),
          "scenes": ("multi", "QEMU TCG, thread=multi, two processors")}
-SCENES = ("stall/*", "load/*", "wait/*")
+SCENES = ("stall/*", "wait/*")
 CASES = ("mm/*", "ioctl/*", "query/*", "walk/*", "text/*", "scan/*", "parsed/*", "readv/*",
          "symbolize/*", "synthesize/*", "dump/*", "share/*", "loop/*")
 ROUNDS, PLAY = 25, 100
@@ -54,75 +57,44 @@ class Failure(Exception):
 def parse(argv):
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--base", metavar="BZIMAGE",
-                        default=os.path.join(BUILD, "base", "bzImage"))
-    parser.add_argument("--patched", metavar="BZIMAGE",
-                        default=os.path.join(BUILD, "plain", "bzImage"))
-    parser.add_argument("--initrd", default=os.path.join(BUILD, "initrd.cpio"))
-    parser.add_argument("--program", default="/kselftest/procmap/bench/procmap_bench",
-                        help="the benchmark, in the initramfs")
     parser.add_argument("--part", choices=tuple(ACCEL), help="only this (default: both)")
     parser.add_argument("--select", action="append", default=[], metavar="PATTERN",
                         help="only these cases and scenes, a shell pattern; may be given again")
-    parser.add_argument("--reps", type=int, metavar="N", help="repetitions of each case")
-    parser.add_argument("--rounds", type=int, default=ROUNDS, metavar="N",
-                        help=f"how often each scene is played (default {ROUNDS})")
-    parser.add_argument("--play", type=int, default=PLAY, metavar="MS",
-                        help=f"for how long (default {PLAY})")
-    parser.add_argument("--runs", type=int, default=1, metavar="N", help="count instructions so "
-                        "often, and say by how much the runs differ (default 1)")
-    parser.add_argument("--timeout", type=int, default=1200, help="seconds for one boot")
-    parser.add_argument("--out", metavar="DIR", default=os.path.join(BUILD, "results"))
     args = parser.parse_args(argv)
-    for path, make in ((args.base, "make kernel VARIANT=base"), (args.patched, "make kernel"),
-                       (args.initrd, "make initrd")):
-        if not os.path.isfile(path):
-            raise Failure(f"{path} does not exist; `{make}` makes it")
-    for name in ("runs", "rounds", "play"):
-        if getattr(args, name) < 1:
-            raise Failure(f"--{name} {getattr(args, name)}: give 1 or more")
-    args.images = {"base": args.base, "patched": args.patched}
+    for path, make in (("base/bzImage", "make kernel VARIANT=base"),
+                       ("plain/bzImage", "make kernel"), ("initrd.cpio", "make initrd")):
+        if not os.path.isfile(os.path.join(BUILD, path)):
+            raise Failure(f"build has no {path}; `{make}` makes it")
     return args
 
 
-def read_config(image):
-    """The symbols that the kernel was built with; None when there is no .config beside it."""
-    where = os.path.dirname(os.path.abspath(image))
-    for path in (where, os.path.dirname(os.path.dirname(os.path.dirname(where)))):
-        with contextlib.suppress(FileNotFoundError):
-            with open(os.path.join(path, ".config"), encoding="utf-8") as file:
-                return {line.strip() for line in file if line.startswith("CONFIG_")}
-    return None
+def read_config(kernel):
+    """The symbols that a kernel was built with."""
+    with open(os.path.join(BUILD, VARIANTS[kernel], ".config"), encoding="utf-8") as file:
+        return {line.strip() for line in file if line.startswith("CONFIG_")}
 
 
 def config_hash(config):
-    if config is None:
-        return "unknown"
     return hashlib.sha256("\n".join(sorted(config)).encode()).hexdigest()[:16]
 
 
 def config_difference(configs):
     """Symbols that are not ours and differ; if there are any, the comparison says little."""
-    if None in configs.values():
-        return None
     return sorted({line.split("=")[0] for line in configs["base"] ^ configs["patched"]} - OURS)
 
 
 def command_of(args, kernel, part, config):
     """The command line that runs the benchmark in one kernel."""
     accel, told = ACCEL[part]
-    image = args.images[kernel]
-    command = [sys.executable, os.path.join(HERE, "vm.py"), "--accel", accel, "--quiet",
-               "--memory", "2G", "--kernel", image, "--initrd", args.initrd,
-               "--timeout", str(args.timeout),
-               "--results", os.path.join(args.out, f"bench-{part}-{kernel}"), "--",
-               args.program, "--json", "--accel", told, "--config-hash", config_hash(config)]
+    command = [*VM, "--accel", accel, "--memory", "2G", "--variant", VARIANTS[kernel],
+               "--results", os.path.join(RESULTS, f"bench-{part}-{kernel}"), "--",
+               PROGRAM, "--json", "--accel", told, "--config-hash", config_hash(config)]
     command += [word for pattern in args.select for word in ("--select", pattern)]
     command += [word for pattern in (SCENES if part == "instructions" else CASES)
                 for word in ("--skip", pattern)]
     if part == "instructions":
-        return command + (["--reps", str(args.reps)] if args.reps else [])
-    return command + ["--reps", str(args.rounds), "--warm-up", "1", "--play", str(args.play)]
+        return command
+    return command + ["--reps", str(ROUNDS), "--warm-up", "1", "--play", str(PLAY)]
 
 
 def start(args, kernel, part, config):
@@ -147,11 +119,11 @@ def finish(machines):
         raise
 
 
-def fetch(args, kernel, part, machine):
+def fetch(kernel, part, machine):
     """The figures of a machine that has ended."""
     if machine.returncode not in (0, 1):
         raise Failure(f"the {kernel} kernel gave no figures (status {machine.returncode})")
-    path = os.path.join(args.out, f"bench-{part}-{kernel}", "stdout")
+    path = os.path.join(RESULTS, f"bench-{part}-{kernel}", "stdout")
     try:
         with open(path, encoding="utf-8") as file:
             result = json.load(file)
@@ -187,52 +159,35 @@ def measure(args, part, configs):
         if args.select and any(machine.returncode == NOTHING for machine in machines.values()):
             return None
         for kernel, machine in machines.items():
-            results[kernel] = fetch(args, kernel, part, machine)
+            results[kernel] = fetch(kernel, part, machine)
     return results
 
 
-def library(args):
+def library():
     """What look-ups of the library cost on the patched kernel, beside queries."""
     where = os.path.join(BUILD, "cost")
     os.makedirs(where, exist_ok=True)
     subprocess.run(["make", "-s", "-C", LIBRARY, f"O={where}", f"{where}/tests/cost"], check=True)
     print("bench: library", file=sys.stderr, flush=True)
     done = subprocess.run(
-        [sys.executable, os.path.join(HERE, "vm.py"), "--accel", ACCEL["instructions"][0],
-         "--quiet", "--kernel", args.patched, "--initrd", args.initrd, "--root", "host",
-         "--timeout", str(args.timeout), "--results", os.path.join(args.out, "bench-library"),
+        [*VM, "--accel", ACCEL["instructions"][0], "--variant", VARIANTS["patched"],
+         "--root", "host", "--results", os.path.join(RESULTS, "bench-library"),
          "--", f"{where}/tests/cost"], stdout=subprocess.DEVNULL, check=False)
     if done.returncode:
         raise Failure(f"the library gave no figures (status {done.returncode})")
-    with open(os.path.join(args.out, "bench-library", "stdout"), encoding="utf-8") as file:
+    with open(os.path.join(RESULTS, "bench-library", "stdout"), encoding="utf-8") as file:
         return [json.loads(line) for line in file]
 
 
-def medians(result):
-    return {case["name"]: case["median"] for case in result["cases"] if "median" in case}
-
-
-def repeatability(runs):
-    """How far the figures of further runs are from those of the first, as text."""
-    first = medians(runs[0])
-    change = {name: max(abs(100 * (medians(run)[name] / value - 1)) for run in runs[1:])
-              for name, value in first.items() if value}
-    worst = max(change, key=change.get)
-    same = sum(percent == 0 for percent in change.values())
-    text = f"{len(runs)} runs, {same} of {len(change)} figures the same to the instruction"
-    return text if same == len(change) else \
-        f"{text}, the others within {change[worst]:.2f} % (`{worst}`)"
-
-
-def describe(args, runs, scenes, configs):
+def describe(counted, scenes, configs):
     """Where the figures come from, as lines of Markdown."""
     lines = ["# What queries cost, and whom", "",
              "All of it is printed by `make bench`. Instructions are guest instructions, counted "
              f"under {ACCEL['instructions'][1]}; times are in microseconds, on "
              f"{ACCEL['scenes'][1]}, and mean little but as ratios.", ""]
     for kernel in KERNELS:
-        for result in (runs[kernel][:1] if runs else []) + ([scenes[kernel]] if scenes else []):
-            env = result["environment"]
+        for results in filter(None, (counted, scenes)):
+            env = results[kernel]["environment"]
             lines.append(f"- {kernel}: Linux {env['release']}, configuration "
                          f"{env['config_hash']}; {env['accelerator']}; {env['reps']} repetitions "
                          f"after {env['warm_up']} to warm up")
@@ -240,12 +195,8 @@ def describe(args, runs, scenes, configs):
         lines.append(f"- the host's load at the end of the scenes was {os.getloadavg()[0]:.1f}; "
                      "the machine itself is two of it at most, the rest blurs the latencies")
     differ = config_difference(configs)
-    if differ is None:
-        lines.append("- the configurations could not be compared")
-    elif differ:
+    if differ:
         lines.append(f"- **the configurations differ** in {', '.join(differ)}")
-    for kernel in KERNELS if args.runs > 1 and runs else ():
-        lines.append(f"- {kernel}: {repeatability(runs[kernel])}")
     return lines
 
 
@@ -269,22 +220,10 @@ def sections(rows, scenes):
                          ["Ratios are medians over the rounds: to the same readers of another "
                           "process, for those to no reader.", "",
                           *bench_tables.stalls(scenes[kernel])], 4)
-        lines += section(f"Readers of a process that is idle, {kernel} kernel",
-                         bench_tables.loads(scenes[kernel]))
         lines += section(f"process_vm_readv(), {kernel} kernel", bench_tables.waits(scenes[kernel]))
     if rows:
         lines += section("All cases", [*table(rows), "", *reasons(rows)])
     return lines
-
-
-def plots(args, rows, scenes):
-    if rows:
-        bench_plot.plot_sizes(os.path.join(args.out, "bench-vmas.svg"), rows)
-        bench_plot.plot_scans(os.path.join(args.out, "bench-scan.svg"), rows)
-        bench_plot.plot_query(os.path.join(args.out, "bench-query.svg"), rows)
-    if scenes:
-        bench_plot.plot_stall(os.path.join(args.out, "bench-stall.svg"), scenes["patched"],
-                              scenes["base"])
 
 
 def save(path, text):
@@ -308,20 +247,19 @@ def conclude(rows, more, looked_up):
 
 
 def compare(args):
-    configs = {kernel: read_config(image) for kernel, image in args.images.items()}
-    os.makedirs(args.out, exist_ok=True)
-    runs, played, rows, more, looked_up = None, None, [], [], []
+    configs = {kernel: read_config(kernel) for kernel in KERNELS}
+    os.makedirs(RESULTS, exist_ok=True)
+    counted, played, rows, more, looked_up = None, None, [], [], []
     if args.part != "scenes":
-        all_runs = [measure(args, "instructions", configs) for _ in range(args.runs)]
-        if all_runs[0]:
-            runs = {kernel: [run[kernel] for run in all_runs] for kernel in KERNELS}
-            rows = make_rows({kernel: runs[kernel][0] for kernel in KERNELS})
+        counted = measure(args, "instructions", configs)
+        if counted:
+            rows = make_rows(counted)
         if not args.select:
-            looked_up = library(args)
+            looked_up = library()
     scenes = None
     if args.part != "instructions":
         played = measure(args, "scenes", configs)
-    if not runs and not played:
+    if not counted and not played:
         raise Failure(f"no case or scene fits --select {' '.join(args.select)}; "
                       "procmap_bench --list shows them")
     if played:
@@ -330,18 +268,20 @@ def compare(args):
             more = bench_scenes.stall_limits(scenes["patched"], scenes["base"])
             more += bench_scenes.wait_limits(scenes["patched"])
     last, missed = conclude(rows, more, looked_up)
-    lines = [*describe(args, runs, played, configs), "",
+    lines = [*describe(counted, played, configs), "",
              *bench_tables.limits(rows, more), *sections(rows, scenes),
              *section("Look-ups of the library, in instructions each: the last 1,000, the worst "
                       "1,000 in a row and the first 100; changes are before look-ups",
                       bench_tables.library(looked_up)), "", last]
     text = "\n".join(lines) + "\n"
-    save(os.path.join(args.out, "bench.md"), text)
-    save(os.path.join(args.out, "bench.json"),
+    save(os.path.join(RESULTS, "bench.md"), text)
+    save(os.path.join(RESULTS, "bench.json"),
          json.dumps({"rows": [row.as_json() for row in rows],
                      "limits": [one.as_json() for one in more],
-                     "instructions": runs, "scenes": played, "library": looked_up}, indent=1) + "\n")
-    plots(args, rows, scenes)
+                     "instructions": counted, "scenes": played, "library": looked_up},
+                    indent=1) + "\n")
+    if rows:
+        bench_plot.plot_sizes(os.path.join(RESULTS, "bench-vmas.svg"), rows)
     sys.stdout.write(text)
     return 1 if missed else 0
 

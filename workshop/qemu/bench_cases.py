@@ -58,7 +58,7 @@ LIMITS = (
     # Ten times as many mappings as 10,000: with logarithmic growth a quarter more.
     ("query/covering/100000", above_case("query/covering/10000", 25)),
     ("add/name", at_most(900)),
-    ("add/build-id*", at_most(1500)),
+    ("add/build-id", at_most(1500)),
     # However long the file is
     ("query/library/long", above_case("query/library/build-id", 1)),
     ("walk/*/per-mapping", at_most(100)),

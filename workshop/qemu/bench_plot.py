@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Figures of procmap_bench as SVG, by gnuplot."""
+"""The plot of procmap_bench, an SVG by gnuplot."""
 
 import os
 import subprocess
@@ -14,9 +14,8 @@ set border 3
 set tics nomirror
 set title "{title}"
 """
-TEXT, QUERY = ("#b03030", "#d07070", "#e8b0b0"), ("#205090", "#5080c0", "#90b0e0")
-SCAN = ("#b07000", "#e0a030")
-TEXT_PATCHED = ("#307030", "#60a060", "#a8d0a8")
+TEXT, QUERY = ("#b03030", "#d07070"), ("#205090", "#5080c0", "#90b0e0")
+TEXT_PATCHED = ("#307030", "#60a060")
 
 
 def block(name, rows):
@@ -83,77 +82,3 @@ def plot_sizes(path, rows):
              + "set logscale xy\nset key top left\n"
              f"set xlabel \"mappings of the process\\n{{/*0.85 {addresses(found)}}}\"\n"
              "set ylabel 'guest instructions'\nset format y '10^{%T}'\nplot " + parts + "\n")
-
-
-def plot_scans(path, rows):
-    """What a scan costs beside the text and queries, against the number of mappings."""
-    found = {row.name: row for row in rows}
-    series = []
-    for told, kind, shade, dash in (("all mappings", "dump", 0, 1),
-                                    ("executable files", "synthesize", 1, 2)):
-        for way, how, colours, kernel in (("text (base)", "text", TEXT, "base"),
-                                          ("text", "text", TEXT_PATCHED, "patched"),
-                                          ("queries", "query", QUERY, "patched"),
-                                          ("scan", "scan", SCAN, "patched")):
-            series.append((f"{told}, {way}", colours[shade], dash,
-                           by_size(found, f"{kind}/{how}/{{}}", kernel)))
-    blocks, parts = lines_plot(series)
-    if parts:
-        draw(path, "Cost of all mappings, and of the executable files", blocks
-             + "set logscale xy\nset key top left\nset xlabel 'mappings of the process'\n"
-             "set ylabel 'guest instructions'\nset format y '10^{%T}'\nplot " + parts + "\n")
-
-
-def exceeding(scene, call):
-    """(microseconds, share of the calls that took longer)."""
-    pairs = scene["histogram"].get(call, []) if scene else []
-    total, seen, rows = sum(count for _, count in pairs), 0, []
-    for latency, count in pairs:
-        if latency:
-            rows.append((latency / 1000, (total - seen) / total))
-        seen += count
-    return rows
-
-
-def plot_stall(path, scenes, base, size=10000):
-    """How long mmap() takes while other programs look."""
-    series = [("nobody reads", "#404040", 1, exceeding(scenes.get(f"stall/none/{size}"), "mmap"))]
-    for told, kernel, kind, colours in (("read the text (base)", base, "text", TEXT),
-                                        ("read the text", scenes, "text", TEXT_PATCHED),
-                                        ("query", scenes, "query", QUERY)):
-        for colour, readers in zip(colours, (4, 2, 1)):
-            series.append((f"{readers} {told}", colour, 1,
-                           exceeding(kernel.get(f"stall/{kind}-{readers}/{size}"), "mmap")))
-    blocks, parts = lines_plot(series)
-    if parts:
-        draw(path, f"mmap() in a process of {size:,} mappings while others read it", blocks
-             + "set logscale xy\nset key outside right\n"
-             "set xlabel 'microseconds (emulated machine)'\n"
-             "set ylabel 'share of the calls that take longer'\nset yrange [1e-4:1]\n"
-             "set format y '%g'\nplot " + parts + "\n")
-
-
-def plot_query(path, rows):
-    """What one query consists of."""
-    found = {row.name: row.patched for row in rows}
-    floor = found.get("ioctl/unknown")
-    parts = [found.get("add/name"), found.get("add/build-id-to-name")]
-    bars = [(f'"{size:,}"', floor, found[f"query/covering/{size}"] - floor, *parts)
-            for size in SIZES if floor and found.get(f"query/covering/{size}")]
-    if not bars or None in parts:
-        return
-    script = block("d", bars) + """set style data histograms
-set style histogram rowstacked
-set style fill solid border -1
-set boxwidth 0.6
-set key outside right
-set xlabel 'mappings of the process'
-set ylabel 'guest instructions'
-set yrange [0:*]
-"""
-    names = ("system call, ioctl", "look-up, snapshot", "name", "build ID")
-    colours = ("#c0c0c0", QUERY[0], QUERY[2], "#e0a030")
-    script += "plot " + ", ".join(
-        f"$d using {column}{':xtic(1)' if column == 2 else ''} title '{name}' lc rgb '{colour}'"
-        for column, (name, colour) in enumerate(zip(names, colours), 2))
-    draw(path, "What one query consists of", script + "\n")

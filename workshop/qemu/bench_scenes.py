@@ -22,14 +22,6 @@ class Scenes:
         scene = self.all.get(name)
         return scene if scene and scene["status"] == "ok" and scene["rounds"] else None
 
-    def missing(self):
-        return {name: scene["reason"] for name, scene in self.all.items()
-                if scene["status"] != "ok"}
-
-    def failed(self):
-        return [f"{name} ({scene['reason']})" for name, scene in self.all.items()
-                if scene["status"] == "failed"]
-
     def latency(self, name, call, key):
         """Median over the rounds; of maxima the largest. None without figures."""
         scene = self.get(name)

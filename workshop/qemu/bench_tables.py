@@ -142,23 +142,6 @@ def stalls(scenes):
                      *(f"{key} of each, ratio" for key in QUANTILES), "waits a second"), lines)
 
 
-def loads(scenes):
-    """Throughput, and latency of one query."""
-    lines = []
-    for size in SIZES:
-        for kind in ("text", "query"):
-            one, two = (scenes.rate(f"load/{kind}-{n}/{size}", "lookups") for n in (1, 2))
-            if not one:
-                continue
-            name = f"load/{kind}-1/{size}"
-            lines.append((f"{size:,}: {kind}", number(one, 1), number(two, 1),
-                          f"{two / one:.2f}" if two else "-",
-                          " / ".join(micro(scenes.latency(name, "reader", key))
-                                     for key in ("p50", "p99"))))
-    return markdown(("mappings: by", "a second, 1 reader", "2 readers", "ratio",
-                     "latency, p50 / p99"), lines)
-
-
 def waits(scenes):
     """process_vm_readv() of memory that keeps it waiting."""
     lines = []

@@ -17,7 +17,7 @@ exact='procmap/buildid:procmap_buildid_idle_test'
 exact="$exact|procmap/wait:procmap_(beside|progress|reader_end)_test"
 racing='procmap/fuzz:procmap_fuzz|procmap/(torture|wait):.*|procmap:.*_scan_generation_test'
 racing="$racing|procmap:.*_(oracle|writers|writers_flags)_test"
-racing="$racing|procmap/buildid:.*_(disk|fuse)_test|process_vm:.*_(adversary|exit_test|last_test|stall_test)"
+racing="$racing|procmap/buildid:.*_(disk|fuse)_test|process_vm:.*_(adversary|exit_test|stall_test)"
 perm='procmap:procmap_(fd|names|perm|scan_errors)_test(_32)?|procmap/buildid:procmap_buildid_test(_32)?'
 perm="$perm|process_vm:process_vm_(flags|pidfd)_test(_32)?"
 

@@ -133,12 +133,7 @@ static void look_check(const struct world *world, unsigned long index, unsigned 
 		look_check_quiet(world, index, stores, found);
 }
 
-/**
- * look() - look at the rest of a leaf and check it
- * @world: the world
- * @index: where to look
- * @stats: the counts to add to
- */
+/* Look at the rest of a leaf and check it. */
 void look(struct world *world, unsigned long index, struct look_stats *stats)
 {
 	struct look_found found;
@@ -166,13 +161,9 @@ void look(struct world *world, unsigned long index, struct look_stats *stats)
 	rcu_read_unlock();
 }
 
-/**
- * look_index() - choose an index where errors are likely
- * @world: the world
- * @rng: the state of the random numbers
- *
- * Return: an index at the start or the end of a place, or next to it, or any
- * index.
+/*
+ * Choose an index where errors are likely. Returns an index at the start or the
+ * end of a place, or next to it, or any index.
  */
 unsigned long look_index(const struct world *world, u64 *rng)
 {
@@ -183,25 +174,7 @@ unsigned long look_index(const struct world *world, u64 *rng)
 	return world->start[place] + below(rng, 3) - 1;
 }
 
-/**
- * look_add() - add counts to others
- * @sum: the counts to add to
- * @stats: the counts to add
- */
-void look_add(struct look_stats *sum, const struct look_stats *stats)
-{
-	sum->looks += stats->looks;
-	sum->quiet += stats->quiet;
-	sum->again += stats->again;
-	sum->nodeless += stats->nodeless;
-	sum->astray += stats->astray;
-	sum->slots += stats->slots;
-}
-
-/**
- * look_print() - end a line with the counts
- * @stats: the counts
- */
+/* End a line with the counts. */
 void look_print(const struct look_stats *stats)
 {
 	printf("next to a writer: lookups %lu, undisturbed %lu, slots %lu, ", stats->looks,

@@ -24,7 +24,6 @@ struct look_stats {
 
 void look(struct world *world, unsigned long index, struct look_stats *stats);
 unsigned long look_index(const struct world *world, u64 *rng);
-void look_add(struct look_stats *sum, const struct look_stats *stats);
 void look_print(const struct look_stats *stats);
 
 #endif

@@ -22,20 +22,15 @@
 
 #include "world.h"
 
-extern int nr_allocated;
-
-/**
- * tree_start() - initialize; call it before everything else
- */
+/* Initialize; call it before everything else. */
 void tree_start(void)
 {
 	maple_tree_init();
 }
 
-/**
- * tree_walk() - find an index with the tree's own functions
+/*
+ * Find an index with the tree's own functions.
  * @mt: the tree; no writer is at work
- * @index: the index
  * @place: out: what they find
  */
 void tree_walk(struct maple_tree *mt, unsigned long index, struct tree_place *place)
@@ -55,8 +50,8 @@ void tree_walk(struct maple_tree *mt, unsigned long index, struct tree_place *pl
 	place->last = mas.last;
 }
 
-/**
- * tree_validate() - let the tree check itself
+/*
+ * Let the tree check itself.
  * @mt: the tree; no writer is at work
  */
 void tree_validate(struct maple_tree *mt)
@@ -64,10 +59,9 @@ void tree_validate(struct maple_tree *mt)
 	mt_validate(mt);
 }
 
-/**
- * tree_set_rcu() - switch the RCU mode of the tree on or off
+/*
+ * Switch the RCU mode of the tree on or off.
  * @mt: the tree; no writer and no reader is at work
- * @rcu: true to switch it on
  */
 void tree_set_rcu(struct maple_tree *mt, bool rcu)
 {
@@ -77,23 +71,11 @@ void tree_set_rcu(struct maple_tree *mt, bool rcu)
 		mt_clear_in_rcu(mt);
 }
 
-/**
- * tree_height() - count the levels of nodes
+/*
+ * Count the levels of nodes. Returns their number; 0 if the tree has no nodes.
  * @mt: the tree; no writer is at work
- *
- * Return: their number; 0 if the tree has no nodes.
  */
 unsigned int tree_height(struct maple_tree *mt)
 {
 	return xa_is_node(mt->ma_root) ? mt_height(mt) : 0;
-}
-
-/**
- * tree_nodes() - count the nodes that are not freed yet
- *
- * Return: their number.
- */
-long tree_nodes(void)
-{
-	return uatomic_read(&nr_allocated);
 }

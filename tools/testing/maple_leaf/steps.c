@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Look at a leaf between any two steps of a store, and store between any two
- * steps of a look. Usage: maple_leaf_steps [SECONDS | rounds=ROUNDS [SEED]]
+ * steps of a look. Usage: maple_leaf_steps [ROUNDS [SEED]]
  *
  * Reader and writer are two contexts of one thread. The compiler inserts a call
  * before each memory access, as for ThreadSanitizer. This file provides these
@@ -12,7 +12,6 @@
 #include <stdlib.h>
 #include <ucontext.h>
 
-#include "clock.h"
 #include "look.h"
 #include "steps.h"
 
@@ -113,7 +112,7 @@ static bool all_met(void)
 
 int main(int argc, char **argv)
 {
-	const struct length length = length_of(argc > 1 ? argv[1] : "20");
+	const unsigned long rounds = argc > 1 ? strtoul(argv[1], NULL, 0) : 320;
 	unsigned long round;
 	u64 rng;
 
@@ -121,8 +120,7 @@ int main(int argc, char **argv)
 	rcu_register_thread();
 	tree_start();
 	rng = tap_begin("a look between the steps of stores, and stores between those of a look");
-	for (round = 0; length_goes_on(&length, round) || (!all_met() && round < MEET_ROUNDS);
-	     round++)
+	for (round = 0; round < rounds || (!all_met() && round < MEET_ROUNDS); round++)
 		steps_round(&rng);
 	tap_end();
 	rcu_unregister_thread();
@@ -138,21 +136,13 @@ int main(int argc, char **argv)
 	return 0;
 }
 
-/**
- * steps_access() - called by the compiler at a memory access, under many names
- */
+/* Called by the compiler at a memory access, under many names. */
 void steps_access(void)
 {
 	step();
 }
 
-/**
- * __tsan_atomic64_load() - called by the compiler for rcu_dereference()
- * @address: where to read
- * @order: ignored
- *
- * Return: the value at the address.
- */
+/* Called by the compiler for rcu_dereference(). Returns the value at the address. */
 u64 __tsan_atomic64_load(const u64 *address, int order)
 {
 	step();

@@ -112,13 +112,7 @@ static void still_compare(struct world *world, struct still_stats *stats)
 	still_walk_leaves(world, stats);
 }
 
-/**
- * still_trees() - check a tree that begins empty, after each change
- * @world: the world
- * @rng: the state of the random numbers
- * @places: the most places
- * @stats: the counts to add to
- */
+/* Check a tree that begins empty, after each change. */
 void still_trees(struct world *world, u64 *rng, unsigned int places, struct still_stats *stats)
 {
 	unsigned int flags = below(rng, 4) ? MT_FLAGS_ALLOC_RANGE | MT_FLAGS_USE_RCU :
@@ -135,12 +129,7 @@ void still_trees(struct world *world, u64 *rng, unsigned int places, struct stil
 	world_destroy(world);
 }
 
-/**
- * still_root_entry() - check a tree with one entry in its root, and change it
- * @world: the world
- * @rng: the state of the random numbers
- * @stats: the counts to add to
- */
+/* Check a tree with one entry in its root, and change it. */
 void still_root_entry(struct world *world, u64 *rng, struct still_stats *stats)
 {
 	do {
@@ -154,14 +143,7 @@ void still_root_entry(struct world *world, u64 *rng, struct still_stats *stats)
 	world_destroy(world);
 }
 
-/**
- * still_forked() - check a tree that is filled at once, then changed under
- *	RCU
- * @world: the world
- * @rng: the state of the random numbers
- * @places: the most places
- * @stats: the counts to add to
- */
+/* Check a tree that is filled at once, then changed under RCU. */
 void still_forked(struct world *world, u64 *rng, unsigned int places, struct still_stats *stats)
 {
 	world_init(world, random64(rng), 1 + below(rng, places), MT_FLAGS_ALLOC_RANGE, true);
@@ -191,12 +173,8 @@ static void still_refuse(struct world *world, struct still_stats *stats)
 	}
 }
 
-/**
- * still_without_gaps() - check a tree without MT_FLAGS_ALLOC_RANGE
- * @world: the world
- * @rng: the state of the random numbers
- * @places: the most places
- * @stats: the counts to add to
+/*
+ * Check a tree without MT_FLAGS_ALLOC_RANGE.
  *
  * The API supports such a tree only if it has one leaf, and refuses others.
  */

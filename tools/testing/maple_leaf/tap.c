@@ -11,13 +11,7 @@ static unsigned long seed = 1;
 static unsigned int cases;
 static const char *title;
 
-/**
- * differ() - report a difference and exit with status 1
- * @index: the index that was looked at
- * @what: what was compared
- * @expected: the right value
- * @found: the value found
- */
+/* Report a difference and exit with status 1. */
 void differ(unsigned long index, const char *what, unsigned long expected, unsigned long found)
 {
 	static bool said;
@@ -32,12 +26,9 @@ void differ(unsigned long index, const char *what, unsigned long expected, unsig
 	_exit(1);
 }
 
-/**
- * tap_begin() - begin a case
- * @name: its name
- *
- * Return: a seed for its random numbers. It does not depend on how long the
- * cases before took.
+/*
+ * Begin a case. Returns a seed for its random numbers. It does not depend on
+ * how long the cases before took.
  */
 unsigned long tap_begin(const char *name)
 {
@@ -45,30 +36,23 @@ unsigned long tap_begin(const char *name)
 	return seed << 8 | cases;
 }
 
-/**
- * tap_end() - report that the case has passed
- */
+/* Report that the case has passed. */
 void tap_end(void)
 {
 	printf("ok %u - %s\n", ++cases, title);
 	fflush(stdout);
 }
 
-/**
- * tap_must_meet() - fail a case that never met what it tests
- * @what: what it tests
- * @number: how often it met that
- */
+/* Fail a case that never met what it tests. */
 void tap_must_meet(const char *what, unsigned long number)
 {
 	if (!number)
 		differ(0, what, 1, 0);
 }
 
-/**
- * tap_start() - begin the output
+/*
+ * Begin the output.
  * @number: the seed, as text
- * @plan: the number of cases
  */
 void tap_start(const char *number, unsigned int plan)
 {

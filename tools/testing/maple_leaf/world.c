@@ -11,11 +11,9 @@
 #define ROUND_MASK	0x3ffUL
 #define ID_SHIFT	2
 
-/**
- * random64() - a random number
+/*
+ * A random number.
  * @rng: the state, any value
- *
- * Return: the number.
  */
 u64 random64(u64 *rng)
 {
@@ -26,12 +24,9 @@ u64 random64(u64 *rng)
 	return x ^ (x >> 31);
 }
 
-/**
- * below() - a random number below a limit
- * @rng: the state
+/*
+ * A random number below a limit.
  * @limit: the limit, not 0
- *
- * Return: the number.
  */
 unsigned int below(u64 *rng, unsigned int limit)
 {
@@ -56,13 +51,9 @@ static unsigned int id_of(unsigned long entry)
 	return entry >> ID_SHIFT & (WORLD_IDS - 1);
 }
 
-/**
- * world_had() - was this an entry of the tree at any time since a search began?
- * @world: the world
+/*
+ * Was this an entry of the tree at any time since a search began?
  * @entry: what was found, not 0
- * @since: @world->stores when the search began
- *
- * Return: true if so.
  */
 bool world_had(const struct world *world, unsigned long entry, unsigned int since)
 {
@@ -74,13 +65,7 @@ bool world_had(const struct world *world, unsigned long entry, unsigned int sinc
 	return !died || died >= since;
 }
 
-/**
- * world_place() - find the place of an index
- * @world: the world
- * @index: the index
- *
- * Return: the number of the place.
- */
+/* Find the place of an index. Returns the number of the place. */
 unsigned int world_place(const struct world *world, unsigned long index)
 {
 	unsigned int low = 0, high = world->places - 1;
@@ -96,25 +81,13 @@ unsigned int world_place(const struct world *world, unsigned long index)
 	return low;
 }
 
-/**
- * world_last() - the last index of a place
- * @world: the world
- * @place: the place
- *
- * Return: the index.
- */
+/* The last index of a place. Returns the index. */
 unsigned long world_last(const struct world *world, unsigned int place)
 {
 	return place + 1 < world->places ? world->start[place + 1] - 1 : ULONG_MAX;
 }
 
-/**
- * world_run_last() - the last index of all following places with the same entry
- * @world: the world
- * @place: the first place
- *
- * Return: the index.
- */
+/* The last index of all following places with the same entry. Returns the index. */
 unsigned long world_run_last(const struct world *world, unsigned int place)
 {
 	unsigned long entry = READ_ONCE(world->model[place]);
@@ -124,13 +97,7 @@ unsigned long world_run_last(const struct world *world, unsigned int place)
 	return world_last(world, place);
 }
 
-/**
- * world_is_boundary() - is this the last index of any place?
- * @world: the world
- * @last: the index
- *
- * Return: true if so.
- */
+/* Is this the last index of any place? */
 bool world_is_boundary(const struct world *world, unsigned long last)
 {
 	return world_last(world, world_place(world, last)) == last;
@@ -305,10 +272,7 @@ static unsigned int world_width(struct world *world)
 	return 1 + below(&world->rng, 3);
 }
 
-/**
- * world_store() - change the tree in any way
- * @world: the world
- */
+/* Change the tree in any way. */
 void world_store(struct world *world)
 {
 	unsigned int first = below(&world->rng, world->places);
@@ -330,9 +294,8 @@ void world_store(struct world *world)
 		world_put(world, first, last, world_new_entry(world));
 }
 
-/**
- * world_stores() - change the tree many times
- * @world: the world
+/*
+ * Change the tree many times.
  * @count: how often; stops early when no new entries are left
  */
 void world_stores(struct world *world, unsigned int count)
@@ -341,10 +304,7 @@ void world_stores(struct world *world, unsigned int count)
 		world_store(world);
 }
 
-/**
- * world_fork() - fill the tree at once, as fork() fills the tree of a child
- * @world: the world with an empty tree
- */
+/* Fill the tree at once, as fork() fills the tree of a child. */
 void world_fork(struct world *world)
 {
 	unsigned int first = 0, last, fill = 1 + below(&world->rng, 4);
@@ -373,8 +333,8 @@ void world_fork(struct world *world)
 	mas_unlock(&mas);
 }
 
-/**
- * world_root_entry() - store an entry for index 0 only
+/*
+ * Store an entry for index 0 only.
  * @world: the world with an empty tree; its first place is as narrow as
  *	possible
  */
@@ -383,12 +343,9 @@ void world_root_entry(struct world *world)
 	world_put(world, 0, 0, world_new_entry(world));
 }
 
-/**
- * world_init() - begin with an empty tree, or one entry if without holes
- * @world: the world
- * @seed: the seed of the writer's random numbers
+/*
+ * Begin with an empty tree, or one entry if without holes.
  * @places: the number of places, not 0
- * @flags: the flags of the tree
  * @holes: may places be empty?
  */
 void world_init(struct world *world, u64 seed, unsigned int places, unsigned int flags,
@@ -407,10 +364,7 @@ void world_init(struct world *world, u64 seed, unsigned int places, unsigned int
 		world_put(world, 0, places - 1, world_new_entry(world));
 }
 
-/**
- * world_destroy() - free the tree; no reader is at work
- * @world: the world
- */
+/* Free the tree; no reader is at work. */
 void world_destroy(struct world *world)
 {
 	mtree_destroy(&world->mt);

@@ -72,7 +72,6 @@ void tree_walk(struct maple_tree *mt, unsigned long index, struct tree_place *pl
 void tree_validate(struct maple_tree *mt);
 void tree_set_rcu(struct maple_tree *mt, bool rcu);
 unsigned int tree_height(struct maple_tree *mt);
-long tree_nodes(void);
 
 /* world.c */
 u64 random64(u64 *rng);

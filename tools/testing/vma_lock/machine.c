@@ -57,21 +57,15 @@ static jmp_buf rest;
 static struct rcu_head *callbacks;
 static u64 grace;
 
-/**
- * machine_context() - who runs
- *
- * Return: the number of the context.
- */
+/* Who runs. Returns the number of the context. */
 unsigned int machine_context(void)
 {
 	return running;
 }
 
-/**
- * machine_is_stack() - is this memory of one context alone?
- * @address: the address
- *
- * Return: true if so, and true if the machine does not run.
+/*
+ * Is this memory of one context alone? Returns true if so, and true if the
+ * machine does not run.
  */
 bool machine_is_stack(uintptr_t address)
 {
@@ -129,9 +123,7 @@ static void go_over(void)
 		wrong("all contexts sleep", running);
 }
 
-/**
- * machine_step() - before each memory access
- */
+/* Before each memory access. */
 void machine_step(void)
 {
 	if (!stepping)
@@ -143,19 +135,14 @@ void machine_step(void)
 		memory_drift(below(&choice, CONTEXTS));
 }
 
-/**
- * shim_yield() - let others run
- */
+/* Let others run. */
 void shim_yield(void)
 {
 	if (stepping)
 		go_over();
 }
 
-/**
- * shim_prepare_to_wait() - from here on, wake_up_var() wakes this context
- * @var: what it will sleep for
- */
+/* From here on, wake_up_var() wakes this context. */
 void shim_prepare_to_wait(const void *var)
 {
 	struct context *context = &contexts[running];
@@ -167,9 +154,7 @@ void shim_prepare_to_wait(const void *var)
 	smp_mb(); /* In the queue before the condition; pairs with wake_up_var(). */
 }
 
-/**
- * shim_schedule() - sleep, and prepare to wait again
- */
+/* Sleep, and prepare to wait again. */
 void shim_schedule(void)
 {
 	if (!stepping)
@@ -183,28 +168,19 @@ void shim_schedule(void)
 	shim_prepare_to_wait(contexts[running].waits);
 }
 
-/**
- * shim_finish_wait() - no more sleep
- */
+/* No more sleep. */
 void shim_finish_wait(void)
 {
 	contexts[running].waits = NULL;
 }
 
-/**
- * shim_writer_sleeps() - is the writer asleep?
- *
- * Return: 0: no; else how often it has gone to sleep.
- */
+/* Is the writer asleep? Returns 0: no; else how often it has gone to sleep. */
 unsigned long shim_writer_sleeps(void)
 {
 	return contexts[0].asleep && !contexts[0].woken ? machine_stats.sleeps : 0;
 }
 
-/**
- * wake_up_var() - wake who sleeps for a variable
- * @var: its address
- */
+/* Wake who sleeps for a variable. */
 void wake_up_var(const void *var)
 {
 	unsigned int i;
@@ -270,8 +246,8 @@ static bool rcu_waits_for(unsigned int context)
 	return false;
 }
 
-/**
- * rcu_read_lock() - begin a read section
+/*
+ * Begin a read section.
  *
  * Who begins after a grace period sees all that was written before it.
  */
@@ -282,9 +258,7 @@ void rcu_read_lock(void)
 		memory_not_before(running, grace);
 }
 
-/**
- * rcu_read_unlock() - end a read section
- */
+/* End a read section. */
 void rcu_read_unlock(void)
 {
 	machine_step();
@@ -292,11 +266,7 @@ void rcu_read_unlock(void)
 		rcu_quiescent();
 }
 
-/**
- * call_rcu() - call a function after a grace period
- * @head: for the list
- * @func: the function
- */
+/* Call a function after a grace period. */
 void call_rcu(struct rcu_head *head, void (*func)(struct rcu_head *head))
 {
 	struct rcu_head **link = &callbacks;
@@ -352,9 +322,8 @@ static void context_prepare(unsigned int i)
 	makecontext(start, context_main, 0);
 }
 
-/**
- * machine_run() - run the contexts until all have returned
- * @seed: decides who runs when
+/*
+ * Run the contexts until all have returned.
  * @threads: one for each; the first is the writer
  */
 void machine_run(u64 seed, const struct machine_thread *threads)

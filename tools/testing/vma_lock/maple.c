@@ -19,9 +19,7 @@
 
 #include "lib/maple_tree.c"
 
-/**
- * tree_start() - initialize; call it before everything else
- */
+/* Initialize; call it before everything else. */
 void tree_start(void)
 {
 	maple_tree_init();

@@ -89,21 +89,13 @@ static unsigned int bucket_of(uintptr_t word)
 	return word / WORD * 0x9e3779b1U >> 8 & (BUCKETS - 1);
 }
 
-/**
- * memory_now() - the time
- *
- * Return: the number of writes that others have seen.
- */
+/* The time. Returns the number of writes that others have seen. */
 u64 memory_now(void)
 {
 	return now;
 }
 
-/**
- * memory_not_before() - reads of a context cannot pass a point of time
- * @context: the context
- * @time: the time
- */
+/* Reads of a context cannot pass a point of time. */
 void memory_not_before(unsigned int context, u64 time)
 {
 	if (views[context].floor < time)
@@ -130,20 +122,14 @@ static void pending_publish(struct view *view, unsigned int index)
 		(view->nr - index) * sizeof(view->pending[0]));
 }
 
-/**
- * memory_flush() - let others see all that a context has written
- * @context: the context
- */
+/* Let others see all that a context has written. */
 void memory_flush(unsigned int context)
 {
 	while (views[context].nr)
 		pending_publish(&views[context], 0);
 }
 
-/**
- * memory_drift() - let others see some write of a context, any of them
- * @context: the context
- */
+/* Let others see some write of a context, any of them. */
 void memory_drift(unsigned int context)
 {
 	struct view *view = &views[context];
@@ -286,13 +272,9 @@ static void plain_write(void *to, unsigned int size)
 		version_note(word, machine_context(), true);
 }
 
-/**
- * access_load() - a marked read
- * @from: what to read
- * @size: its size
+/*
+ * A marked read.
  * @order: ACCESS_ORDERED: later reads are not done before it
- *
- * Return: the value.
  */
 u64 access_load(const void *from, unsigned int size, enum access_order order)
 {
@@ -312,11 +294,8 @@ u64 access_load(const void *from, unsigned int size, enum access_order order)
 	return value;
 }
 
-/**
- * access_store() - a marked write
- * @to: where to write
- * @size: its size
- * @value: the value
+/*
+ * A marked write.
  * @order: ACCESS_ORDERED: others see it after all writes before it
  */
 void access_store(void *to, unsigned int size, u64 value, enum access_order order)
@@ -341,14 +320,7 @@ static unsigned long part_of(const char *to, const char *end)
 	return (next < end ? next : end) - to;
 }
 
-/**
- * access_fill() - memset(), word by word
- * @to: where to write
- * @byte: the value of each byte
- * @size: how many
- *
- * Return: @to.
- */
+/* memset(), word by word. Returns @to. */
 void *access_fill(void *to, int byte, unsigned long size)
 {
 	char *at = to, *end = at + size;
@@ -363,14 +335,7 @@ void *access_fill(void *to, int byte, unsigned long size)
 	return to;
 }
 
-/**
- * access_copy() - memcpy(), word by word
- * @to: where to write
- * @from: where to read
- * @size: how many bytes
- *
- * Return: @to.
- */
+/* memcpy(), word by word. Returns @to. */
 void *access_copy(void *to, const void *from, unsigned long size)
 {
 	char *at = to, *end = at + size;
@@ -387,8 +352,8 @@ void *access_copy(void *to, const void *from, unsigned long size)
 	return to;
 }
 
-/**
- * access_barrier() - a barrier
+/*
+ * A barrier.
  * @barrier: for reads, for writes, or for all accesses
  */
 void access_barrier(enum access_barrier barrier)
@@ -402,10 +367,9 @@ void access_barrier(enum access_barrier barrier)
 		memory_not_before(context, now);
 }
 
-/**
- * access_modify() - begin an operation that reads and writes a word at once
+/*
+ * Begin an operation that reads and writes a word at once.
  * @word: the word; the caller does the operation before the next step
- * @size: its size
  * @order: ACCESS_ORDERED: it is a full barrier
  */
 void access_modify(void *word, unsigned int size, enum access_order order)
@@ -421,10 +385,7 @@ void access_modify(void *word, unsigned int size, enum access_order order)
 	version_note((uintptr_t)word & -WORD, context, false);
 }
 
-/**
- * memory_reset() - forget all older values
- * @seed: decides what reads and writes do
- */
+/* Forget all older values. */
 void memory_reset(u64 seed)
 {
 	memset(buckets, 0, sizeof(buckets));

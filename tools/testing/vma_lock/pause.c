@@ -5,9 +5,7 @@
 #include "shim/access.h"
 #include "world.h"
 
-/**
- * access_pause() - wait for a random time
- */
+/* Wait for a random time. */
 void access_pause(void)
 {
 	static __thread u64 rng;

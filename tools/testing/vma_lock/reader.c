@@ -478,12 +478,7 @@ static void watch_generation(struct reader *reader)
 		wrong("a generation is kept, and a VMA has changed", flags);
 }
 
-/**
- * reader_begin() - prepare a reader for an address space; the counts go on
- * @reader: the reader
- * @space: the address space
- * @seed: of its random numbers
- */
+/* Prepare a reader for an address space; the counts go on. */
 void reader_begin(struct reader *reader, struct space *space, u64 seed)
 {
 	reader->space = space;
@@ -494,10 +489,7 @@ void reader_begin(struct reader *reader, struct space *space, u64 seed)
 	memset(reader->vma, 0, sizeof(reader->vma));
 }
 
-/**
- * reader_search() - search once, in any way
- * @reader: the reader
- */
+/* Search once, in any way. */
 void reader_search(struct reader *reader)
 {
 	reader->stats.searches++;
@@ -521,11 +513,7 @@ void reader_search(struct reader *reader)
 	}
 }
 
-/**
- * reader_add() - add counts to others
- * @sum: the counts to add to
- * @stats: the counts to add
- */
+/* Add counts to others. */
 void reader_add(struct reader_stats *sum, const struct reader_stats *stats)
 {
 	sum->searches += stats->searches;
@@ -539,10 +527,7 @@ void reader_add(struct reader_stats *sum, const struct reader_stats *stats)
 	sum->lost += stats->lost;
 }
 
-/**
- * reader_print() - a line with the counts
- * @stats: the counts
- */
+/* A line with the counts. */
 void reader_print(const struct reader_stats *stats)
 {
 	printf("# searches %lu: VMAs held %lu, nothing there %lu, writer met %lu, over %lu\n",

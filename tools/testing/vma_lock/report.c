@@ -75,9 +75,8 @@ void vma_let_readers_in(struct mm_struct *mm)
 {
 }
 
-/**
- * wrong() - report an error and exit with status 1
- * @what: what is wrong
+/*
+ * Report an error and exit with status 1.
  * @detail: where: a page, an address or a number
  */
 void wrong(const char *what, unsigned long detail)
@@ -93,10 +92,7 @@ void wrong(const char *what, unsigned long detail)
 	_exit(1);
 }
 
-/**
- * shim_warn() - the kernel would have printed a warning
- * @what: its condition
- */
+/* The kernel would have printed a warning. */
 void shim_warn(const char *what)
 {
 	wrong(what, 0);
@@ -105,7 +101,7 @@ void shim_warn(const char *what)
 #ifdef __SANITIZE_THREAD__
 /*
  * ThreadSanitizer knows neither call_rcu(), which keeps readers away from what is
- * freed, nor the barriers of the tree. AddressSanitizer and maple_leaf_test check
+ * freed, nor the barriers of the tree. AddressSanitizer and maple_leaf_steps check
  * those.
  */
 const char *__tsan_default_suppressions(void)
@@ -120,11 +116,7 @@ static void crashed(int number)
 	wrong("a signal", number);
 }
 
-/**
- * get_random_long() - as in the kernel, and the same in each run
- *
- * Return: a number.
- */
+/* As in the kernel, and the same in each run. Returns a number. */
 unsigned long get_random_long(void)
 {
 	u64 rng = (u64)seed << 32 | present;
@@ -132,10 +124,9 @@ unsigned long get_random_long(void)
 	return random64(&rng);
 }
 
-/**
- * report_start() - begin the output
+/*
+ * Begin the output.
  * @number: the seed, as text
- * @plan: the number of cases
  */
 void report_start(const char *number, unsigned int plan)
 {
@@ -147,21 +138,13 @@ void report_start(const char *number, unsigned int plan)
 	fflush(stdout);
 }
 
-/**
- * report_begin() - begin a case
- * @name: its name
- */
+/* Begin a case. */
 void report_begin(const char *name)
 {
 	title = name;
 }
 
-/**
- * report_round() - begin a round
- * @round: its number
- *
- * Return: a seed for its random numbers.
- */
+/* Begin a round. Returns a seed for its random numbers. */
 u64 report_round(unsigned long round)
 {
 	u64 rng = (u64)seed << 40 ^ round;
@@ -170,32 +153,25 @@ u64 report_round(unsigned long round)
 	return random64(&rng);
 }
 
-/**
- * report_end() - the case has passed
- */
+/* The case has passed. */
 void report_end(void)
 {
 	printf("ok %u - %s\n", ++cases, title);
 	fflush(stdout);
 }
 
-/**
- * report_must_meet() - fail a case that never met what it tests
- * @what: what it tests
- * @number: how often it met that
- */
+/* Fail a case that never met what it tests. */
 void report_must_meet(const char *what, unsigned long number)
 {
 	if (!number)
 		wrong(what, 0);
 }
 
-/**
- * report_same_addresses() - run the program again, at the same addresses each time
- * @argv: its arguments
+/*
+ * Run the program again, at the same addresses each time.
  *
- * What depends on where memory is then does not depend on the run. Where that is
- * not permitted, go on.
+ * What depends on where memory is then does not depend on the run. Where that
+ * is not permitted, go on.
  */
 void report_same_addresses(char **argv)
 {
@@ -215,12 +191,10 @@ static double clock_now(void)
 	return now.tv_sec + now.tv_nsec / 1e9;
 }
 
-/**
- * report_length() - how long to test
- * @text: a number of seconds, or "rounds=" and a number of rounds: then the same
- *	seed does the same work each time
- *
- * Return: when to stop.
+/*
+ * How long to test. Returns when to stop.
+ * @text: a number of seconds, or "rounds=" and a number of rounds: then the
+ *	same seed does the same work each time
  */
 struct report_length report_length(const char *text)
 {
@@ -233,13 +207,7 @@ struct report_length report_length(const char *text)
 	return length;
 }
 
-/**
- * report_goes_on() - is there another round?
- * @length: when to stop
- * @rounds: the rounds so far
- *
- * Return: true if so; there always is a first one.
- */
+/* Is there another round? Returns true if so; there always is a first one. */
 bool report_goes_on(const struct report_length *length, unsigned long rounds)
 {
 	if (length->rounds)

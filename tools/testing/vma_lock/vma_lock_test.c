@@ -33,9 +33,7 @@ static const void *sleeps_for;
 static bool woken;
 static unsigned long sleeps;
 
-/**
- * shim_yield() - let others run, now and then
- */
+/* Let others run, now and then. */
 void shim_yield(void)
 {
 	static __thread unsigned int times;
@@ -44,10 +42,7 @@ void shim_yield(void)
 		sched_yield();
 }
 
-/**
- * shim_prepare_to_wait() - from here on, wake_up_var() wakes the writer
- * @var: what it will sleep for
- */
+/* From here on, wake_up_var() wakes the writer. */
 void shim_prepare_to_wait(const void *var)
 {
 	pthread_mutex_lock(&sleep_lock);
@@ -57,9 +52,7 @@ void shim_prepare_to_wait(const void *var)
 	smp_mb(); /* In the queue before the condition; pairs with wake_up_var(). */
 }
 
-/**
- * shim_schedule() - sleep, and prepare to wait again
- */
+/* Sleep, and prepare to wait again. */
 void shim_schedule(void)
 {
 	struct timespec until;
@@ -75,9 +68,7 @@ void shim_schedule(void)
 	shim_prepare_to_wait(sleeps_for);
 }
 
-/**
- * shim_finish_wait() - no more sleep
- */
+/* No more sleep. */
 void shim_finish_wait(void)
 {
 	pthread_mutex_lock(&sleep_lock);
@@ -85,10 +76,7 @@ void shim_finish_wait(void)
 	pthread_mutex_unlock(&sleep_lock);
 }
 
-/**
- * wake_up_var() - wake who sleeps for a variable
- * @var: its address
- */
+/* Wake who sleeps for a variable. */
 void wake_up_var(const void *var)
 {
 	pthread_mutex_lock(&sleep_lock);
@@ -99,11 +87,7 @@ void wake_up_var(const void *var)
 	pthread_mutex_unlock(&sleep_lock);
 }
 
-/**
- * shim_writer_sleeps() - only the machine of vma_lock_steps knows
- *
- * Return: 0.
- */
+/* Only the machine of vma_lock_steps knows. */
 unsigned long shim_writer_sleeps(void)
 {
 	return 0;

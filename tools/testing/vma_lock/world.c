@@ -13,11 +13,9 @@
 static unsigned long begun, recorded, done;
 static struct version_of_all versions[VERSIONS_KEPT];
 
-/**
- * random64() - a random number
+/*
+ * A random number.
  * @rng: the state, any value
- *
- * Return: the number.
  */
 u64 random64(u64 *rng)
 {
@@ -28,21 +26,16 @@ u64 random64(u64 *rng)
 	return x ^ (x >> 31);
 }
 
-/**
- * below() - a random number below a limit
- * @rng: the state
+/*
+ * A random number below a limit.
  * @limit: the limit, not 0
- *
- * Return: the number.
  */
 unsigned int below(u64 *rng, unsigned int limit)
 {
 	return (random64(rng) >> 32) * limit >> 32;
 }
 
-/**
- * world_reset() - forget all; nobody searches
- */
+/* Forget all; nobody searches. */
 void world_reset(void)
 {
 	begun = 0;
@@ -51,53 +44,39 @@ void world_reset(void)
 	memset(&versions[0], 0, sizeof(versions[0]));
 }
 
-/**
- * world_begin_call() - a system call that may change something begins
- */
+/* A system call that may change something begins. */
 void world_begin_call(void)
 {
 	__atomic_store_n(&begun, begun + 1, __ATOMIC_SEQ_CST);
 }
 
-/**
- * world_next() - where to put the version that the present call leads to
- *
- * Return: the place.
- */
+/* Where to put the version that the present call leads to. Returns the place. */
 struct version_of_all *world_next(void)
 {
 	return &versions[begun % VERSIONS_KEPT];
 }
 
-/**
- * world_record() - the version is complete
- */
+/* The version is complete. */
 void world_record(void)
 {
 	__atomic_store_n(&recorded, begun, __ATOMIC_RELEASE);
 }
 
-/**
- * world_recorded() - is the version of the present call complete?
- *
- * Return: true if so.
- */
+/* Is the version of the present call complete? */
 bool world_recorded(void)
 {
 	return recorded == begun;
 }
 
-/**
- * world_end_call() - the system call has returned
- */
+/* The system call has returned. */
 void world_end_call(void)
 {
 	smp_mb(); /* What the call did before its number; pairs with window_begin(). */
 	__atomic_store_n(&done, begun, __ATOMIC_RELEASE);
 }
 
-/**
- * window_begin() - a search begins
+/*
+ * A search begins.
  * @window: out: the first version
  */
 void window_begin(struct window *window)
@@ -106,13 +85,12 @@ void window_begin(struct window *window)
 	smp_mb(); /* The search reads nothing from before; pairs with world_end_call(). */
 }
 
-/**
- * window_end() - a search has ended
+/*
+ * A search has ended. Returns false if the writer has overwritten the first
+ * version meanwhile.
  * @window: out: the last version
  *
  * Waits until that is recorded.
- *
- * Return: false if the writer has overwritten the first version meanwhile.
  */
 bool window_end(struct window *window)
 {
@@ -123,11 +101,9 @@ bool window_end(struct window *window)
 	return !window_lost(window);
 }
 
-/**
- * window_lost() - has the writer overwritten a version of the window?
- * @window: the window
- *
- * Return: true if so: what was compared with it means nothing.
+/*
+ * Has the writer overwritten a version of the window? Returns true if so: what
+ * was compared with it means nothing.
  */
 bool window_lost(const struct window *window)
 {
@@ -140,39 +116,21 @@ static const struct version_of_all *version_at(unsigned long version)
 	return &versions[version % VERSIONS_KEPT];
 }
 
-/**
- * region_same() - are two regions the same in all respects?
- * @a: one
- * @b: the other
- *
- * Return: true if so.
- */
+/* Are two regions the same in all respects? */
 bool region_same(const struct region *a, const struct region *b)
 {
 	return a->start == b->start && a->end == b->end && a->flags == b->flags &&
 	       a->pgoff == b->pgoff && a->file == b->file;
 }
 
-/**
- * search_args_match() - does a region match?
- * @args: what is searched for
- * @region: the region
- *
- * Return: true if so.
- */
+/* Does a region match? */
 bool search_args_match(const struct search_args *args, const struct region *region)
 {
 	return region->end && !(args->flags & ~region->flags) &&
 	       (region->file || !args->file_only);
 }
 
-/**
- * window_had() - did the process have this region at any time?
- * @window: the time
- * @region: the region
- *
- * Return: true if so.
- */
+/* Did the process have this region at any time? */
 bool window_had(const struct window *window, const struct region *region)
 {
 	unsigned long v;
@@ -185,14 +143,7 @@ bool window_had(const struct window *window, const struct region *region)
 	return false;
 }
 
-/**
- * window_had_both() - were both regions there at one time?
- * @window: the time
- * @a: one region
- * @b: the other
- *
- * Return: true if so.
- */
+/* Were both regions there at one time? */
 bool window_had_both(const struct window *window, const struct region *a, const struct region *b)
 {
 	unsigned long v;
@@ -204,14 +155,7 @@ bool window_had_both(const struct window *window, const struct region *a, const 
 	return false;
 }
 
-/**
- * window_could_pass() - was there a time when nothing that matches covered a page?
- * @window: the time
- * @args: what matches
- * @page: the page
- *
- * Return: true if so.
- */
+/* Was there a time when nothing that matches covered a page? */
 bool window_could_pass(const struct window *window, const struct search_args *args,
 		       unsigned int page)
 {
@@ -243,15 +187,10 @@ static bool version_has_list(const struct version_of_all *version, const struct 
 	return i == nr;
 }
 
-/**
- * window_had_list() - were all these regions there at one time, and no other?
- * @window: the time
+/*
+ * Were all these regions there at one time, and no other?
  * @args: what matches, and the first page
  * @end: the page after the last
- * @list: the regions
- * @nr: their number
- *
- * Return: true if so.
  */
 bool window_had_list(const struct window *window, const struct search_args *args,
 		     unsigned int end, const struct region *list, unsigned int nr)

@@ -21,19 +21,13 @@ static long in_use;
 static u32 last_file;
 static struct super_block super_block = { .s_dev = 77 };
 
-/**
- * vmas_in_use() - count VMAs
- *
- * Return: how many are not free.
- */
+/* Count VMAs. Returns how many are not free. */
 long vmas_in_use(void)
 {
 	return in_use;
 }
 
-/**
- * kernel_start() - initialize; call it before everything else
- */
+/* Initialize; call it before everything else. */
 void kernel_start(void)
 {
 	unsigned int i;
@@ -127,8 +121,8 @@ static void remove_vma(struct vm_area_struct *vma)
 	vm_area_free(vma);
 }
 
-/**
- * region_of() - what a VMA looks like
+/*
+ * What a VMA looks like.
  * @vma: the VMA: held, or the caller is the writer
  * @region: out: the region
  */
@@ -723,11 +717,7 @@ static void space_do(struct space *space, u64 *rng)
 	}
 }
 
-/**
- * space_call() - one system call that changes an address space
- * @space: the address space
- * @rng: the state of the random numbers
- */
+/* One system call that changes an address space. */
 void space_call(struct space *space, u64 *rng)
 {
 	if (space->watched)
@@ -740,13 +730,10 @@ void space_call(struct space *space, u64 *rng)
 		world_end_call();
 }
 
-/**
- * space_writer_sleeps() - does a writer sleep that leaves a page alone?
- * @space: the address space
- * @page: the page
- *
- * Return: a number that changes when the writer goes on; 0: it does not sleep, or
- * does something to what is there.
+/*
+ * Does a writer sleep that leaves a page alone? Returns a number that changes
+ * when the writer goes on; 0: it does not sleep, or does something to what is
+ * there.
  */
 unsigned long space_writer_sleeps(const struct space *space, unsigned int page)
 {
@@ -755,11 +742,7 @@ unsigned long space_writer_sleeps(const struct space *space, unsigned int page)
 	return sleeps && !space->touched[page] && space->mm.mm_users.counter ? sleeps : 0;
 }
 
-/**
- * space_start() - make an address space; nobody searches
- * @space: the address space
- * @watched: readers search here
- */
+/* Make an address space; nobody searches. */
 void space_start(struct space *space, bool watched)
 {
 	memset(space, 0, sizeof(*space));
@@ -770,10 +753,7 @@ void space_start(struct space *space, bool watched)
 	space->watched = watched;
 }
 
-/**
- * space_exit() - the last user of an address space leaves; readers may search
- * @space: the address space
- */
+/* The last user of an address space leaves; readers may search. */
 void space_exit(struct space *space)
 {
 	struct vm_area_struct *vma;

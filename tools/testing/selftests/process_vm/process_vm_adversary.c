@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Everything that a profiler may meet on one machine, at once: a healthy
- * process, a process that changes its address space all the time, processes
- * that come and go, and every kind of victim. Each call with PROCESS_VM_NOWAIT
- * must return. Calls without flags hang, and the test kills them.
+ * What a profiler meets all the time: a healthy process, a process that changes
+ * its address space without a rest, processes that come and go. Each call with
+ * PROCESS_VM_NOWAIT must return, with a result that is legal at that moment.
  */
 #include <pthread.h>
 #include <signal.h>
@@ -16,14 +15,7 @@
 #include "victim.h"
 
 #define CALLS		4000
-#define MAX_VICTIMS	32
 #define NR_MORTAL_PAGES	2048
-
-static void __attribute__((constructor)) adversary_require(void)
-{
-	if (geteuid())
-		ksft_exit_skip("userfaultfd, swapon() and FUSE here need root\n");
-}
 
 /* Progress of the calling process, in memory that it shares with the test. */
 struct progress {
@@ -33,7 +25,6 @@ struct progress {
 	long ret;
 };
 
-/* The processes that are not victims. */
 enum { HEALTHY, CHANGING, MORTAL, NR_OTHERS };
 
 struct other {
@@ -43,8 +34,6 @@ struct other {
 };
 
 FIXTURE(adversaries) {
-	struct victim victim[MAX_VICTIMS];
-	unsigned int nr;
 	struct other other[NR_OTHERS];
 	struct procmap_child caller;
 	struct progress *progress;
@@ -128,31 +117,17 @@ static int start_other(struct other *other, int (*fn)(struct procmap_child *chil
 
 FIXTURE_SETUP(adversaries)
 {
-	const struct victim_kind * const *kind;
-
 	self->progress = share(sizeof(*self->progress));
 	ASSERT_NE(NULL, self->progress);
 	ASSERT_EQ(0, start_other(&self->other[HEALTHY], is_healthy));
 	ASSERT_EQ(0, start_other(&self->other[CHANGING], changes));
 	ASSERT_EQ(0, start_other(&self->other[MORTAL], has_mortal_children));
-	for (kind = victim_kinds; *kind; kind++) {
-		if (victim_lacks(*kind)) {
-			TH_LOG("no victim of %s: %s", (*kind)->name, victim_lacks(*kind));
-			continue;
-		}
-		ASSERT_GT(MAX_VICTIMS, self->nr);
-		ASSERT_EQ(0, victim_start(&self->victim[self->nr++], *kind)) {
-			TH_LOG("%s", (*kind)->name);
-		}
-	}
 }
 
 FIXTURE_TEARDOWN(adversaries)
 {
 	unsigned int i;
 
-	for (i = 0; i < self->nr; i++)
-		victim_stop(&self->victim[i]);
 	for (i = 0; i < NR_OTHERS; i++)
 		procmap_child_kill(&self->other[i].child);
 }
@@ -163,15 +138,6 @@ static void note(struct progress *progress)
 }
 
 /* Make one call. Returns whether its result is right. */
-static bool call_victim(const struct victim *victim, bool write, struct progress *progress)
-{
-	char byte = VICTIM_BYTE;
-
-	progress->ret = pvm_copy(write, victim->pid, victim->addr, &byte, 1, PROCESS_VM_NOWAIT);
-	note(progress);
-	return progress->ret == victim->kind->nowait[write] && byte == VICTIM_BYTE;
-}
-
 static bool call_other(const struct other *other, int which, bool write, struct progress *progress)
 {
 	char byte = VICTIM_BYTE;
@@ -188,22 +154,6 @@ static bool call_other(const struct other *other, int which, bool write, struct 
 	/* The PID is 0 before the first child exists. */
 	return which == CHANGING ? ret == -EAGAIN :
 	       which == MORTAL && (ret == -EAGAIN || ret == -ESRCH);
-}
-
-static int calls_victims(struct procmap_child *child, void *arg)
-{
-	const FIXTURE_DATA(adversaries) * self = arg;
-	struct progress *progress = self->progress;
-	unsigned int i;
-
-	for (i = 0; i < 2 * CALLS; i++) {
-		progress->at = i / 2 % self->nr;
-		if (!call_victim(&self->victim[progress->at], i & 1, progress)) {
-			progress->wrong++;
-			return 1;
-		}
-	}
-	return 0;
 }
 
 static int calls_others(struct procmap_child *child, void *arg)
@@ -237,24 +187,7 @@ static bool gets_on(const struct procmap_child *caller, const struct progress *p
 	return false;
 }
 
-TEST_F(adversaries, all_NOWAIT_calls_to_victims_return)
-{
-	struct progress *progress = self->progress;
-	unsigned int i;
-
-	ASSERT_EQ(0, procmap_child_start(&self->caller, calls_victims, self));
-	ASSERT_TRUE(gets_on(&self->caller, progress)) {
-		TH_LOG("stuck: %s", self->victim[progress->at].kind->name);
-	}
-	ASSERT_EQ(0, procmap_child_wait(&self->caller)) {
-		TH_LOG("%s: returned %ld", self->victim[progress->at].kind->name, progress->ret);
-	}
-	EXPECT_EQ(2 * CALLS, progress->calls);
-	for (i = 0; i < self->nr; i++)
-		TH_LOG("victim: %s", self->victim[i].kind->name);
-}
-
-TEST_F(adversaries, all_NOWAIT_calls_to_others_return)
+TEST_F(adversaries, all_NOWAIT_calls_return)
 {
 	static const char * const names[] = { "healthy", "changing", "mortal" };
 	struct progress *progress = self->progress;
@@ -267,45 +200,6 @@ TEST_F(adversaries, all_NOWAIT_calls_to_others_return)
 		TH_LOG("%s process: returned %ld", names[progress->at], progress->ret);
 	}
 	EXPECT_EQ(2 * CALLS * NR_OTHERS, progress->calls);
-}
-
-TEST_F(adversaries, calls_without_flags_hang)
-{
-	struct pvm_attempt attempt[MAX_VICTIMS];
-	unsigned int i, hang = 0, may = 0;
-	bool writes[MAX_VICTIMS];
-
-	for (i = 0; i < self->nr; i++) {
-		const struct victim_kind *kind = self->victim[i].kind;
-		struct pvm_io io = {
-			.write = !kind->waits[VICTIM_READ],
-			.pid = self->victim[i].pid,
-			.remote = { { .iov_base = self->victim[i].addr, .iov_len = 1 } },
-			.nr = 1,
-			.byte = VICTIM_BYTE,
-		};
-
-		writes[i] = io.write;
-		may += kind->waits[io.write];
-		ASSERT_EQ(0, pvm_attempt_start(&attempt[i], &io));
-	}
-	for (i = 0; i < self->nr; i++) {
-		EXPECT_TRUE(self->victim[i].kind->waits[writes[i]] ?
-			    pvm_attempt_sleeps(&attempt[i]) : pvm_attempt_returns(&attempt[i]));
-	}
-	for (i = 0; i < self->nr; i++)
-		hang += !stall_has_come(&attempt[i].child);
-	EXPECT_EQ(may, hang);
-	/* Some calls do not notice the kill before their wait ends. */
-	for (i = 0; i < self->nr; i++) {
-		kill(attempt[i].child.pid, SIGKILL);
-		EXPECT_EQ(0, victim_release(&self->victim[i]));
-	}
-	for (i = 0; i < self->nr; i++) {
-		EXPECT_TRUE(pvm_attempt_returns(&attempt[i]));
-		pvm_attempt_end(&attempt[i]);
-	}
-	TH_LOG("%u of %u calls to victims hung without flags, and were killed", hang, self->nr);
 }
 
 TEST_HARNESS_MAIN

@@ -114,8 +114,11 @@ FIXTURE_VARIANT_ADD(stall, exec_old_mm) {
 FIXTURE_SETUP(stall)
 {
 	self->lacks = victim_lacks(variant->kind);
-	if (!self->lacks)
-		ASSERT_EQ(0, victim_start(&self->victim, variant->kind));
+	if (self->lacks)
+		return;
+	ASSERT_EQ(0, victim_start(&self->victim, variant->kind)) {
+		TH_LOG("%s", variant->kind->name);
+	}
 }
 
 FIXTURE_TEARDOWN(stall)

@@ -22,12 +22,7 @@ static long number_of(bool write)
 	return write ? __NR_process_vm_writev : __NR_process_vm_readv;
 }
 
-/**
- * pvm_call() - make one call
- * @call: its arguments
- *
- * Return: bytes copied, or -errno.
- */
+/* Make one call. Returns bytes copied, or -errno. */
 long pvm_call(const struct pvm_call *call)
 {
 	long ret = syscall(number_of(call->write), call->pid, call->local, call->nr_local,
@@ -36,16 +31,10 @@ long pvm_call(const struct pvm_call *call)
 	return ret < 0 ? -errno : ret;
 }
 
-/**
- * pvm_copy() - make one call that copies one piece of memory
+/*
+ * Make one call that copies one piece of memory. Returns bytes copied, or
+ * -errno.
  * @write: write to the other process, else read from it
- * @pid: PID or pidfd of the other process
- * @remote: address in the other process
- * @local: address in the caller
- * @size: number of bytes
- * @flags: PROCESS_VM_*
- *
- * Return: bytes copied, or -errno.
  */
 long pvm_copy(bool write, int pid, const void *remote, const void *local, size_t size,
 	      unsigned long flags)
@@ -65,12 +54,11 @@ long pvm_copy(bool write, int pid, const void *remote, const void *local, size_t
 	return pvm_call(&call);
 }
 
-/**
- * pvm_supported() - does this kernel know the flags?
+/*
+ * Does this kernel know the flags? Returns false if the kernel returns EINVAL
+ * for each flag.
  *
  * It asks as the documentation recommends: with buffers that cannot be read.
- *
- * Return: false if the kernel returns EINVAL for each flag.
  */
 bool pvm_supported(void)
 {
@@ -115,12 +103,9 @@ static int attempts(struct procmap_child *child, void *arg)
 	return 0;
 }
 
-/**
- * pvm_attempt_start() - make a call in a process of its own
+/*
+ * Make a call in a process of its own.
  * @attempt: out: the attempt; pvm_attempt_end() ends it
- * @io: the call
- *
- * Return: 0 or -errno.
  */
 int pvm_attempt_start(struct pvm_attempt *attempt, const struct pvm_io *io)
 {
@@ -135,23 +120,31 @@ int pvm_attempt_start(struct pvm_attempt *attempt, const struct pvm_io *io)
 	return procmap_child_start(&attempt->child, attempts, &arg);
 }
 
-/**
- * pvm_attempt_returns() - wait until the call has returned
- * @attempt: the attempt
- *
- * Return: false if it hangs.
- */
+/* Wait until the call has returned. Returns false if it hangs. */
 bool pvm_attempt_returns(const struct pvm_attempt *attempt)
 {
 	return stall_comes(&attempt->child);
 }
 
-/**
- * pvm_attempt_sleeps() - wait until the call sleeps in the kernel
- * @attempt: the attempt
- *
- * Return: false if it has returned instead.
- */
+/* Does a thread sleep in this system call? */
+static bool pvm_is_in_call(pid_t pid, pid_t tid, long nr)
+{
+	char path[64];
+	bool is_in;
+	FILE *file;
+	long found;
+
+	snprintf(path, sizeof(path), "/proc/%d/task/%d/syscall", pid, tid);
+	file = fopen(path, "re");
+	if (!file)
+		return false;
+	/* Of a thread that runs, the file says "running" and no number. */
+	is_in = fscanf(file, "%ld", &found) == 1 && found == nr;
+	fclose(file);
+	return is_in;
+}
+
+/* Wait until the call sleeps in the kernel. Returns false if it has returned instead. */
 bool pvm_attempt_sleeps(const struct pvm_attempt *attempt)
 {
 	pid_t pid = attempt->child.pid;
@@ -163,11 +156,9 @@ bool pvm_attempt_sleeps(const struct pvm_attempt *attempt)
 	return true;
 }
 
-/**
- * pvm_attempt_end() - kill the process, wait for its end, release everything
- * @attempt: the attempt
- *
- * Return: 0 if the call had returned.
+/*
+ * Kill the process, wait for its end, release everything. Returns 0 if the call
+ * had returned.
  */
 int pvm_attempt_end(struct pvm_attempt *attempt)
 {
@@ -180,14 +171,11 @@ int pvm_attempt_end(struct pvm_attempt *attempt)
 	return ret;
 }
 
-/**
- * pvm_thread_state() - the state of a thread
- * @pid: its process
- * @tid: the thread
+/*
+ * The state of a thread. Returns the letter in the status file; 0: the thread
+ * is gone.
  *
  * It reads the status file, because the stat file blocks during execve().
- *
- * Return: the letter in the status file; 0: the thread is gone.
  */
 char pvm_thread_state(pid_t pid, pid_t tid)
 {
@@ -204,47 +192,11 @@ char pvm_thread_state(pid_t pid, pid_t tid)
 	return state;
 }
 
-/* Read the first word of a file of a thread. Returns false if there is none. */
-static bool read_word(pid_t pid, pid_t tid, const char *name, char word[64])
-{
-	char path[64];
-	FILE *file;
-	bool read;
-
-	snprintf(path, sizeof(path), "/proc/%d/task/%d/%s", pid, tid, name);
-	file = fopen(path, "re");
-	if (!file)
-		return false;
-	read = fscanf(file, "%63s", word) == 1;
-	fclose(file);
-	return read;
-}
-
-/**
- * pvm_is_in_call() - does a thread sleep in this system call?
- * @pid: its process
- * @tid: the thread
- * @nr: number of the system call
+/*
+ * Wait until a thread sleeps in this system call. Returns false if it never
+ * does.
  *
  * Not for a thread in execve(), which this would wait for.
- *
- * Return: true if it does.
- */
-bool pvm_is_in_call(pid_t pid, pid_t tid, long nr)
-{
-	char word[64];
-
-	/* Of a thread that runs, the file says "running" and no number. */
-	return read_word(pid, tid, "syscall", word) && word[0] != 'r' && atol(word) == nr;
-}
-
-/**
- * pvm_sleeps_in_call() - wait until a thread sleeps in this system call
- * @pid: its process
- * @tid: the thread
- * @nr: number of the system call
- *
- * Return: false if it never does.
  */
 bool pvm_sleeps_in_call(pid_t pid, pid_t tid, long nr)
 {
@@ -256,18 +208,11 @@ bool pvm_sleeps_in_call(pid_t pid, pid_t tid, long nr)
 	return true;
 }
 
-/**
- * pvm_is_in() - does a thread sleep in this function of the kernel?
- * @pid: its process
- * @tid: the thread
- * @function: a part of the name of the function
- *
- * This takes nothing of the address space of the process, which may be about to
- * end. Not for a thread in execve(), which this would wait for.
- *
- * Return: true if it does.
+/*
+ * Does a thread sleep in this function of the kernel? This takes nothing of the
+ * address space of the process, which may be about to end.
  */
-bool pvm_is_in(pid_t pid, pid_t tid, const char *function)
+static bool pvm_is_in(pid_t pid, pid_t tid, const char *function)
 {
 	char line[256];
 	bool found = false;
@@ -283,13 +228,12 @@ bool pvm_is_in(pid_t pid, pid_t tid, const char *function)
 	return found;
 }
 
-/**
- * pvm_sleeps_in() - wait until a thread sleeps in this function of the kernel
- * @pid: its process
- * @tid: the thread
+/*
+ * Wait until a thread sleeps in this function of the kernel. Returns false if
+ * it never does.
  * @function: a part of the name of the function
  *
- * Return: false if it never does.
+ * Not for a thread in execve(), which this would wait for.
  */
 bool pvm_sleeps_in(pid_t pid, pid_t tid, const char *function)
 {
@@ -301,15 +245,7 @@ bool pvm_sleeps_in(pid_t pid, pid_t tid, const char *function)
 	return true;
 }
 
-/**
- * pvm_peek() - read another process's memory through its mem file
- * @pid: the process
- * @addr: address in the other process
- * @data: local buffer
- * @size: number of bytes
- *
- * Return: bytes read, or -errno.
- */
+/* Read another process's memory through its mem file. Returns bytes read, or -errno. */
 ssize_t pvm_peek(pid_t pid, const void *addr, void *data, size_t size)
 {
 	char path[64];
@@ -327,13 +263,9 @@ ssize_t pvm_peek(pid_t pid, const void *addr, void *data, size_t size)
 	return ret;
 }
 
-/**
- * pvm_all() - are all bytes the same?
- * @data: the bytes
+/*
+ * Are all bytes the same?
  * @byte: the value that each must have
- * @size: their number
- *
- * Return: true if they are.
  */
 bool pvm_all(const void *data, unsigned char byte, size_t size)
 {
@@ -346,12 +278,9 @@ bool pvm_all(const void *data, unsigned char byte, size_t size)
 	return true;
 }
 
-/**
- * pvm_pagemap_of() - an entry of the pagemap file of a process
- * @pid: the process
- * @addr: an address there
- *
- * Return: the entry; 0 if there is no page or the file cannot be read.
+/*
+ * An entry of the pagemap file of a process. Returns the entry; 0 if there is
+ * no page or the file cannot be read.
  */
 __u64 pvm_pagemap_of(pid_t pid, const void *addr)
 {
@@ -368,24 +297,13 @@ __u64 pvm_pagemap_of(pid_t pid, const void *addr)
 	return entry;
 }
 
-/**
- * pvm_pagemap() - an entry of the caller's own pagemap file
- * @addr: an address of the caller
- *
- * Return: as of pvm_pagemap_of().
- */
+/* An entry of the caller's own pagemap file. Returns as of pvm_pagemap_of(). */
 __u64 pvm_pagemap(const void *addr)
 {
 	return pvm_pagemap_of(getpid(), addr);
 }
 
-/**
- * pvm_write_file() - write a text to a file that exists
- * @path: the file
- * @text: the text
- *
- * Return: 0 or -errno.
- */
+/* Write a text to a file that exists. */
 int pvm_write_file(const char *path, const char *text)
 {
 	int fd = open(path, O_WRONLY | O_CLOEXEC);
@@ -395,12 +313,7 @@ int pvm_write_file(const char *path, const char *text)
 	return ret;
 }
 
-/**
- * pvm_read_number() - read a file that contains a number
- * @path: the file
- *
- * Return: the number, or -1 on failure.
- */
+/* Read a file that contains a number. Returns the number, or -1 on failure. */
 long pvm_read_number(const char *path)
 {
 	FILE *file = fopen(path, "re");

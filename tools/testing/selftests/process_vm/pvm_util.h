@@ -89,9 +89,7 @@ int pvm_attempt_end(struct pvm_attempt *attempt);
 
 char pvm_thread_state(pid_t pid, pid_t tid);
 
-bool pvm_is_in_call(pid_t pid, pid_t tid, long nr);
 bool pvm_sleeps_in_call(pid_t pid, pid_t tid, long nr);
-bool pvm_is_in(pid_t pid, pid_t tid, const char *function);
 bool pvm_sleeps_in(pid_t pid, pid_t tid, const char *function);
 
 ssize_t pvm_peek(pid_t pid, const void *addr, void *data, size_t size);

@@ -10,20 +10,9 @@
 
 #include "victim.h"
 
-const struct victim_kind * const victim_kinds[] = {
-	&victim_uffd_missing, &victim_uffd_missing_shmem, &victim_uffd_minor, &victim_uffd_wp,
-	&victim_fuse_page, &victim_fuse_cached, &victim_fuse_cached_private, &victim_fuse_clean,
-	&victim_fuse_queue, &victim_fuse_reading, &victim_locked_unmapped,
-	&victim_locked_private, &victim_locked_mapped, &victim_writeback, &victim_swapped,
-	&victim_swap_cached, &victim_mmap_written, &victim_mmap_queued, &victim_mmap_read,
-	&victim_exec, &victim_exec_old_mm, NULL,
-};
-
-/**
- * victim_pair() - in a victim: get two pages of its own, the first one filled
- *
- * Return: the second page, which the caller replaces or uses as it is; NULL: no
- * memory.
+/*
+ * In a victim: get two pages of its own, the first one filled. Returns the
+ * second page, which the caller replaces or uses as it is; NULL: no memory.
  */
 char *victim_pair(void)
 {
@@ -37,17 +26,12 @@ char *victim_pair(void)
 	return pair + page;
 }
 
-/**
- * victim_map_file() - in a victim: map the file of its server
- * @victim: the victim
+/*
+ * In a victim: map the file of its server. Returns the address, or NULL.
  * @where: address, or NULL for any
- * @size: number of bytes
- * @flags: MAP_SHARED or MAP_PRIVATE
  *
  * No descriptor stays open, because a later close() would send a request to the
  * server.
- *
- * Return: the address, or NULL.
  */
 char *victim_map_file(struct victim *victim, char *where, size_t size, int flags)
 {
@@ -61,13 +45,10 @@ char *victim_map_file(struct victim *victim, char *where, size_t size, int flags
 	return map == MAP_FAILED ? NULL : map;
 }
 
-/**
- * victim_run() - start the process of a victim
- * @victim: the victim
+/*
+ * Start the process of a victim.
  * @fn: its function, with the victim as argument; it sends the address and then
  *	waits for a message before it ends
- *
- * Return: 0 or -errno.
  */
 int victim_run(struct victim *victim, int (*fn)(struct procmap_child *child, void *arg))
 {
@@ -83,13 +64,9 @@ int victim_run(struct victim *victim, int (*fn)(struct procmap_child *child, voi
 	return ret;
 }
 
-/**
- * victim_serve() - start a server for a victim, with one file
- * @victim: the victim
- * @pages: size of the file
+/*
+ * Start a server for a victim, with one file.
  * @init_flags: see fuse_server_start_flags()
- *
- * Return: 0 or -errno.
  */
 int victim_serve(struct victim *victim, unsigned int pages, unsigned int init_flags)
 {
@@ -107,23 +84,16 @@ int victim_serve(struct victim *victim, unsigned int pages, unsigned int init_fl
 	return ret;
 }
 
-/**
- * victim_lacks() - what does this kernel lack for a victim?
- * @kind: its kind
- *
- * Return: NULL, or what the kernel lacks.
- */
+/* What does this kernel lack for a victim? Returns NULL, or what the kernel lacks. */
 const char *victim_lacks(const struct victim_kind *kind)
 {
 	return kind->lacks ? kind->lacks() : NULL;
 }
 
-/**
- * victim_start() - start a victim, and wait until it is in its state
+/*
+ * Start a victim, and wait until it is in its state. Returns 0; -EDEADLK: it
+ * did not get into its state; or another -errno.
  * @victim: the victim; victim_stop() ends it, also when this function fails
- * @kind: its kind
- *
- * Return: 0; -EDEADLK: it did not get into its state; or another -errno.
  */
 int victim_start(struct victim *victim, const struct victim_kind *kind)
 {
@@ -138,19 +108,17 @@ int victim_start(struct victim *victim, const struct victim_kind *kind)
 	return kind->start(victim);
 }
 
-/**
- * victim_release() - let a victim go
+/*
+ * Let a victim go.
  * @victim: the victim, in its state
- *
- * Return: 0 or -errno.
  */
 int victim_release(struct victim *victim)
 {
 	return victim->kind->release(victim);
 }
 
-/**
- * victim_stop() - end a victim and everything that belongs to it
+/*
+ * End a victim and everything that belongs to it.
  * @victim: the victim; it may be released or not, or half started
  */
 void victim_stop(struct victim *victim)

@@ -76,10 +76,8 @@ extern const struct victim_kind victim_fuse_page, victim_fuse_cached, victim_fus
 extern const struct victim_kind victim_swapped, victim_swap_cached;
 extern const struct victim_kind victim_mmap_written, victim_mmap_queued, victim_mmap_read,
 	victim_exec, victim_exec_old_mm;
-/* This one is not in victim_kinds: nothing keeps a call waiting. */
+/* Nothing keeps a call waiting for this one. */
 extern const struct victim_kind victim_dirty;
-/* All kinds that do; the last entry is NULL. */
-extern const struct victim_kind * const victim_kinds[];
 
 const char *victim_lacks(const struct victim_kind *kind);
 int victim_start(struct victim *victim, const struct victim_kind *kind);

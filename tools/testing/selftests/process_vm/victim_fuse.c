@@ -241,12 +241,7 @@ static int start_dirty(struct victim *victim)
 	return ret ? ret : victim_run(victim, changes_page);
 }
 
-/**
- * victim_dirty_page() - have the victim write to its page
- * @victim: a victim of the kind victim_dirty
- *
- * Return: 0 or -errno.
- */
+/* Have the victim write to its page. */
 int victim_dirty_page(struct victim *victim)
 {
 	int ret = procmap_send(&victim->child, CHANGE);

@@ -184,10 +184,7 @@ const struct victim_kind victim_swap_cached = {
 	.prefix = true,
 };
 
-/**
- * victim_swap_off() - give a victim's swap device back
- * @victim: a dead victim of any kind
- */
+/* Give a victim's swap device back. */
 void victim_swap_off(struct victim *victim)
 {
 	if (victim->swap_on && swapoff(victim->loop_path))

@@ -36,10 +36,9 @@ static const char *const caches[FAULT_CACHES] = {
 	"task_struct", "mm_struct", "vm_area_struct", "filp", "pid",
 };
 
-/**
- * fault_missing() - say what this kernel lacks to fail on purpose
- *
- * Return: a configuration symbol, or NULL if nothing is missing.
+/*
+ * Say what this kernel lacks to fail on purpose. Returns a configuration
+ * symbol, or NULL if nothing is missing.
  */
 const char *fault_missing(void)
 {
@@ -72,12 +71,9 @@ static int transfer(const char *dir, const char *name, char *read_to, const char
 	return ret;
 }
 
-/**
- * fault_start() - get ready to let calls of this thread fail
- * @fault: what to set up
+/*
+ * Get ready to let calls of this thread fail.
  * @dir: a directory of the caller, which must be root
- *
- * Return: 0 or -errno.
  */
 int fault_start(struct fault *fault, const char *dir)
 {
@@ -98,11 +94,9 @@ int fault_start(struct fault *fault, const char *dir)
 	return fault->nth < 0 ? -errno : ret;
 }
 
-/**
- * fault_stop() - leave the kernel as it was
+/*
+ * Leave the kernel as it was.
  * @fault: from fault_start()
- *
- * Return: 0 or -errno.
  */
 int fault_stop(struct fault *fault)
 {
@@ -117,12 +111,10 @@ int fault_stop(struct fault *fault)
 	return ret;
 }
 
-/**
- * fault_arm() - let the @nth allocation or user copy of this thread fail
+/*
+ * Let the @nth allocation or user copy of this thread fail.
  * @fault: from fault_start()
  * @nth: counts from now on, from 1
- *
- * Return: 0 or -errno.
  */
 int fault_arm(struct fault *fault, int nth)
 {
@@ -132,12 +124,9 @@ int fault_arm(struct fault *fault, int nth)
 	return pwrite(fault->nth, number, strlen(number), 0) < 0 ? -errno : 0;
 }
 
-/**
- * fault_disarm() - let nothing fail any more
+/*
+ * Let nothing fail any more.
  * @fault: armed by fault_arm()
- * @failed: gets whether something has failed since
- *
- * Return: 0 or -errno.
  */
 int fault_disarm(struct fault *fault, bool *failed)
 {
@@ -159,12 +148,7 @@ int fault_disarm(struct fault *fault, bool *failed)
 	return errno == EFAULT && pwrite(fault->nth, "0", 1, 0) == 1 ? 0 : -errno;
 }
 
-/**
- * fault_count() - count the objects that the kernel has
- * @counts: gets the numbers
- *
- * Return: 0 or -errno.
- */
+/* Count the objects that the kernel has. */
 int fault_count(struct fault_counts *counts)
 {
 	char dir[64], number[16];
@@ -195,13 +179,12 @@ static bool is_more(const struct fault_counts *before, long spare, struct fault_
 	return false;
 }
 
-/**
- * fault_wait_back() - wait until there are as many objects as before, which RCU
- *	and kernel threads may have to free
+/*
+ * Wait until there are as many objects as before, which RCU and kernel threads
+ * may have to free. Returns 0, -ETIMEDOUT with a message on stderr, or another
+ * -errno.
  * @before: the numbers from before
  * @spare: how many objects others may have got in the meantime
- *
- * Return: 0, -ETIMEDOUT with a message on stderr, or another -errno.
  */
 int fault_wait_back(const struct fault_counts *before, long spare)
 {

@@ -278,11 +278,9 @@ static int kinds_begin(struct kinds *k, const char *dir)
 	return k->err;
 }
 
-/**
- * kinds_map() - map VMAs of all kinds, but those of long paths
+/*
+ * Map VMAs of all kinds, but those of long paths.
  * @dir: a directory for files; kinds_remove() removes it
- *
- * Return: 0 or -errno.
  */
 int kinds_map(const char *dir)
 {
@@ -335,11 +333,9 @@ static void kinds_lines(struct kinds *k, int dir, size_t above)
 	}
 }
 
-/**
- * kinds_map_long() - map files with paths around a page and above PATH_MAX
+/*
+ * Map files with paths around a page and above PATH_MAX.
  * @dir: the absolute path of a directory for files; kinds_remove() removes it
- *
- * Return: 0 or -errno.
  */
 int kinds_map_long(const char *dir)
 {
@@ -388,12 +384,7 @@ static int remove_below(int dir)
 	return err;
 }
 
-/**
- * kinds_remove() - remove a directory with all that is below
- * @dir: the directory
- *
- * Return: 0 or -errno.
- */
+/* Remove a directory with all that is below. */
 int kinds_remove(const char *dir)
 {
 	int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);

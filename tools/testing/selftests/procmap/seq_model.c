@@ -14,12 +14,7 @@
 
 #include "seq_model.h"
 
-/**
- * seq_model_init() - model a descriptor that was just opened
- * @model: the model
- * @text: what the file has
- * @len: length of @text
- */
+/* Model a descriptor that was just opened. */
 void seq_model_init(struct seq_model *model, const char *text, size_t len)
 {
 	*model = (struct seq_model){ .text = text, .len = len };
@@ -66,11 +61,7 @@ static void go_to(struct seq_model *model, __u64 pos)
 	model->read_pos = pos;
 }
 
-/**
- * seq_model_seek() - model lseek()
- * @model: the model
- * @pos: the new position
- */
+/* Model lseek(). */
 void seq_model_seek(struct seq_model *model, __u64 pos)
 {
 	if (pos != model->read_pos)
@@ -98,13 +89,10 @@ static void fill(struct seq_model *model, size_t size)
 	} while (line && model->count < size && model->count + line < model->size);
 }
 
-/**
- * seq_model_read() - model read() and pread()
- * @model: the model
+/*
+ * Model read() and pread(). Returns what the call returns; the bytes are those
+ * of the text from @pos on.
  * @pos: the position; that of the descriptor for read()
- * @size: size of the caller's buffer
- *
- * Return: what the call returns; the bytes are those of the text from @pos on.
  */
 size_t seq_model_read(struct seq_model *model, __u64 pos, size_t size)
 {

@@ -179,12 +179,9 @@ static int runs_case(struct procmap_child *child, void *arg)
 	return (*fn)(child) ? 0 : 1;
 }
 
-/**
- * writers_run() - run one case in a child, and look at it whenever it asks
- * @fn: the case
- *
- * Return: 0; 1 when the case failed; 256 plus the signal that killed the child;
- * or -errno.
+/*
+ * Run one case in a child, and look at it whenever it asks. Returns 0; 1 when
+ * the case failed; 256 plus the signal that killed the child; or -errno.
  */
 int writers_run(writers_fn *fn)
 {
@@ -202,13 +199,11 @@ int writers_run(writers_fn *fn)
 	return procmap_child_wait(&child);
 }
 
-/**
- * writers_seen_pid() - in the child: let the test look at another process
- * @child: what the case got
+/*
+ * In the child: let the test look at another process. Returns true if all
+ * answers agree with the text and the number is right.
  * @pid: the process; 0: the child itself
  * @nr: how many VMAs there must be in its area
- *
- * Return: true if all answers agree with the text and the number is right.
  */
 bool writers_seen_pid(struct procmap_child *child, pid_t pid, unsigned int nr)
 {
@@ -221,35 +216,22 @@ bool writers_seen_pid(struct procmap_child *child, pid_t pid, unsigned int nr)
 	return got == nr;
 }
 
-/**
- * writers_seen() - in the child: let the test look at it
- * @child: what the case got
+/*
+ * In the child: let the test look at it. Returns as writers_seen_pid().
  * @nr: how many VMAs there must be in the area
- *
- * Return: as writers_seen_pid().
  */
 bool writers_seen(struct procmap_child *child, unsigned int nr)
 {
 	return writers_seen_pid(child, 0, nr);
 }
 
-/**
- * writers_bytes() - size of some pages
- * @pages: how many pages
- *
- * Return: their size in bytes.
- */
+/* Size of some pages. Returns their size in bytes. */
 size_t writers_bytes(unsigned int pages)
 {
 	return (size_t)pages * sysconf(_SC_PAGESIZE);
 }
 
-/**
- * writers_page() - address of a page of the area
- * @page: its number
- *
- * Return: its first byte.
- */
+/* Address of a page of the area. Returns its first byte. */
 char *writers_page(unsigned int page)
 {
 	return (char *)WRITERS_AREA + writers_bytes(page);
@@ -263,95 +245,47 @@ static bool map_at(unsigned int page, unsigned int pages, int prot, int flags, i
 	return mmap(at, writers_bytes(pages), prot, flags, fd, writers_bytes(offset)) == at;
 }
 
-/**
- * writers_map() - map private anonymous memory where nothing is mapped
- * @page: first page
- * @pages: how many
- * @prot: PROT_*
- *
- * Return: true if it was mapped.
- */
+/* Map private anonymous memory where nothing is mapped. Returns true if it was mapped. */
 bool writers_map(unsigned int page, unsigned int pages, int prot)
 {
 	return map_at(page, pages, prot, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
 }
 
-/**
- * writers_map_over() - map private anonymous memory over existing mappings
- * @page: first page
- * @pages: how many
- * @prot: PROT_*
- *
- * Return: true if it was mapped.
- */
+/* Map private anonymous memory over existing mappings. Returns true if it was mapped. */
 bool writers_map_over(unsigned int page, unsigned int pages, int prot)
 {
 	return map_at(page, pages, prot, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
 }
 
-/**
- * writers_map_file() - map a file, shared, over existing mappings
- * @page: first page
- * @pages: how many
- * @prot: PROT_*
- * @fd: the file
- * @offset: its first page to map
- *
- * Return: true if it was mapped.
- */
+/* Map a file, shared, over existing mappings. Returns true if it was mapped. */
 bool writers_map_file(unsigned int page, unsigned int pages, int prot, int fd,
 		      unsigned int offset)
 {
 	return map_at(page, pages, prot, MAP_SHARED | MAP_FIXED, fd, offset);
 }
 
-/**
- * writers_unmap() - munmap() of pages
- * @page: first page
- * @pages: how many
- *
- * Return: true if it succeeded.
- */
+/* munmap() of pages. Returns true if it succeeded. */
 bool writers_unmap(unsigned int page, unsigned int pages)
 {
 	return !munmap(writers_page(page), writers_bytes(pages));
 }
 
-/**
- * writers_protect() - mprotect() of pages
- * @page: first page
- * @pages: how many
- * @prot: PROT_*
- *
- * Return: true if it succeeded.
- */
+/* mprotect() of pages. Returns true if it succeeded. */
 bool writers_protect(unsigned int page, unsigned int pages, int prot)
 {
 	return !mprotect(writers_page(page), writers_bytes(pages), prot);
 }
 
-/**
- * writers_advise() - madvise() of pages
- * @page: first page
- * @pages: how many
- * @advice: MADV_*
- *
- * Return: true if it succeeded.
- */
+/* madvise() of pages. Returns true if it succeeded. */
 bool writers_advise(unsigned int page, unsigned int pages, int advice)
 {
 	return !madvise(writers_page(page), writers_bytes(pages), advice);
 }
 
-/**
- * writers_move() - mremap() of pages to a certain place
- * @from: first page
- * @old: how many pages
+/*
+ * mremap() of pages to a certain place. Returns true if the pages are there.
  * @to: page number of the first page afterwards
  * @new: how many pages there must be afterwards
- * @flags: MREMAP_*
- *
- * Return: true if the pages are there.
  */
 bool writers_move(unsigned int from, unsigned int old, unsigned int to, unsigned int new,
 		  int flags)

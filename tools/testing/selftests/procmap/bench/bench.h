@@ -203,16 +203,6 @@ extern const unsigned int bench_mm_nr;
 extern struct bench_case bench_pass_cases[];
 extern unsigned int bench_pass_nr;
 
-/* bench_clock.c */
-extern __u64 bench_overhead;
-
-int bench_clock_calibrate(void);
-const char *bench_clock_name(void);
-const char *bench_clock_unit(void);
-double bench_clock_scale(void);
-
-double bench_clock_ns(void);
-
 /* bench_target.c */
 int bench_target_get(struct bench *b, const struct bench_target *want);
 int bench_target_get_twin(struct bench *b, const struct bench_target *want);
@@ -220,6 +210,13 @@ int bench_target_change(const struct bench_target *t, bool code, struct bench_ch
 void bench_target_drop(void);
 
 /* bench_system.c */
+extern __u64 bench_overhead;
+
+int bench_clock_calibrate(void);
+const char *bench_clock_name(void);
+const char *bench_clock_unit(void);
+double bench_clock_scale(void);
+double bench_clock_ns(void);
 int bench_library(const char **path, const char **dir);
 int bench_map_count_raise(unsigned long vmas);
 void bench_system_restore(void);
@@ -231,7 +228,7 @@ static inline unsigned long bench_at_most(unsigned int most, unsigned long wante
 	return most && most < wanted ? most : wanted;
 }
 
-/* bench_pass_cases.c */
+/* bench_pass.c */
 void bench_pass_init_cases(void);
 
 /* procmap_bench.c */

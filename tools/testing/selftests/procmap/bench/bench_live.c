@@ -1,20 +1,231 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The symbolizer pass of procmap_bench over a running process: text and
- * queries in turn.
+ * The symbolizer pass of procmap_bench over a running process: text and queries
+ * in turn. The addresses are those of a file, or where the process is found
+ * running: a software event of perf records its address in user space each time
+ * its processor's clock has advanced by a millisecond.
  */
+#include <dirent.h>
+#include <errno.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+#include <linux/perf_event.h>
 #include "bench.h"
 #include "bench_options.h"
-#include "bench_sample.h"
-#include "bench_set.h"
 
-#define LIVE_MAX	1000000		/* addresses */
+#define SAMPLE_PERIOD	1000000		/* ns */
+#define SAMPLE_PAGES	64		/* pages of a ring, a power of two */
+#define SAMPLE_CPUS	64
+#define SAMPLE_MAX	1000000
+#define SAMPLE_POLL	20000000	/* ns between two reads of the rings */
 
-static pid_t live_pid, live_started;
+/**
+ * struct bench_samples - addresses at which a process was running
+ * @address: the addresses, ascending; the caller frees them
+ * @nr: their number
+ */
+struct bench_samples {
+	unsigned long *address;
+	size_t nr;
+};
+
+/* The record that PERF_SAMPLE_IP | PERF_SAMPLE_TID produces. */
+struct sample_record {
+	struct perf_event_header header;
+	__u64 ip;
+	__u32 pid;
+	__u32 tid;
+};
+
+/* One ring per processor, for all threads of the process. */
+struct sampler {
+	pid_t pid;
+	unsigned int cpus;
+	int ring[SAMPLE_CPUS];
+	struct perf_event_mmap_page *page[SAMPLE_CPUS];
+	int *fd;
+	unsigned int fds;
+	struct bench_samples *samples;
+};
+
+static size_t ring_size(void)
+{
+	return SAMPLE_PAGES * sysconf(_SC_PAGESIZE);
+}
+
+static int sampler_open(struct sampler *s, pid_t tid, unsigned int cpu)
+{
+	struct perf_event_attr attr = {
+		.type = PERF_TYPE_SOFTWARE,
+		.size = sizeof(attr),
+		.config = PERF_COUNT_SW_CPU_CLOCK,
+		.sample_period = SAMPLE_PERIOD,
+		.sample_type = PERF_SAMPLE_IP | PERF_SAMPLE_TID,
+		.exclude_kernel = 1,
+		.exclude_hv = 1,
+		.inherit = 1,
+	};
+	int *more = realloc(s->fd, (s->fds + 1) * sizeof(*more));
+	int fd;
+
+	if (!more)
+		return -ENOMEM;
+	s->fd = more;
+	fd = syscall(SYS_perf_event_open, &attr, tid, cpu, -1, PERF_FLAG_FD_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	s->fd[s->fds++] = fd;
+	if (s->page[cpu])
+		return ioctl(fd, PERF_EVENT_IOC_SET_OUTPUT, s->ring[cpu]) ? -errno : 0;
+	s->ring[cpu] = fd;
+	s->page[cpu] = mmap(NULL, ring_size() + sysconf(_SC_PAGESIZE), PROT_READ | PROT_WRITE,
+			    MAP_SHARED, fd, 0);
+	if (s->page[cpu] == MAP_FAILED) {
+		s->page[cpu] = NULL;
+		return -errno;
+	}
+	return 0;
+}
+
+/* Threads that start later inherit the events of their parent. */
+static int sampler_open_all(struct sampler *s)
+{
+	struct dirent *entry;
+	unsigned int cpu;
+	char path[64];
+	DIR *tasks;
+	int err = 0;
+
+	snprintf(path, sizeof(path), "/proc/%d/task", s->pid);
+	tasks = opendir(path);
+	if (!tasks)
+		return errno == ENOENT ? -ESRCH : -errno;
+	while (!err && (entry = readdir(tasks))) {
+		if (entry->d_name[0] == '.')
+			continue;
+		for (cpu = 0; !err && cpu < s->cpus; cpu++)
+			err = sampler_open(s, atoi(entry->d_name), cpu);
+		/* A thread that has ended meanwhile needs no event. */
+		if (err == -ESRCH)
+			err = 0;
+	}
+	closedir(tasks);
+	return err ?: s->fds ? 0 : -ESRCH;
+}
+
+static void ring_copy(const char *ring, __u64 at, void *to, size_t size)
+{
+	const size_t mask = ring_size() - 1;
+	size_t i;
+
+	for (i = 0; i < size; i++)
+		((char *)to)[i] = ring[(at + i) & mask];
+}
+
+static int sampler_take(struct sampler *s, unsigned long address)
+{
+	struct bench_samples *samples = s->samples;
+
+	if (samples->nr == SAMPLE_MAX)
+		return -ENOSPC;
+	samples->address[samples->nr++] = address;
+	return 0;
+}
+
+static int sampler_drain(struct sampler *s, unsigned int cpu)
+{
+	struct perf_event_mmap_page *page = s->page[cpu];
+	const char *ring = (char *)page + sysconf(_SC_PAGESIZE);
+	__u64 head = __atomic_load_n(&page->data_head, __ATOMIC_ACQUIRE);
+	__u64 tail = page->data_tail;
+	struct sample_record record;
+	int err = 0;
+
+	while (!err && tail < head) {
+		ring_copy(ring, tail, &record.header, sizeof(record.header));
+		if (record.header.type == PERF_RECORD_LOST)
+			err = -EOVERFLOW;
+		if (record.header.type == PERF_RECORD_SAMPLE) {
+			ring_copy(ring, tail, &record, sizeof(record));
+			if ((pid_t)record.pid == s->pid)
+				err = sampler_take(s, record.ip);
+		}
+		tail += record.header.size;
+	}
+	__atomic_store_n(&page->data_tail, tail, __ATOMIC_RELEASE);
+	return err;
+}
+
+static int sampler_run(struct sampler *s, unsigned int seconds)
+{
+	const struct timespec nap = { .tv_nsec = SAMPLE_POLL };
+	struct timespec begin, now;
+	unsigned int cpu;
+	int err = 0;
+
+	clock_gettime(CLOCK_MONOTONIC, &begin);
+	do {
+		nanosleep(&nap, NULL);
+		for (cpu = 0; !err && cpu < s->cpus; cpu++)
+			if (s->page[cpu])
+				err = sampler_drain(s, cpu);
+		if (!err && kill(s->pid, 0))
+			err = -errno;
+		clock_gettime(CLOCK_MONOTONIC, &now);
+	} while (!err && now.tv_sec < begin.tv_sec + seconds);
+	return err;
+}
+
+static void sampler_close(struct sampler *s)
+{
+	unsigned int cpu;
+
+	for (cpu = 0; cpu < s->cpus; cpu++)
+		if (s->page[cpu])
+			munmap(s->page[cpu], ring_size() + sysconf(_SC_PAGESIZE));
+	while (s->fds)
+		close(s->fd[--s->fds]);
+	free(s->fd);
+}
+
+static int compare(const void *a, const void *b)
+{
+	unsigned long x = *(const unsigned long *)a, y = *(const unsigned long *)b;
+
+	return (x > y) - (x < y);
+}
+
+/* Sample where a process runs, with all its threads; -EOVERFLOW: samples were lost. */
+static int sampler_sample(pid_t pid, unsigned int seconds, struct bench_samples *samples)
+{
+	struct sampler s = { .pid = pid, .samples = samples };
+	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
+	int err;
+
+	samples->nr = 0;
+	samples->address = calloc(SAMPLE_MAX, sizeof(*samples->address));
+	if (!samples->address)
+		return -ENOMEM;
+	s.cpus = cpus < 1 ? 1 : cpus > SAMPLE_CPUS ? SAMPLE_CPUS : cpus;
+	err = sampler_open_all(&s);
+	if (!err)
+		err = sampler_run(&s, seconds);
+	sampler_close(&s);
+	if (!err && !samples->nr)
+		err = -ENODATA;
+	if (!err)
+		qsort(samples->address, samples->nr, sizeof(*samples->address), compare);
+	return err;
+}
+
+static pid_t live_pid;
 
 /* One way to do the pass. */
 struct live_way {
@@ -26,13 +237,6 @@ struct live_way {
 	int err;
 };
 
-static int compare(const void *a, const void *b)
-{
-	unsigned long x = *(const unsigned long *)a, y = *(const unsigned long *)b;
-
-	return (x > y) - (x < y);
-}
-
 static int live_read_addresses(const char *path, struct bench_samples *samples)
 {
 	FILE *file = fopen(path, "re");
@@ -41,13 +245,13 @@ static int live_read_addresses(const char *path, struct bench_samples *samples)
 
 	if (!file)
 		return -errno;
-	samples->address = calloc(LIVE_MAX, sizeof(*samples->address));
+	samples->address = calloc(SAMPLE_MAX, sizeof(*samples->address));
 	while (samples->address && !err && fgets(line, sizeof(line), file)) {
 		if (line[0] == '#' || line[0] == '\n')
 			continue;
 		errno = 0;
 		samples->address[samples->nr++] = strtoul(line, &end, 16);
-		if (errno || end == line || *end != '\n' || samples->nr == LIVE_MAX)
+		if (errno || end == line || *end != '\n' || samples->nr == SAMPLE_MAX)
 			err = -EINVAL;
 	}
 	fclose(file);
@@ -55,18 +259,6 @@ static int live_read_addresses(const char *path, struct bench_samples *samples)
 		return -ENOMEM;
 	qsort(samples->address, samples->nr, sizeof(*samples->address), compare);
 	return err ?: samples->nr ? 0 : -ENODATA;
-}
-
-static pid_t live_start(char **command)
-{
-	pid_t pid = fork();
-
-	if (!pid) {
-		execvp(command[0], command);
-		perror(command[0]);
-		_exit(127);
-	}
-	return pid;
 }
 
 /* Each address is resolved only once. */
@@ -155,69 +347,37 @@ static int live_compare(pid_t pid, const struct bench_samples *samples)
 	return failed;
 }
 
-/**
- * bench_live_end() - end a process that the benchmark started, let others go on
- */
+/* Let the process go on. */
 void bench_live_end(void)
 {
-	if (live_started)
-		kill(live_started, SIGKILL);
-	else if (live_pid)
+	if (live_pid)
 		kill(live_pid, SIGCONT);
 	live_pid = 0;
 }
 
-/* Stop the process, so that all passes see the same VMAs. */
-static int live_work(pid_t pid, struct bench_samples *samples)
+/* Resolve addresses of a running process. Returns the exit status. */
+int bench_live(void)
 {
 	const struct bench_options *o = &bench_options;
-	int err = 0, failed;
+	struct bench_samples samples = { 0 };
+	int err, failed;
 
 	if (o->sample)
-		err = bench_sample(pid, o->sample, samples);
+		err = sampler_sample(o->pid, o->sample, &samples);
 	else
-		err = live_read_addresses(o->addresses, samples);
+		err = live_read_addresses(o->addresses, &samples);
 	if (err) {
 		fprintf(stderr, "procmap_bench: %s: %s\n", o->sample ? "cannot sample" :
 			o->addresses, strerror(-err));
+		free(samples.address);
 		return 1;
 	}
-	live_pid = pid;
-	kill(pid, SIGSTOP);
-	if (o->save)
-		err = bench_capture_save(pid, samples->address, samples->nr, o->save, o->start);
-	if (err)
-		fprintf(stderr, "procmap_bench: %s: %s\n", o->save, strerror(-err));
-	live_unique(samples);
-	failed = live_compare(pid, samples);
+	/* Stop the process, so that all passes see the same VMAs. */
+	live_pid = o->pid;
+	kill(o->pid, SIGSTOP);
+	live_unique(&samples);
+	failed = live_compare(o->pid, &samples);
 	bench_live_end();
-	return failed || err;
-}
-
-/**
- * bench_live() - resolve addresses of a running process, or of a command
- *
- * Return: the exit status.
- */
-int bench_live(void)
-{
-	struct bench_samples samples = { 0 };
-	pid_t pid = bench_options.pid;
-	int failed;
-
-	if (bench_options.start) {
-		live_started = live_start(bench_options.start);
-		pid = live_started;
-	}
-	if (pid < 0) {
-		perror("procmap_bench: fork");
-		return 1;
-	}
-	failed = live_work(pid, &samples);
 	free(samples.address);
-	bench_live_end();
-	if (live_started)
-		waitpid(live_started, NULL, 0);
-	live_started = 0;
 	return failed;
 }

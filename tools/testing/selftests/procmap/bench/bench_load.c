@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Scenes of procmap_bench in which readers look at a process. In some scenes
- * the process changes its address space meanwhile. It has a processor of its
- * own, and the readers share the others. So it waits for locks, not for the
- * scheduler. A busy neighbour has a cost of its own: it shares the caches, and
- * an emulator may share out few processors. To show that cost, the same readers
- * look at another process ("elsewhere").
+ * Scenes of procmap_bench in which readers look at a process that changes its
+ * address space meanwhile. It has a processor of its own, and the readers share
+ * the others. So it waits for locks, not for the scheduler. A busy neighbour has
+ * a cost of its own: it shares the caches, and an emulator may share out few
+ * processors. To show that cost, the same readers look at another process
+ * ("elsewhere").
  */
 #include <fcntl.h>
 #include <pthread.h>
@@ -100,7 +100,7 @@ static unsigned long reader_address(struct reader *r, bool *stays)
 	const struct bench_target *t = reader_target(r->scene);
 	const __u64 random = reader_random(r);
 
-	*stays = !r->scene->row->writer || random >> 32 & (LOAD_STORM_SHARE - 1);
+	*stays = random >> 32 & (LOAD_STORM_SHARE - 1);
 	if (*stays)
 		return t->area + (random & 0xffffffff) % t->made * t->stride;
 	return t->storm + (random & 0xffffffff) % BENCH_STORM_SIZE;
@@ -176,12 +176,10 @@ static int text_size(pid_t pid, unsigned long *size)
 	return done || !*size ? -EIO : 0;
 }
 
-/* With a writer, the first processor belongs to the writer. */
+/* The first processor belongs to the writer. */
 static int reader_cpu(const struct bench_scene_state *state, unsigned int i)
 {
-	if (state->row->writer)
-		return state->cpu[1 + i % (state->cpus - 1)];
-	return state->cpu[i % state->cpus];
+	return state->cpu[1 + i % (state->cpus - 1)];
 }
 
 static int readers_start(const struct bench_scene_state *state, struct reader *readers)
@@ -227,8 +225,6 @@ static int storm_start(const struct bench_scene_state *state)
 {
 	unsigned int i;
 
-	if (!state->row->writer)
-		return 0;
 	for (i = 0; i < BENCH_STORM_CALLS; i++)
 		bench_hist_clear(&bench_storm->took[i]);
 	bench_storm->stop = false;
@@ -241,8 +237,6 @@ static int storm_end(struct bench_scene_state *state, struct bench_round *round)
 	unsigned int i;
 	char byte;
 
-	if (!state->row->writer)
-		return 0;
 	__atomic_store_n(&bench_storm->stop, true, __ATOMIC_RELAXED);
 	if (read(state->bench->target->report, &byte, 1) != 1)
 		return -EPIPE;
@@ -250,23 +244,6 @@ static int storm_end(struct bench_scene_state *state, struct bench_round *round)
 		bench_hist_merge(&state->now[i], &bench_storm->took[i]);
 	round->sleeps = bench_storm->sleeps;
 	return bench_storm->err;
-}
-
-/*
- * Return the count of the whole machine; 0 if the kernel does not count naps.
- */
-static unsigned long naps(void)
-{
-	FILE *file = fopen("/proc/vmstat", "re");
-	unsigned long count = 0;
-	char line[128];
-
-	while (file && fgets(line, sizeof(line), file))
-		if (sscanf(line, "vma_search_nap %lu", &count) == 1)
-			break;
-	if (file)
-		fclose(file);
-	return count;
 }
 
 static double seconds_since(const struct timespec *begin)
@@ -289,7 +266,6 @@ static int load_play(struct bench_scene_state *state, struct bench_round *round)
 
 	if (!readers)
 		return bench_scene_failed(state, "readers", -ENOMEM);
-	round->naps = naps();
 	clock_gettime(CLOCK_MONOTONIC, &begin);
 	err = readers_start(state, readers);
 	end = err ?: storm_start(state);
@@ -299,7 +275,6 @@ static int load_play(struct bench_scene_state *state, struct bench_round *round)
 	}
 	round->seconds = seconds_since(&begin);
 	err = readers_end(state, readers, round) ?: err;
-	round->naps = naps() - round->naps;
 	free(readers);
 	if (end)
 		return bench_scene_failed(state, "the writer", end);
@@ -313,7 +288,7 @@ static int load_setup(struct bench_scene_state *state)
 	struct procmap_query q = { .size = sizeof(q) };
 	int err;
 
-	if (state->row->writer && state->row->readers && state->cpus < 2)
+	if (state->row->readers && state->cpus < 2)
 		return bench_unavailable(b, "needs two processors");
 	err = bench_target_get(b, &want);
 	if (!err && state->row->elsewhere)
@@ -336,25 +311,20 @@ static const struct {
 	unsigned int readers;
 	bool query;
 	bool elsewhere;
-	bool writer;
 } casts[] = {
-	{ "stall/none", "mmap, mprotect, munmap; nobody reads", 0, false, false, true },
-	{ "stall/text-1", "the same, 1 reads the text all the time", 1, false, false, true },
-	{ "stall/text-2", "2 read the text", 2, false, false, true },
-	{ "stall/text-4", "4 read the text", 4, false, false, true },
-	{ "stall/text-elsewhere-1", "1 reads the text of another process", 1, false, true, true },
-	{ "stall/text-elsewhere-2", "2 read it", 2, false, true, true },
-	{ "stall/text-elsewhere-4", "4 read it", 4, false, true, true },
-	{ "stall/query-1", "1 queries all the time", 1, true, false, true },
-	{ "stall/query-2", "2 query", 2, true, false, true },
-	{ "stall/query-4", "4 query", 4, true, false, true },
-	{ "stall/elsewhere-1", "1 queries another process all the time", 1, true, true, true },
-	{ "stall/elsewhere-2", "2 query another process", 2, true, true, true },
-	{ "stall/elsewhere-4", "4 query another process", 4, true, true, true },
-	{ "load/text-1", "1 reads the text, the process is idle", 1, false, false, false },
-	{ "load/text-2", "2 read the text, on two processors", 2, false, false, false },
-	{ "load/query-1", "1 queries, with names; the process is idle", 1, true, false, false },
-	{ "load/query-2", "2 query, on two processors", 2, true, false, false },
+	{ "stall/none", "mmap, mprotect, munmap; nobody reads", 0, false, false },
+	{ "stall/text-1", "the same, 1 reads the text all the time", 1, false, false },
+	{ "stall/text-2", "2 read the text", 2, false, false },
+	{ "stall/text-4", "4 read the text", 4, false, false },
+	{ "stall/text-elsewhere-1", "1 reads the text of another process", 1, false, true },
+	{ "stall/text-elsewhere-2", "2 read it", 2, false, true },
+	{ "stall/text-elsewhere-4", "4 read it", 4, false, true },
+	{ "stall/query-1", "1 queries all the time", 1, true, false },
+	{ "stall/query-2", "2 query", 2, true, false },
+	{ "stall/query-4", "4 query", 4, true, false },
+	{ "stall/elsewhere-1", "1 queries another process all the time", 1, true, true },
+	{ "stall/elsewhere-2", "2 query another process", 2, true, true },
+	{ "stall/elsewhere-4", "4 query another process", 4, true, true },
 };
 
 #define LOAD_SCENES	(ARRAY_SIZE(sizes) * ARRAY_SIZE(casts))
@@ -362,9 +332,7 @@ static const struct {
 struct bench_scene bench_load_scenes[LOAD_SCENES];
 unsigned int bench_load_nr;
 
-/**
- * bench_load_init_scenes() - fill the table
- */
+/* Fill the table. */
 void bench_load_init_scenes(void)
 {
 	static char names[LOAD_SCENES][32];
@@ -381,7 +349,6 @@ void bench_load_init_scenes(void)
 			row->readers = casts[k].readers;
 			row->query = casts[k].query;
 			row->elsewhere = casts[k].elsewhere;
-			row->writer = casts[k].writer;
 			row->setup = load_setup;
 			row->play = load_play;
 		}

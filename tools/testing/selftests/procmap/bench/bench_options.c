@@ -4,7 +4,6 @@
 #include <fnmatch.h>
 #include <getopt.h>
 #include <limits.h>
-#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include "bench.h"
@@ -18,7 +17,6 @@ struct bench_options bench_options = {
 	.reps = DEFAULT_REPS,
 	.warm_up = DEFAULT_WARM_UP,
 	.milliseconds = DEFAULT_MILLISECONDS,
-	.cpu = -1,
 	.accelerator = "not given",
 	.config_hash = "not given",
 };
@@ -26,8 +24,7 @@ struct bench_options bench_options = {
 static void print_help(void)
 {
 	printf("Usage: procmap_bench [option]...\n"
-	       "       procmap_bench --pid PID (--addresses FILE | --sample SECONDS) [option]...\n"
-	       "       procmap_bench --sample SECONDS [option]... -- COMMAND [ARGUMENT]...\n\n"
+	       "       procmap_bench --pid PID (--addresses FILE | --sample SECONDS) [option]...\n\n"
 	       "Measure PROCMAP_QUERY, the text of /proc/PID/maps, process_vm_readv(), and the system\n"
 	       "calls that change an address space. With a process, resolve addresses in it by the\n"
 	       "text and by queries, and compare answers and time.\n\n"
@@ -37,14 +34,12 @@ static void print_help(void)
 	       "  --reps N           repetitions, 1 to %d (default %d)\n"
 	       "  --warm-up N        repetitions before those (default %d)\n"
 	       "  --play MS          milliseconds of a scene, each time (default %d)\n"
-	       "  --cpu N            processor of the cases (default: the first allowed)\n"
 	       "  --json             JSON on standard output instead of a table\n"
 	       "  --accel TEXT       what runs the machine, for the record\n"
 	       "  --config-hash TEXT hash of the kernel's configuration, for the record\n"
 	       "  --pid PID          a process to look at\n"
 	       "  --addresses FILE   addresses in it, hexadecimal, one in a line\n"
 	       "  --sample SECONDS   addresses where it is found running (perf_event_open)\n"
-	       "  --save FILE        keep its mappings and these addresses as an address set\n"
 	       "  --help             this text\n\n"
 	       "Exit status: 0, all ran or are not available in this kernel; 1, something failed, or\n"
 	       "answers differ; 2, wrong arguments.\n", BENCH_MAX_REPS, DEFAULT_REPS,
@@ -98,9 +93,6 @@ static void parse_one(int option, const char *name)
 	case 'm':
 		o->milliseconds = parse_number(name, optarg, 1, 60000);
 		return;
-	case 'c':
-		o->cpu = parse_number(name, optarg, 0, CPU_SETSIZE - 1);
-		return;
 	case 'P':
 		o->pid = parse_number(name, optarg, 1, INT_MAX);
 		return;
@@ -130,9 +122,6 @@ static bool parse_text(int option)
 	case 'A':
 		o->addresses = optarg;
 		return true;
-	case 'o':
-		o->save = optarg;
-		return true;
 	case 'l':
 		o->list = true;
 		return true;
@@ -147,25 +136,15 @@ static void check_live(int left)
 {
 	const struct bench_options *o = &bench_options;
 
-	if (left && !o->sample)
-		refuse("an argument that is no option: only a command, with --sample");
-	if (left && o->pid)
-		refuse("either --pid or a command");
-	if (!left && o->sample && !o->pid)
-		refuse("--sample needs --pid or a command");
-	if (o->addresses && !o->pid)
-		refuse("--addresses needs --pid");
+	if (left)
+		refuse("an argument that is no option");
+	if ((o->addresses || o->sample) && !o->pid)
+		refuse("--addresses and --sample need --pid");
 	if (o->pid && !!o->addresses == !!o->sample)
 		refuse("--pid needs either --addresses or --sample");
-	if (o->save && !o->sample)
-		refuse("--save needs --sample");
 }
 
-/**
- * bench_options_parse() - set bench_options; exit for --help and errors
- * @argc: of main()
- * @argv: of main()
- */
+/* Set bench_options; exit for --help and errors. */
 void bench_options_parse(int argc, char **argv)
 {
 	static const struct option known[] = {
@@ -176,13 +155,11 @@ void bench_options_parse(int argc, char **argv)
 		{ "reps", required_argument, NULL, 'r' },
 		{ "warm-up", required_argument, NULL, 'w' },
 		{ "play", required_argument, NULL, 'm' },
-		{ "cpu", required_argument, NULL, 'c' },
 		{ "accel", required_argument, NULL, 'a' },
 		{ "config-hash", required_argument, NULL, 'C' },
 		{ "pid", required_argument, NULL, 'P' },
 		{ "addresses", required_argument, NULL, 'A' },
 		{ "sample", required_argument, NULL, 'n' },
-		{ "save", required_argument, NULL, 'o' },
 		{ "help", no_argument, NULL, 'h' },
 		{ }
 	};
@@ -196,8 +173,6 @@ void bench_options_parse(int argc, char **argv)
 			parse_one(option, known[index].name);
 	}
 	check_live(argc - optind);
-	if (optind < argc)
-		bench_options.start = argv + optind;
 }
 
 static bool fits(const char *const *patterns, unsigned int nr, const char *name)
@@ -210,12 +185,7 @@ static bool fits(const char *const *patterns, unsigned int nr, const char *name)
 	return false;
 }
 
-/**
- * bench_selected() - shall a case or scene run?
- * @name: its name
- *
- * Return: true if the user selected it.
- */
+/* Shall a case or scene run? Returns true if the user selected it. */
 bool bench_selected(const char *name)
 {
 	const struct bench_options *o = &bench_options;

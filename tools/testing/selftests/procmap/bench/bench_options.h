@@ -17,7 +17,6 @@
  * @reps: repetitions of each case, rounds of each scene
  * @warm_up: repetitions or rounds before those
  * @milliseconds: length of a round of a scene
- * @cpu: processor of the cases; -1: the first that is allowed
  * @list: only list the names
  * @json: JSON instead of a table
  * @accelerator: what runs the machine, for the record
@@ -25,8 +24,6 @@
  * @pid: look at this process instead of running cases
  * @addresses: file with the addresses to look up in it
  * @sample: seconds to sample it for, instead of @addresses
- * @save: save the samples as an address set in this file
- * @start: a command to start and sample
  */
 struct bench_options {
 	const char *select[BENCH_MAX_SELECT];
@@ -36,7 +33,6 @@ struct bench_options {
 	unsigned long reps;
 	unsigned long warm_up;
 	unsigned long milliseconds;
-	long cpu;
 	bool list;
 	bool json;
 	const char *accelerator;
@@ -44,8 +40,6 @@ struct bench_options {
 	pid_t pid;
 	const char *addresses;
 	unsigned int sample;
-	const char *save;
-	char **start;
 };
 
 extern struct bench_options bench_options;

@@ -96,14 +96,9 @@ int bench_dump_text(struct bench_pass *pass);
 int bench_symbolize_query(struct bench_pass *pass);
 int bench_synthesize_query(struct bench_pass *pass);
 int bench_dump_query(struct bench_pass *pass);
-
-/* bench_pass_scan.c */
 int bench_pass_scan(struct bench_pass *pass, int fd, struct procmap_scan *scan);
 int bench_pass_take_records(struct bench_pass *pass);
 int bench_synthesize_scan(struct bench_pass *pass);
 int bench_dump_scan(struct bench_pass *pass);
-
-/* bench_build_id.c */
-int bench_read_build_id(const char *path, unsigned char *build_id, __u32 *size);
 
 #endif /* SELFTEST_PROCMAP_BENCH_PASS_H */

@@ -137,14 +137,6 @@ static int query_setup_walk(struct bench *b)
 	return err;
 }
 
-static int query_setup_self(struct bench *b)
-{
-	b->fd = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
-	if (b->fd < 0)
-		return bench_failed(b, "/proc/self/maps", -errno);
-	return query_setup_address(b, (unsigned long)&bench_overhead);
-}
-
 static void query_teardown_fd(struct bench *b)
 {
 	if (b->fd >= 0)
@@ -283,8 +275,6 @@ const struct bench_case bench_query_cases[] = {
 	  .what = "the same with the name" },
 	{ .name = "query/library/build-id", LIBRARY, .want = BENCH_WANT_BUILD_ID,
 	  .what = "the same with the build ID" },
-	{ .name = "query/library/both", LIBRARY, .want = BENCH_WANT_NAME | BENCH_WANT_BUILD_ID,
-	  .what = "the same with name and build ID" },
 	{ .name = "query/library/long", .setup = query_setup_long, .op = query_op, .vmas = 10000,
 	  .batch = 64, .want = BENCH_WANT_BUILD_ID,
 	  .what = "the build ID, when the file is a gigabyte long" },
@@ -303,8 +293,6 @@ const struct bench_case bench_query_cases[] = {
 	{ .name = "readv/8-both", .vmas = 10000, .batch = 64, .flags = PIDFD | NOWAIT,
 	  .setup = readv_setup, .op = readv_op, .teardown = query_teardown_fd,
 	  .what = "the same with both flags" },
-	{ .name = "query/self", .batch = 64, .setup = query_setup_self, .op = query_op,
-	  .teardown = query_teardown_fd, .what = "covering query, own address space" },
 	{ .name = "walk/adjacent/10", .layout = BENCH_ADJACENT, .passed = 10, .batch = 64, WALK },
 	{ .name = "walk/adjacent/10000", .layout = BENCH_ADJACENT, .passed = 10000, .batch = 1,
 	  WALK },

@@ -17,8 +17,6 @@ static const struct bench_difference {
 	  "query/library/plain", 1 },
 	{ "add/build-id", "what the build ID adds to a query", "query/library/build-id",
 	  "query/library/plain", 1 },
-	{ "add/build-id-to-name", "what the build ID adds to a query for the name",
-	  "query/library/both", "query/library/name", 1 },
 	{ "walk/adjacent/per-mapping", "passing one mapping that the filter excludes",
 	  "walk/adjacent/10000", "walk/adjacent/10", 9990 },
 	{ "walk/holes/per-mapping", "passing one mapping that the filter excludes and a hole",
@@ -32,8 +30,8 @@ static int compare(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/**
- * bench_result_settle() - compute the statistics of the repetitions
+/*
+ * Compute the statistics of the repetitions.
  * @result: @raw, @reps and @err are set; out: the rest
  */
 void bench_result_settle(struct bench_result *result)
@@ -80,26 +78,15 @@ static int difference(const struct bench_difference *d, const struct bench_resul
 	return 0;
 }
 
-/**
- * bench_report_state() - name the result of a case
- * @err: 0, BENCH_UNAVAILABLE or -errno
- *
- * Return: the word for it.
- */
-const char *bench_report_state(int err)
+static const char *state_word(int err)
 {
 	if (!err)
 		return "ok";
 	return err == BENCH_UNAVAILABLE ? "not available" : "failed";
 }
 
-/**
- * bench_report_string() - print a string of JSON
- * @key: its key
- * @text: its value
- * @end: text to print after it
- */
-void bench_report_string(const char *key, const char *text, const char *end)
+/* Print a string of JSON, and what comes after it. */
+static void json_string(const char *key, const char *text, const char *end)
 {
 	printf("\"%s\": \"", key);
 	for (; *text; text++) {
@@ -119,13 +106,13 @@ static void json_environment(const struct bench_environment *env)
 
 	uname(&name);
 	printf("{\n \"tool\": \"procmap_bench\",\n \"format\": 2,\n \"environment\": {\n  ");
-	bench_report_string("release", name.release, ",\n  ");
-	bench_report_string("version", name.version, ",\n  ");
-	bench_report_string("machine", name.machine, ",\n  ");
-	bench_report_string("accelerator", env->accelerator, ",\n  ");
-	bench_report_string("config_hash", env->config_hash, ",\n  ");
-	bench_report_string("clock", bench_clock_name(), ",\n  ");
-	bench_report_string("unit", bench_clock_unit(), ",\n  ");
+	json_string("release", name.release, ",\n  ");
+	json_string("version", name.version, ",\n  ");
+	json_string("machine", name.machine, ",\n  ");
+	json_string("accelerator", env->accelerator, ",\n  ");
+	json_string("config_hash", env->config_hash, ",\n  ");
+	json_string("clock", bench_clock_name(), ",\n  ");
+	json_string("unit", bench_clock_unit(), ",\n  ");
 	printf("\"ticks_per_instruction\": %.6f,\n", bench_clock_scale());
 	printf("  \"overhead_subtracted\": %llu,\n", bench_overhead);
 	printf("  \"cpu\": %ld,\n  \"reps\": %lu,\n  \"warm_up\": %lu,\n", env->cpu, env->reps,
@@ -138,12 +125,12 @@ static void json_result(const struct bench_result *result, const char *before)
 	unsigned int i;
 
 	printf("%s\n  { ", before);
-	bench_report_string("name", result->row->name, ", ");
-	bench_report_string("what", result->row->what, ", ");
-	bench_report_string("status", bench_report_state(result->err), "");
+	json_string("name", result->row->name, ", ");
+	json_string("what", result->row->what, ", ");
+	json_string("status", state_word(result->err), "");
 	if (result->err) {
 		printf(", ");
-		bench_report_string("reason", result->reason, " }");
+		json_string("reason", result->reason, " }");
 		return;
 	}
 	printf(", \"units\": %u, \"min\": %.3f, \"median\": %.3f, \"max\": %.3f", result->units,
@@ -163,11 +150,11 @@ static void json_difference(const struct bench_difference *d, int err, double va
 			    const char *reason)
 {
 	printf(",\n  { ");
-	bench_report_string("name", d->name, ", ");
-	bench_report_string("what", d->what, ", ");
-	bench_report_string("status", bench_report_state(err), ", \"derived\": true, ");
+	json_string("name", d->name, ", ");
+	json_string("what", d->what, ", ");
+	json_string("status", state_word(err), ", \"derived\": true, ");
 	if (err)
-		bench_report_string("reason", reason, " }");
+		json_string("reason", reason, " }");
 	else
 		printf("\"median\": %.3f }", value);
 }
@@ -188,7 +175,7 @@ static void table_environment(const struct bench_environment *env)
 static void table_result(const struct bench_result *result)
 {
 	if (result->err) {
-		printf("%-26s %s: %s\n", result->row->name, bench_report_state(result->err),
+		printf("%-26s %s: %s\n", result->row->name, state_word(result->err),
 		       result->reason);
 		return;
 	}
@@ -203,16 +190,12 @@ static void table_difference(const struct bench_difference *d, int err, double v
 			     const char *reason)
 {
 	if (err)
-		printf("%-26s %s: %s\n", d->name, bench_report_state(err), reason);
+		printf("%-26s %s: %s\n", d->name, state_word(err), reason);
 	else
 		printf("%-26s %12.1f %12s %12s %6s  %s\n", d->name, value, "", "", "", d->what);
 }
 
-/**
- * bench_report_begin() - print what all results depend on
- * @env: the environment
- * @json: print JSON, not text
- */
+/* Print what all results depend on. */
 void bench_report_begin(const struct bench_environment *env, bool json)
 {
 	if (json)
@@ -221,14 +204,7 @@ void bench_report_begin(const struct bench_environment *env, bool json)
 		table_environment(env);
 }
 
-/**
- * bench_report_cases() - print the results of cases
- * @results: the results
- * @nr: their number
- * @json: print JSON, not a table
- *
- * Return: 0, or 1 if a case failed.
- */
+/* Print the results of cases. Returns 0, or 1 if a case failed. */
 int bench_report_cases(const struct bench_result *results, unsigned int nr, bool json)
 {
 	const char *reason = "";
@@ -260,15 +236,129 @@ int bench_report_cases(const struct bench_result *results, unsigned int nr, bool
 	return failed;
 }
 
-/**
- * bench_report_end() - end the report
- * @json: print JSON
- *
- * Return: 0, or 1 if it could not be written.
- */
+/* End the report. Returns 0, or 1 if it could not be written. */
 int bench_report_end(bool json)
 {
 	if (json)
 		printf("\n ]\n}\n");
 	return fflush(stdout) || ferror(stdout);
+}
+
+/* Return the median over the rounds of the figure at @offset. */
+static double rounds_median(const struct bench_scene_state *state, size_t offset)
+{
+	double value[BENCH_MAX_REPS];
+	unsigned int i;
+
+	for (i = 0; i < state->rounds; i++)
+		value[i] = *(const double *)((const char *)&state->round[i] + offset);
+	qsort(value, state->rounds, sizeof(value[0]), compare);
+	return (value[state->rounds / 2] + value[(state->rounds - 1) / 2]) / 2;
+}
+
+static void json_round(const struct bench_round *round, const char *end)
+{
+	unsigned int i;
+
+	printf("\n      { \"seconds\": %.6f, \"lookups\": %.3f, \"sleeps\": %lu",
+	       round->seconds, round->lookups, round->sleeps);
+	printf(", \"hangs\": %lu", round->hangs);
+	for (i = 0; i < BENCH_SCENE_HISTS; i++) {
+		const struct bench_latency *latency = &round->latency[i];
+
+		if (latency->nr)
+			printf(", \"%s\": { \"nr\": %llu, \"p50\": %.0f, \"p99\": %.0f",
+			       bench_scene_hist_names[i], latency->nr, latency->p50, latency->p99);
+		if (latency->nr)
+			printf(", \"max\": %.0f }", latency->max);
+	}
+	printf(" }%s", end);
+}
+
+static void json_scene(const struct bench_scene_state *state, const char *before)
+{
+	const struct bench_scene *row = state->row;
+	unsigned int i;
+
+	printf("%s\n  { ", before);
+	json_string("name", row->name, ", ");
+	json_string("what", row->what, ", ");
+	json_string("status", state_word(state->err), ", ");
+	if (state->err) {
+		json_string("reason", state->reason, " }");
+		return;
+	}
+	printf("\"mappings\": %lu, \"readers\": %u,\n    \"rounds\": [", row->vmas, row->readers);
+	for (i = 0; i < state->rounds; i++)
+		json_round(&state->round[i], i + 1 < state->rounds ? "," : "");
+	printf(" ] }");
+}
+
+static void table_latency(const struct bench_scene_state *state, unsigned int i)
+{
+	const size_t at = offsetof(struct bench_round, latency) + i * sizeof(struct bench_latency);
+	double max = 0;
+	__u64 nr = 0;
+	unsigned int r;
+
+	for (r = 0; r < state->rounds; r++) {
+		const struct bench_latency *latency = &state->round[r].latency[i];
+
+		nr += latency->nr;
+		if (latency->max > max)
+			max = latency->max;
+	}
+	if (!nr)
+		return;
+	printf("  %-10s %12.0f %12.0f %12.0f %12llu\n", bench_scene_hist_names[i],
+	       rounds_median(state, at + offsetof(struct bench_latency, p50)),
+	       rounds_median(state, at + offsetof(struct bench_latency, p99)), max, nr);
+}
+
+static void table_scene(const struct bench_scene_state *state)
+{
+	unsigned long sleeps = 0, hangs = 0;
+	double lookups = 0, seconds = 0;
+	unsigned int i;
+
+	printf("%s: %s\n", state->row->name, state->row->what);
+	if (state->err) {
+		printf("  %s: %s\n", state_word(state->err), state->reason);
+		return;
+	}
+	for (i = 0; i < state->rounds; i++) {
+		sleeps += state->round[i].sleeps;
+		hangs += state->round[i].hangs;
+		lookups += state->round[i].lookups;
+		seconds += state->round[i].seconds;
+	}
+	for (i = 0; i < BENCH_SCENE_HISTS; i++)
+		table_latency(state, i);
+	if (state->row->readers)
+		printf("  %.1f a second\n", lookups / seconds);
+	if (state->row->vmas)
+		printf("  had to wait %.1f times a second\n", sleeps / seconds);
+	if (hangs)
+		printf("  hung in %lu of %u rounds, and was killed\n", hangs, state->rounds);
+}
+
+/* Print the results of scenes. Returns 0, or 1 if a scene failed. */
+int bench_report_scenes(const struct bench_scene_state *states, unsigned int nr, bool json)
+{
+	static bool any;
+	unsigned int i;
+	int failed = 0;
+
+	if (!json && nr && !any)
+		printf("\n  %-10s %12s %12s %12s %12s  (ns; medians of %u rounds)\n", "call", "p50",
+		       "p99", "max", "calls", states[0].rounds);
+	for (i = 0; i < nr; i++) {
+		failed |= states[i].err < 0;
+		if (json)
+			json_scene(&states[i], any ? "," : "");
+		else
+			table_scene(&states[i]);
+		any = true;
+	}
+	return failed;
 }

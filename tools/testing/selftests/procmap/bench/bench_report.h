@@ -61,10 +61,6 @@ void bench_result_settle(struct bench_result *result);
 void bench_report_begin(const struct bench_environment *env, bool json);
 int bench_report_cases(const struct bench_result *results, unsigned int nr, bool json);
 int bench_report_end(bool json);
-const char *bench_report_state(int err);
-void bench_report_string(const char *key, const char *text, const char *end);
-
-/* bench_report_scenes.c */
 int bench_report_scenes(const struct bench_scene_state *states, unsigned int nr, bool json);
 
 #endif /* SELFTEST_PROCMAP_BENCH_REPORT_H */

@@ -1,22 +1,68 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Play scenes in turn: see bench_scene.h. */
+/* Count latencies, and play scenes in turn: see bench_scene.h. */
 #include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 #include "bench_options.h"
 #include "bench_scene.h"
 
+/* Forget all latencies. */
+void bench_hist_clear(struct bench_hist *hist)
+{
+	memset(hist, 0, sizeof(*hist));
+}
+
+/* Add the latencies of another histogram. */
+void bench_hist_merge(struct bench_hist *to, const struct bench_hist *from)
+{
+	unsigned int i;
+
+	for (i = 0; i < BENCH_HIST_BUCKETS; i++)
+		to->bucket[i] += from->bucket[i];
+	to->nr += from->nr;
+	if (from->max > to->max)
+		to->max = from->max;
+}
+
+/*
+ * The latency that a bucket stands for. Returns the shortest latency that it
+ * counts, in ticks.
+ */
+__u64 bench_hist_value(unsigned int bucket)
+{
+	unsigned int shift = 0;
+
+	if (bucket >= 2 * BENCH_HIST_SUB)
+		shift = bucket / BENCH_HIST_SUB - 1;
+	return (__u64)(bucket - shift * BENCH_HIST_SUB) << shift;
+}
+
+/*
+ * A percentile. Returns the latency in ticks that this share does not exceed; 0
+ * for an empty histogram.
+ * @share: 0.5 for the median, 0.99 for the 99th percentile
+ */
+__u64 bench_hist_quantile(const struct bench_hist *hist, double share)
+{
+	const double want = share * hist->nr;
+	__u64 seen = 0;
+	unsigned int i;
+
+	for (i = 0; i < BENCH_HIST_BUCKETS; i++) {
+		seen += hist->bucket[i];
+		if (seen && seen >= want)
+			return bench_hist_value(i);
+	}
+	return 0;
+}
+
 const char *const bench_scene_hist_names[BENCH_SCENE_HISTS] = {
 	"mmap", "mprotect", "munmap", "reader",
 };
 
-/**
- * bench_scene_failed() - record why a scene failed
- * @state: the scene
- * @what: what was tried
+/*
+ * Record why a scene failed. Returns @err.
  * @err: -errno, not 0
- *
- * Return: @err
  */
 int bench_scene_failed(struct bench_scene_state *state, const char *what, int err)
 {
@@ -37,7 +83,6 @@ static void scene_latencies(struct bench_scene_state *state, struct bench_round 
 		latency->p50 = ns * bench_hist_quantile(hist, 0.5);
 		latency->p99 = ns * bench_hist_quantile(hist, 0.99);
 		latency->max = ns * hist->max;
-		bench_hist_merge(&state->total[i], hist);
 	}
 }
 
@@ -99,13 +144,11 @@ static void scene_cpus(struct bench_scene_state *state, const cpu_set_t *allowed
 			state->cpu[state->cpus++] = cpu;
 }
 
-/**
- * bench_scenes_run() - play the selected scenes of a table
+/*
+ * Play the selected scenes of a table. Returns the scenes, for
+ * bench_scenes_free(); NULL: no memory.
  * @rows: the table; scenes of equal size are neighbours
- * @nr: number of its rows
  * @played: out: the number of selected scenes
- *
- * Return: the scenes, for bench_scenes_free(); NULL: no memory
  */
 struct bench_scene_state *bench_scenes_run(const struct bench_scene *rows, unsigned int nr,
 					   unsigned int *played)
@@ -140,11 +183,7 @@ struct bench_scene_state *bench_scenes_run(const struct bench_scene *rows, unsig
 	return states;
 }
 
-/**
- * bench_scenes_free() - free the result of bench_scenes_run()
- * @states: the scenes, or NULL
- * @nr: their number
- */
+/* Free the result of bench_scenes_run(). */
 void bench_scenes_free(struct bench_scene_state *states, unsigned int nr)
 {
 	unsigned int i;

@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Read address sets of procmap_bench: see bench_set.h. */
+/* Read address sets of procmap_bench, and give a process their VMAs: see bench_set.h. */
 #include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include "bench_set.h"
+#include "elf_image.h"
 
 #define SET_MAX_VMAS	65536
 #define SET_MAX_SAMPLES	65536
@@ -63,14 +67,14 @@ static int set_add_vma(struct bench_set *set, const char *line)
 	return 0;
 }
 
-/* "addr VMA OFFSET COUNT", OFFSET in hexadecimal bytes. */
+/* "addr VMA OFFSET COUNT", OFFSET in hexadecimal bytes; COUNT does not matter. */
 static int set_add_sample(struct bench_set *set, const char *line)
 {
 	struct bench_set_sample *sample = &set->sample[set->samples];
 
 	if (set->samples == SET_MAX_SAMPLES)
 		return -E2BIG;
-	if (sscanf(line, "addr %u %lx %u", &sample->vma, &sample->offset, &sample->count) != 3 ||
+	if (sscanf(line, "addr %u %lx", &sample->vma, &sample->offset) != 2 ||
 	    sample->vma >= set->nr || sample->offset >= set->vma[sample->vma].size)
 		return -EINVAL;
 	set->samples++;
@@ -134,16 +138,12 @@ static int set_read(struct bench_set *set, FILE *file, unsigned int *number)
 	return err ?: set->nr && set->samples ? 0 : -ENODATA;
 }
 
-/* Sets lie next to the program. A name with a slash is a path. */
+/* Sets lie next to the program. */
 static FILE *set_open(const char *name, char *path, size_t size)
 {
 	char *slash;
 	ssize_t len;
 
-	if (strchr(name, '/')) {
-		snprintf(path, size, "%s", name);
-		return fopen(path, "re");
-	}
 	len = readlink("/proc/self/exe", path, size - 1);
 	if (len < 0)
 		return NULL;
@@ -154,14 +154,10 @@ static FILE *set_open(const char *name, char *path, size_t size)
 	return fopen(path, "re");
 }
 
-/**
- * bench_set_load() - read an address set, or return the one read last
- * @name: its name, or the path of a file
+/*
+ * Read an address set, or return the one read last.
  * @set: out: the set, valid until another one is read
  * @reason: out: what is wrong with the file
- * @size: bytes of @reason
- *
- * Return: 0 or -errno
  */
 int bench_set_load(const char *name, struct bench_set **set, char *reason, size_t size)
 {
@@ -194,10 +190,9 @@ int bench_set_load(const char *name, struct bench_set **set, char *reason, size_
 	return 0;
 }
 
-/**
- * bench_set_place() - choose the addresses of the VMAs in a process
+/*
+ * Choose the addresses of the VMAs in a process.
  * @set: the program; out: vma[].at, space and padding
- * @base: address of the first VMA
  * @padding: bytes to leave for other VMAs in the widest gap of the program
  */
 void bench_set_place(struct bench_set *set, unsigned long base, unsigned long padding)
@@ -222,28 +217,148 @@ void bench_set_place(struct bench_set *set, unsigned long base, unsigned long pa
 	set->space = at - base;
 }
 
-/**
- * bench_set_is_code() - is a VMA an executable mapping of a file?
- * @set: the program
- * @i: number of the VMA
- *
- * Return: true if it is.
- */
+/* Is a VMA an executable mapping of a file? */
 bool bench_set_is_code(const struct bench_set *set, unsigned int i)
 {
 	return set->vma[i].prot & PROT_EXEC && set->vma[i].file >= 0;
 }
 
-/**
- * bench_set_address() - one of the addresses at which the program was running
+/*
+ * One of the addresses at which the program was running. Returns the address in
+ * the process that was made.
  * @set: the program, placed
- * @sample: number of the address
- *
- * Return: the address in the process that was made
  */
 unsigned long bench_set_address(const struct bench_set *set, unsigned int sample)
 {
 	const struct bench_set_sample *s = &set->sample[sample];
 
 	return set->vma[s->vma].at + s->offset;
+}
+
+#define MAKE_ID		20
+#define MAKE_PATH	1024
+
+static int make_parents(char *path)
+{
+	char *slash;
+
+	for (slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
+		*slash = 0;
+		if (mkdir(path, 0755) && errno != EEXIST)
+			return -errno;
+		*slash = '/';
+	}
+	return 0;
+}
+
+/* A VMA only needs the length of its file. A build ID is there for readers. */
+static int make_file(const char *root, const char *name, unsigned long size, unsigned char seed)
+{
+	struct elf_image image;
+	char path[MAKE_PATH];
+	int fd, err = 0;
+
+	if (snprintf(path, sizeof(path), "%s%s", root, name) >= (int)sizeof(path))
+		return -ENAMETOOLONG;
+	err = make_parents(path);
+	if (err)
+		return err;
+	fd = open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0755);
+	if (fd < 0)
+		return -errno;
+	elf_image_make(&image, sizeof(long) == 8, MAKE_ID, seed);
+	if (write(fd, image.data, sizeof(image.data)) != sizeof(image.data) || ftruncate(fd, size))
+		err = -EIO;
+	close(fd);
+	return err;
+}
+
+static unsigned long file_size(const struct bench_set *set, int file)
+{
+	unsigned long end = ELF_IMAGE_SIZE;
+	unsigned int i;
+
+	for (i = 0; i < set->nr; i++)
+		if (set->vma[i].file == file && set->vma[i].offset + set->vma[i].size > end)
+			end = set->vma[i].offset + set->vma[i].size;
+	return end;
+}
+
+/*
+ * Make all files that the program had mapped.
+ * @root: directory below which the files get their paths
+ *
+ * Each file has its original length, a build ID of its own, and nothing else.
+ */
+int bench_set_make_files(const struct bench_set *set, const char *root)
+{
+	unsigned int i;
+	int err = 0;
+
+	for (i = 0; i < set->files && !err; i++)
+		err = make_file(root, set->path[i], file_size(set, i), i);
+	return err;
+}
+
+static int map_one(const struct bench_set_vma *vma, int fd, bool odd)
+{
+	int flags = MAP_FIXED | MAP_NORESERVE | (vma->shared ? MAP_SHARED : MAP_PRIVATE);
+	void *at = (void *)vma->at;
+
+	if (fd < 0)
+		flags |= MAP_ANONYMOUS;
+	if (mmap(at, vma->size, vma->prot, flags, fd, fd < 0 ? 0 : vma->offset) != at)
+		return -errno;
+	/* Neighbours that the program had apart must not merge. */
+	return odd && madvise(at, vma->size, MADV_DONTDUMP) ? -errno : 0;
+}
+
+/*
+ * Map all VMAs of the program in the calling process.
+ * @set: the program, placed
+ */
+int bench_set_map(const struct bench_set *set, const char *root)
+{
+	char path[MAKE_PATH];
+	int open_file = -1, fd = -1, err = 0;
+	unsigned int i;
+
+	for (i = 0; i < set->nr && !err; i++) {
+		const struct bench_set_vma *vma = &set->vma[i];
+
+		if (vma->file >= 0 && vma->file != open_file) {
+			snprintf(path, sizeof(path), "%s%s", root, set->path[vma->file]);
+			if (fd >= 0)
+				close(fd);
+			fd = open(path, O_RDWR | O_CLOEXEC);
+			open_file = vma->file;
+			if (fd < 0)
+				return -errno;
+		}
+		err = map_one(vma, vma->file < 0 ? -1 : fd, i % 2);
+	}
+	if (fd >= 0)
+		close(fd);
+	return err;
+}
+
+/*
+ * Unmap a VMA of a file, and map it as the set now has it.
+ * @set: the program, mapped in the calling process
+ */
+int bench_set_remap(const struct bench_set *set, unsigned int i, const char *root)
+{
+	const struct bench_set_vma *vma = &set->vma[i];
+	char path[MAKE_PATH];
+	int fd, err = 0;
+
+	snprintf(path, sizeof(path), "%s%s", root, set->path[vma->file]);
+	fd = open(path, O_RDWR | O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	if (munmap((void *)vma->at, vma->size))
+		err = -errno;
+	err = err ?: map_one(vma, fd, i % 2);
+	close(fd);
+	return err;
 }

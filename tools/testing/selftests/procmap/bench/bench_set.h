@@ -37,12 +37,10 @@ struct bench_set_vma {
  * struct bench_set_sample - an address at which the program was running
  * @vma: number of the VMA
  * @offset: offset from the start of the VMA
- * @count: how often the program was there
  */
 struct bench_set_sample {
 	unsigned int vma;
 	unsigned long offset;
-	unsigned int count;
 };
 
 /**
@@ -74,14 +72,8 @@ int bench_set_load(const char *name, struct bench_set **set, char *reason, size_
 void bench_set_place(struct bench_set *set, unsigned long base, unsigned long padding);
 bool bench_set_is_code(const struct bench_set *set, unsigned int i);
 unsigned long bench_set_address(const struct bench_set *set, unsigned int sample);
-
-/* bench_set_make.c */
 int bench_set_make_files(const struct bench_set *set, const char *root);
 int bench_set_map(const struct bench_set *set, const char *root);
 int bench_set_remap(const struct bench_set *set, unsigned int i, const char *root);
-
-/* bench_capture.c */
-int bench_capture_save(pid_t pid, const unsigned long *address, size_t nr, const char *path,
-		       char *const *command);
 
 #endif /* SELFTEST_PROCMAP_BENCH_SET_H */

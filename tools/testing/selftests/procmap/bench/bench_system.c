@@ -1,5 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
-/* What procmap_bench changes outside of its processes and undoes at the end. */
+/*
+ * The machine: the clock of procmap_bench, and what it changes outside of its
+ * processes and undoes at the end. Under QEMU's "-icount shift=0" the time stamp
+ * counter should go up by one per guest instruction. The benchmark measures
+ * whether it does.
+ */
 #include <fcntl.h>
 #include <ftw.h>
 #include <stdlib.h>
@@ -8,18 +13,138 @@
 #include <sys/stat.h>
 #include "bench.h"
 
+#define CLOCK_TRIES	200
+#define CLOCK_SHORT	10000
+#define CLOCK_LONG	20000
+#define CLOCK_WATCH	50e6	/* ns in which to compare ticks and time */
+
+__u64 bench_overhead;
+
+static double clock_scale;
+
+#ifdef BENCH_X86_64
+/* Each turn has two instructions. */
+static __u64 clock_loop(unsigned long turns)
+{
+	__u64 began = bench_clock();
+
+	asm volatile("1: dec %0; jnz 1b" : "+r"(turns) : : "cc");
+	return bench_clock() - began;
+}
+#endif
+
+static __u64 clock_nothing(void)
+{
+	__u64 began = bench_clock();
+
+	return bench_clock() - began;
+}
+
+/* Interrupts can only add time, so the least of many has none. */
+static __u64 clock_least(__u64 (*fn)(void))
+{
+	__u64 least = ~0ull, now;
+	int i;
+
+	for (i = 0; i < CLOCK_TRIES; i++) {
+		now = fn();
+		if (now < least)
+			least = now;
+	}
+	return least;
+}
+
+#ifdef BENCH_X86_64
+static __u64 clock_short(void)
+{
+	return clock_loop(CLOCK_SHORT);
+}
+
+static __u64 clock_long(void)
+{
+	return clock_loop(CLOCK_LONG);
+}
+#endif
+
+/*
+ * Measure the clock with a loop of known length. Returns 0, or -ERANGE if the
+ * clock stands still.
+ */
+int bench_clock_calibrate(void)
+{
+	bench_overhead = clock_least(clock_nothing);
+#ifdef BENCH_X86_64
+	clock_scale = ((double)clock_least(clock_long) - (double)clock_least(clock_short)) /
+		      (2 * (CLOCK_LONG - CLOCK_SHORT));
+	if (clock_scale <= 0)
+		return -ERANGE;
+#endif
+	return 0;
+}
+
+/*
+ * Ticks per instruction, as measured. Returns the number, 1 under "-icount
+ * shift=0"; 0 if it cannot be measured.
+ */
+double bench_clock_scale(void)
+{
+	return clock_scale;
+}
+
+/* Nanoseconds per tick, measured once. */
+double bench_clock_ns(void)
+{
+#ifdef BENCH_X86_64
+	static double ns;
+	struct timespec begin, now;
+	__u64 from, to;
+
+	if (ns)
+		return ns;
+	clock_gettime(CLOCK_MONOTONIC, &begin);
+	from = bench_clock();
+	do {
+		clock_gettime(CLOCK_MONOTONIC, &now);
+		to = bench_clock();
+		ns = (now.tv_sec - begin.tv_sec) * 1e9 + now.tv_nsec - begin.tv_nsec;
+	} while (ns < CLOCK_WATCH);
+	ns /= to - from;
+	return ns;
+#else
+	return 1;
+#endif
+}
+
+/* The clock of all figures. */
+const char *bench_clock_name(void)
+{
+#ifdef BENCH_X86_64
+	return "tsc";
+#else
+	return "CLOCK_MONOTONIC";
+#endif
+}
+
+/*
+ * The unit of all figures. Returns "instructions" only if a loop of known
+ * length took exactly that many ticks; else "ticks" or "ns".
+ */
+const char *bench_clock_unit(void)
+{
+#ifdef BENCH_X86_64
+	return clock_scale == 1.0 ? "instructions" : "ticks";
+#else
+	return "ns";
+#endif
+}
+
 #define MAX_MAP_COUNT		"/proc/sys/vm/max_map_count"
 
 static char library_dir[64];
 static char library_path[96];
 static unsigned long map_count_before;
 
-/**
- * bench_count_vmas() - number of VMAs of a process
- * @pid: the process
- *
- * Return: the number, or -errno.
- */
+/* Number of VMAs of a process. */
 long bench_count_vmas(pid_t pid)
 {
 	char path[64], line[512];
@@ -50,12 +175,10 @@ static int library_copy(int to)
 	return done ? -errno : 0;
 }
 
-/**
- * bench_library() - make an ELF file with a short path, in the page cache
+/*
+ * Make an ELF file with a short path, in the page cache.
  * @path: out: its path, valid until bench_system_restore()
  * @dir: out: its directory, for further files; may be NULL
- *
- * Return: 0 or -errno
  */
 int bench_library(const char **path, const char **dir)
 {
@@ -109,11 +232,9 @@ static int map_count_write(unsigned long count)
 	return err;
 }
 
-/**
- * bench_map_count_raise() - raise vm.max_map_count until bench_system_restore()
- * @vmas: the number that processes need
- *
- * Return: 0, or BENCH_UNAVAILABLE if the user may not raise it.
+/*
+ * Raise vm.max_map_count until bench_system_restore(). Returns 0, or
+ * BENCH_UNAVAILABLE if the user may not raise it.
  */
 int bench_map_count_raise(unsigned long vmas)
 {
@@ -133,9 +254,7 @@ static int remove_one(const char *path, const struct stat *st, int type, struct 
 	return remove(path);
 }
 
-/**
- * bench_system_restore() - undo all changes outside of this process
- */
+/* Undo all changes outside of this process. */
 void bench_system_restore(void)
 {
 	if (library_dir[0])

@@ -10,8 +10,8 @@
 #include <sys/wait.h>
 #include "bench.h"
 #include "bench_churn.h"
+#include "bench_scene.h"
 #include "bench_set.h"
-#include "bench_storm.h"
 
 #define TARGET_FILE_EVERY	8	/* one mixed VMA in so many maps a file */
 #define TARGET_HOLE_EVERY	16	/* one in so many is followed by a hole */
@@ -285,12 +285,11 @@ static int target_get(struct bench *b, struct bench_target *t, const struct benc
 	return 0;
 }
 
-/**
- * bench_target_get() - get the process to query; reuse the last one if it fits
+/*
+ * Get the process to query; reuse the last one if it fits. Returns 0; or
+ * BENCH_UNAVAILABLE or -errno, and the reason is set.
  * @b: the case; out: @b->target
  * @want: layout, vmas and program are used
- *
- * Return: 0; or BENCH_UNAVAILABLE or -errno, and the reason is set
  */
 int bench_target_get(struct bench *b, const struct bench_target *want)
 {
@@ -298,12 +297,10 @@ int bench_target_get(struct bench *b, const struct bench_target *want)
 	return target_get(b, &target, want);
 }
 
-/**
- * bench_target_get_twin() - get a second process just like the one to query
+/*
+ * Get a second process just like the one to query. Returns as for
+ * bench_target_get().
  * @b: the case; out: @b->twin
- * @want: as for bench_target_get()
- *
- * Return: as for bench_target_get()
  */
 int bench_target_get_twin(struct bench *b, const struct bench_target *want)
 {
@@ -311,13 +308,11 @@ int bench_target_get_twin(struct bench *b, const struct bench_target *want)
 	return target_get(b, &twin, want);
 }
 
-/**
- * bench_target_change() - let a process to query change its VMAs
+/*
+ * Let a process to query change its VMAs.
  * @t: the process, with BENCH_REPLAY
  * @code: replace code, too
  * @change: out: what it has changed
- *
- * Return: 0 or -errno
  */
 int bench_target_change(const struct bench_target *t, bool code, struct bench_change *change)
 {
@@ -329,9 +324,7 @@ int bench_target_change(const struct bench_target *t, bool code, struct bench_ch
 	return change->err;
 }
 
-/**
- * bench_target_drop() - end the processes to query, if there are any
- */
+/* End the processes to query, if there are any. */
 void bench_target_drop(void)
 {
 	target_end(&target);

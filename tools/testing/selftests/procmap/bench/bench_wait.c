@@ -59,8 +59,8 @@ static struct fuse_server server;
 static pid_t victim, caller;
 static __u64 wait_word = BENCH_WORD;
 
-/**
- * bench_wait_end() - end everything that a scene has started
+/*
+ * End everything that a scene has started.
  *
  * The end of the server ends all waits for it. Only then can killed processes
  * exit.
@@ -416,9 +416,7 @@ static const struct {
 struct bench_scene bench_wait_scenes[2 * ARRAY_SIZE(adversaries)];
 unsigned int bench_wait_nr;
 
-/**
- * bench_wait_init_scenes() - fill the table with each adversary and both flags
- */
+/* Fill the table with each adversary and both flags. */
 void bench_wait_init_scenes(void)
 {
 	unsigned int i, k;

@@ -39,26 +39,16 @@ static const struct {
 static struct bench_environment environment;
 static cpu_set_t allowed;
 
-/**
- * bench_unavailable() - record why a case cannot run here
- * @b: the case
- * @reason: what is missing
- *
- * Return: BENCH_UNAVAILABLE
- */
+/* Record why a case cannot run here. Returns BENCH_UNAVAILABLE. */
 int bench_unavailable(struct bench *b, const char *reason)
 {
 	snprintf(b->reason, sizeof(b->reason), "%s", reason);
 	return BENCH_UNAVAILABLE;
 }
 
-/**
- * bench_failed() - record why a case failed
- * @b: the case
- * @what: what was tried
+/*
+ * Record why a case failed. Returns @err.
  * @err: -errno, not 0
- *
- * Return: @err
  */
 int bench_failed(struct bench *b, const char *what, int err)
 {
@@ -169,14 +159,13 @@ static void fix_layout(char **argv)
 
 static int pin(void)
 {
-	long cpu = bench_options.cpu;
 	cpu_set_t one;
+	long cpu = 0;
 
 	if (sched_getaffinity(0, sizeof(allowed), &allowed))
 		return -errno;
-	if (cpu < 0)
-		for (cpu = 0; cpu < CPU_SETSIZE && !CPU_ISSET(cpu, &allowed);)
-			cpu++;
+	while (cpu < CPU_SETSIZE && !CPU_ISSET(cpu, &allowed))
+		cpu++;
 	CPU_ZERO(&one);
 	CPU_SET(cpu, &one);
 	environment.cpu = cpu;
@@ -273,7 +262,7 @@ int main(int argc, char **argv)
 		fprintf(stderr, "procmap_bench: no case fits --select; see --list\n");
 		return 2;
 	}
-	if (bench_options.pid || bench_options.start) {
+	if (bench_options.pid) {
 		signal(SIGINT, interrupted);
 		signal(SIGTERM, interrupted);
 		return bench_clock_calibrate() ? 1 : bench_live();

@@ -5,24 +5,18 @@
  * page cache has. It must not ask the server, nor keep the file.
  */
 #include <fcntl.h>
-#include <pthread.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/mman.h>
 
 #include "elf_image.h"
-#include "ext2_disk.h"
 #include "fuse_server.h"
 #include "procmap_harness.h"
 
 #define PAGES		6
 #define PAGE		4096
 #define SHA1_SIZE	20
-#define FIRST_USER	1001
-#define USERS		3
-/* Threads of each user */
-#define THREADS		64
 
 /* Notes on the first page, on the last page, and notes that fill the pages. */
 #define EMPTY		((PAGES - 1) * PAGE / ELF_IMAGE_EMPTY)
@@ -157,43 +151,6 @@ TEST_F(fuse, a_page_that_is_being_read_is_not_waited_for)
 	EXPECT_EQ(SHA1_SIZE, id_size(self, FILE_SHORT));
 }
 
-/* Threads of a user that ask about the files of a target, or of several. */
-struct crowd {
-	const struct _test_data_fuse *fuse;
-	int maps;
-	uid_t uid;
-	int wrong;
-};
-
-static void *asks(void *arg)
-{
-	struct crowd *crowd = arg;
-	const struct _test_data_fuse *fuse = crowd->fuse;
-	unsigned int i;
-
-	for (i = 0; i < NR_FILES; i++)
-		if (elf_image_ask(crowd->maps, fuse->map[i], &fuse->image[i]))
-			__atomic_fetch_add(&crowd->wrong, 1, __ATOMIC_RELAXED);
-	return NULL;
-}
-
-/* Exits with 0 if no query of any thread found a build ID, or failed. */
-static int crowd_asks(struct procmap_child *child, void *arg)
-{
-	struct crowd crowd = *(struct crowd *)arg;
-	pthread_t thread[THREADS];
-	unsigned int i;
-
-	if (!HOLDS(!setgid(crowd.uid)) || !HOLDS(!setuid(crowd.uid)))
-		return 1;
-	for (i = 0; i < THREADS; i++)
-		if (!HOLDS(!pthread_create(&thread[i], NULL, asks, &crowd)))
-			return 1;
-	for (i = 0; i < THREADS; i++)
-		pthread_join(thread[i], NULL);
-	return HOLDS(!crowd.wrong) ? 0 : 1;
-}
-
 /* Has a mapping of a file that it has locked and closed. */
 static int maps_locked_file(struct procmap_child *child, void *arg)
 {
@@ -208,60 +165,18 @@ static int maps_locked_file(struct procmap_child *child, void *arg)
 	return procmap_send(child, 0) || procmap_sync(child);
 }
 
-/* Start the users' threads. Returns how many users got wrong answers, or -1. */
-static int ask_as_users(struct _test_data_fuse *self, int maps)
+/* The file ends with its target, as if nobody had asked. */
+TEST_F(fuse, a_query_keeps_no_file)
 {
-	struct procmap_child child[USERS];
-	unsigned int i;
-	int bad = 0;
-
-	for (i = 0; i < USERS; i++) {
-		struct crowd crowd = { .fuse = self, .maps = maps, .uid = FIRST_USER + i };
-
-		if (procmap_child_start(&child[i], crowd_asks, &crowd))
-			return -1;
-	}
-	for (i = 0; i < USERS; i++)
-		bad += procmap_child_wait(&child[i]) != 0;
-	return bad;
-}
-
-/*
- * As many callers as there are, of several users, leave nothing after: the file
- * ends with its target, and a query about a disk is answered.
- */
-TEST_F(fuse, a_crowd_that_asks_holds_nothing_and_stops_nobody)
-{
-	struct elf_image image;
-	struct fuse_server_file file = { .data = image.data, .size = ELF_IMAGE_SIZE };
 	struct procmap_child target;
-	struct ext2_disk disk;
-	unsigned int i;
-	int maps, fd;
-	char *map;
+	int maps;
 
-	if (geteuid())
-		SKIP(return, "%s: becoming several users needs root", _metadata->name);
-	elf_image_make(&image, true, SHA1_SIZE, 90);
-	ASSERT_EQ(0, ext2_disk_make(&disk, &file, 1));
-	for (i = 0; i < NR_FILES; i++)
-		ASSERT_EQ(0, fuse_server_stall(&self->server, i, FUSE_READ));
+	ASSERT_EQ(0, fuse_server_stall(&self->server, FILE_SHORT, FUSE_READ));
 	ASSERT_EQ(0, procmap_child_start(&target, maps_locked_file, self));
 	ASSERT_EQ(0, procmap_sync(&target));
 	maps = maps_open(target.pid);
 	ASSERT_LE(0, maps);
-	EXPECT_EQ(0, ask_as_users(self, maps));
-	for (i = 0; i < NR_FILES; i++)
-		EXPECT_EQ(0, fuse_server_count(&self->server, i, FUSE_READ));
-
-	fd = ext2_disk_open(&disk, 0, O_RDONLY);
-	map = mmap(NULL, PAGE, PROT_READ, MAP_PRIVATE, fd, 0);
-	ASSERT_NE((long)MAP_FAILED, (long)map);
-	EXPECT_EQ(SHA1_SIZE, elf_image_ask(self->maps, map, &image));
-	munmap(map, PAGE);
-	close(fd);
-	ext2_disk_remove(&disk);
-
+	EXPECT_EQ(0, elf_image_ask(maps, self->map[FILE_SHORT], &self->image[FILE_SHORT]));
 	EXPECT_EQ(-1, flock(self->fd[FILE_SHORT], LOCK_EX | LOCK_NB));
 	EXPECT_EQ(256 + SIGKILL, procmap_child_kill(&target));
 	EXPECT_EQ(0, flock(self->fd[FILE_SHORT], LOCK_EX | LOCK_NB));

@@ -105,12 +105,10 @@ static char *reserve(void)
 	return (char *)(((unsigned long)at + 2 * RESERVED) & ~(RESERVED - 1));
 }
 
-/**
- * fuzz_arena_map() - map and fill an arena
+/*
+ * Map and fill an arena.
  * @arena: out: the arena
  * @remote: the kernel accesses it as the memory of another process
- *
- * Return: 0 or -errno.
  */
 int fuzz_arena_map(struct fuzz_arena *arena, bool remote)
 {
@@ -145,8 +143,8 @@ int fuzz_arena_map(struct fuzz_arena *arena, bool remote)
 	return 0;
 }
 
-/**
- * fuzz_arena_reset() - expect the initial content in a new child
+/*
+ * Expect the initial content in a new child.
  * @arena: the remote arena; the caller itself has written only its shared pages
  */
 void fuzz_arena_reset(struct fuzz_arena *arena)
@@ -175,14 +173,11 @@ static size_t clip(const struct fuzz_arena *arena, __u64 addr, __u64 size, size_
 	return (last < end ? last : end) - start - *offset;
 }
 
-/**
- * fuzz_arena_span() - how much of a range is accessible, from its start
- * @arena: the arena
+/*
+ * How much of a range is accessible, from its start. Returns the number of
+ * bytes.
  * @addr: start of the range, in the arena or where nothing is mapped
- * @size: size of the range
  * @can: FUZZ_R, FUZZ_W, or both
- *
- * Return: the number of bytes.
  */
 size_t fuzz_arena_span(const struct fuzz_arena *arena, __u64 addr, __u64 size, unsigned int can)
 {
@@ -199,12 +194,10 @@ size_t fuzz_arena_span(const struct fuzz_arena *arena, __u64 addr, __u64 size, u
 	return end < size ? end : size;
 }
 
-/**
- * fuzz_arena_poke() - change the content of an arena, whatever its protection
+/*
+ * Change the content of an arena, whatever its protection.
  * @arena: the arena, all of it FUZZ_SHARED
  * @addr: where to write; bytes outside the arena are left out
- * @from: the bytes
- * @size: their number
  */
 void fuzz_arena_poke(struct fuzz_arena *arena, __u64 addr, const void *from, size_t size)
 {
@@ -217,12 +210,9 @@ void fuzz_arena_poke(struct fuzz_arena *arena, __u64 addr, const void *from, siz
 	memcpy(arena->want + offset, start, nr);
 }
 
-/**
- * fuzz_arena_expect() - expect that the kernel has written some bytes
- * @arena: the arena
+/*
+ * Expect that the kernel has written some bytes.
  * @addr: where it must have written; bytes outside the arena are left out
- * @from: the bytes
- * @size: their number
  */
 void fuzz_arena_expect(struct fuzz_arena *arena, __u64 addr, const void *from, size_t size)
 {
@@ -233,14 +223,10 @@ void fuzz_arena_expect(struct fuzz_arena *arena, __u64 addr, const void *from, s
 		       (const char *)from + ((unsigned long)arena->at + offset - addr), nr);
 }
 
-/**
- * fuzz_arena_peek() - read an arena as the kernel does
- * @arena: the arena
- * @addr: where to read
+/*
+ * Read an arena as the kernel does. Returns how many bytes, from the start, are
+ * readable.
  * @to: out: the bytes
- * @size: their number
- *
- * Return: how many bytes, from the start, are readable.
  */
 size_t fuzz_arena_peek(const struct fuzz_arena *arena, __u64 addr, void *to, size_t size)
 {
@@ -251,12 +237,10 @@ size_t fuzz_arena_peek(const struct fuzz_arena *arena, __u64 addr, void *to, siz
 	return nr;
 }
 
-/**
- * fuzz_arena_pass() - accept what the kernel may have written to a range
- * @arena: the arena
+/*
+ * Accept what the kernel may have written to a range.
  * @addr: start of the range; bytes outside the arena or not writable are left
  *	out
- * @size: size of the range
  */
 void fuzz_arena_pass(struct fuzz_arena *arena, __u64 addr, __u64 size)
 {
@@ -268,12 +252,10 @@ void fuzz_arena_pass(struct fuzz_arena *arena, __u64 addr, __u64 size)
 	}
 }
 
-/**
- * fuzz_arena_check() - does the arena have the content that it must have?
+/*
+ * Does the arena have the content that it must have? Returns false if not, with
+ * the first difference on stderr.
  * @arena: the arena, all of it FUZZ_SHARED
- * @name: its name in the complaint
- *
- * Return: false if not, with the first difference on stderr.
  */
 bool fuzz_arena_check(const struct fuzz_arena *arena, const char *name)
 {
@@ -304,12 +286,9 @@ static bool read_page(const struct fuzz_arena *arena, size_t i, int mem, char *t
 	return false;
 }
 
-/**
- * fuzz_arena_check_mem() - fuzz_arena_check() for the arena of another process
- * @arena: the arena
- * @mem: its mem file
- *
- * Return: false if the content differs, with the first difference on stderr.
+/*
+ * fuzz_arena_check() for the arena of another process. Returns false if the
+ * content differs, with the first difference on stderr.
  */
 bool fuzz_arena_check_mem(const struct fuzz_arena *arena, int mem)
 {
@@ -334,11 +313,7 @@ bool fuzz_arena_check_mem(const struct fuzz_arena *arena, int mem)
 	return true;
 }
 
-/**
- * fuzz_arena_pass_mem() - accept the content of the arena of another process
- * @arena: the arena
- * @mem: its mem file
- */
+/* Accept the content of the arena of another process. */
 void fuzz_arena_pass_mem(struct fuzz_arena *arena, int mem)
 {
 	size_t i;
@@ -349,11 +324,9 @@ void fuzz_arena_pass_mem(struct fuzz_arena *arena, int mem)
 	}
 }
 
-/**
- * fuzz_arena_counts_exactly() - does a copy that faults count each byte?
- * @arena: the local arena
- *
- * Return: true if read() returns the exact number of bytes before a fault.
+/*
+ * Does a copy that faults count each byte? Returns true if read() returns the
+ * exact number of bytes before a fault.
  */
 bool fuzz_arena_counts_exactly(const struct fuzz_arena *arena)
 {

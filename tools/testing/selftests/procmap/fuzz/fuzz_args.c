@@ -7,12 +7,9 @@
 
 #include "fuzz.h"
 
-/**
- * fuzz_place() - put a struct where the kernel will look
- * @fuzz: the worker
- * @at: the address
+/*
+ * Put a struct where the kernel will look.
  * @from: the struct; its first member is its size, which may be a lie
- * @known: how many bytes the kernel knows
  *
  * The bytes after it are mostly zero.
  */
@@ -40,16 +37,11 @@ static bool any_set(const __u8 *byte, size_t size)
 	return size;
 }
 
-/**
- * fuzz_fetch() - read a struct as the kernel does
- * @fuzz: the worker
- * @at: the address
+/*
+ * Read a struct as the kernel does. Returns the errors that must follow; 0: go
+ * on.
  * @to: out: its first bytes; the others are zero
- * @known: how many bytes the kernel knows
- * @min: the smallest size that it accepts
  * @size: out: the size that the struct claims
- *
- * Return: the errors that must follow; 0: go on.
  */
 __u64 fuzz_fetch(const struct fuzz *fuzz, __u64 at, void *to, size_t known, __u64 min, __u64 *size)
 {
@@ -73,12 +65,11 @@ __u64 fuzz_fetch(const struct fuzz *fuzz, __u64 at, void *to, size_t known, __u6
 	return errors;
 }
 
-/**
- * fuzz_name() - the name of a VMA, as the kernel must write it
+/*
+ * The name of a VMA, as the kernel must write it. Returns its length with the
+ * NUL; 0: there is none.
  * @vma: the line of text, which escapes only the newline, as \012
  * @name: out: the name without escapes; space for FUZZ_NAME_ROOM bytes
- *
- * Return: its length with the NUL; 0: there is none.
  */
 size_t fuzz_name(const struct maps_vma *vma, char *name)
 {
@@ -95,15 +86,7 @@ size_t fuzz_name(const struct maps_vma *vma, char *name)
 	return *name ? to + 1 - name : 0;
 }
 
-/**
- * fuzz_overlaps() - have two ranges a byte in common?
- * @one: start of the first
- * @size: size of the first
- * @other: start of the second
- * @other_size: size of the second
- *
- * Return: true if they have.
- */
+/* Have two ranges a byte in common? */
 bool fuzz_overlaps(__u64 one, __u64 size, __u64 other, __u64 other_size)
 {
 	return one < other + other_size && other < one + size;

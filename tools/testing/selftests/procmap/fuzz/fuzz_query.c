@@ -312,11 +312,9 @@ static bool race(struct fuzz *fuzz, __u64 at)
 	return good && fuzz_arena_check(&fuzz->local, "local");
 }
 
-/**
- * fuzz_query() - do one query and check the result
- * @fuzz: the worker
- *
- * Return: false after an illegal result, with a complaint on stderr.
+/*
+ * Do one query and check the result. Returns false after an illegal result,
+ * with a complaint on stderr.
  */
 bool fuzz_query(struct fuzz *fuzz)
 {

@@ -17,76 +17,47 @@ static __u64 mix(__u64 x)
 	return x ^ (x >> 31);
 }
 
-/**
- * fuzz_seed() - start the random numbers of one iteration
- * @fuzz: the worker
- * @number: number of the iteration
- */
+/* Start the random numbers of one iteration. */
 void fuzz_seed(struct fuzz *fuzz, __u64 number)
 {
 	fuzz->rng.state = mix(fuzz->seed) + mix(number);
 }
 
-/**
- * fuzz_random() - the next 64 random bits
- * @fuzz: the worker
- *
- * Return: the number.
- */
+/* The next 64 random bits. */
 __u64 fuzz_random(struct fuzz *fuzz)
 {
 	fuzz->rng.state += 0x9e3779b97f4a7c15ULL;
 	return mix(fuzz->rng.state);
 }
 
-/**
- * fuzz_below() - a random number below a limit
- * @fuzz: the worker
+/*
+ * A random number below a limit.
  * @limit: at least 1
- *
- * Return: the number.
  */
 __u64 fuzz_below(struct fuzz *fuzz, __u64 limit)
 {
 	return fuzz_random(fuzz) % limit;
 }
 
-/**
- * fuzz_chance() - be true at times
- * @fuzz: the worker
- * @percent: how often
- *
- * Return: true in @percent of 100 cases.
- */
+/* Be true at times. Returns true in @percent of 100 cases. */
 bool fuzz_chance(struct fuzz *fuzz, unsigned int percent)
 {
 	return fuzz_below(fuzz, 100) < percent;
 }
 
-/**
- * fuzz_pick() - one of several numbers
- * @fuzz: the worker
- * @from: the numbers
- * @nr: their number
- *
- * Return: the number.
- */
+/* One of several numbers. */
 __u64 fuzz_pick(struct fuzz *fuzz, const __u64 *from, size_t nr)
 {
 	return from[fuzz_below(fuzz, nr)];
 }
 
-/**
- * fuzz_address() - choose an address in an arena or a bad one
- * @fuzz: the worker
- * @arena: the arena
+/*
+ * Choose an address in an arena or a bad one.
  *
  * Most addresses are near a border of pages. A 32-bit program may get an
  * address of 64 bits, too. There are no bad addresses where another thread
  * interferes: mixed with other ones, parts of them could form an address of the
  * worker's own.
- *
- * Return: the address.
  */
 __u64 fuzz_address(struct fuzz *fuzz, const struct fuzz_arena *arena)
 {
@@ -110,13 +81,9 @@ __u64 fuzz_address(struct fuzz *fuzz, const struct fuzz_arena *arena)
 	return at + fuzz_pick(fuzz, deltas, ARRAY_SIZE(deltas));
 }
 
-/**
- * fuzz_space() - choose an address in an arena that mostly has space after it
- * @fuzz: the worker
- * @arena: the arena
+/*
+ * Choose an address in an arena that mostly has space after it.
  * @size: how many bytes there should be space for
- *
- * Return: the address.
  */
 __u64 fuzz_space(struct fuzz *fuzz, const struct fuzz_arena *arena, __u64 size)
 {
@@ -128,12 +95,7 @@ __u64 fuzz_space(struct fuzz *fuzz, const struct fuzz_arena *arena, __u64 size)
 	return addr;
 }
 
-/**
- * fuzz_target_address() - choose an address near a VMA of the target or a bad one
- * @fuzz: the worker
- *
- * Return: the address.
- */
+/* Choose an address near a VMA of the target or a bad one. */
 __u64 fuzz_target_address(struct fuzz *fuzz)
 {
 	static const __u64 special[] = {
@@ -201,11 +163,9 @@ static void *interfere(void *arg)
 	return NULL;
 }
 
-/**
- * fuzz_race_start() - start the thread that interferes, idle at first
+/*
+ * Start the thread that interferes, idle at first.
  * @fuzz: the worker; a page of its local arena will be writable only at times
- *
- * Return: 0 or -errno.
  */
 int fuzz_race_start(struct fuzz *fuzz)
 {
@@ -214,12 +174,10 @@ int fuzz_race_start(struct fuzz *fuzz)
 	return -pthread_create(&racer.thread, NULL, interfere, NULL);
 }
 
-/**
- * fuzz_race() - begin to interfere
+/*
+ * Begin to interfere.
  * @at: the memory to change all the time, aligned for a long
  * @one: one content, stored word by word
- * @other: the other content
- * @size: size of all three
  */
 void fuzz_race(void *at, const void *one, const void *other, size_t size)
 {
@@ -230,9 +188,7 @@ void fuzz_race(void *at, const void *one, const void *other, size_t size)
 	atomic_store(&racer.state, RACING);
 }
 
-/**
- * fuzz_race_pause() - stop interfering
- */
+/* Stop interfering. */
 void fuzz_race_pause(void)
 {
 	int racing = RACING;

@@ -496,11 +496,9 @@ static bool race(struct fuzz *fuzz, __u64 at)
 	return good && fuzz_arena_check(&fuzz->local, "local");
 }
 
-/**
- * fuzz_scan() - do one scan and check the result
- * @fuzz: the worker
- *
- * Return: false after an illegal result, with a complaint on stderr.
+/*
+ * Do one scan and check the result. Returns false after an illegal result, with
+ * a complaint on stderr.
  */
 bool fuzz_scan(struct fuzz *fuzz)
 {

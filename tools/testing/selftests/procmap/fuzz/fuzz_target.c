@@ -51,9 +51,7 @@ static int execs(struct procmap_child *child, void *arg)
 	return 127;
 }
 
-/**
- * fuzz_exec_loop() - execute this program again, which calls this again
- */
+/* Execute this program again, which calls this again. */
 void fuzz_exec_loop(void)
 {
 	execl("/proc/self/exe", "procmap_fuzz", "--exec-loop", NULL);
@@ -332,12 +330,9 @@ static const struct {
 	{ "other-user", other_user }, { "namespaces", namespaces },
 };
 
-/**
- * fuzz_target_start() - start a target in some state
+/*
+ * Start a target in some state.
  * @fuzz: the worker; out: @fuzz->target
- * @state: name of the state
- *
- * Return: 0 or -errno.
  */
 int fuzz_target_start(struct fuzz *fuzz, const char *state)
 {
@@ -392,12 +387,7 @@ static int open_late(struct fuzz_target *target)
 	return target->maps < 0 ? target->maps : 0;
 }
 
-/**
- * fuzz_target_next() - prepare the target for the next call
- * @fuzz: the worker
- *
- * Return: 0 or -errno.
- */
+/* Prepare the target for the next call. */
 int fuzz_target_next(struct fuzz *fuzz)
 {
 	struct fuzz_target *target = &fuzz->target;
@@ -416,10 +406,7 @@ int fuzz_target_next(struct fuzz *fuzz)
 	return target->life == FUZZ_EXECING ? next_image(target) : open_late(target);
 }
 
-/**
- * fuzz_target_stop() - end the target
- * @fuzz: the worker
- */
+/* End the target. */
 void fuzz_target_stop(struct fuzz *fuzz)
 {
 	struct fuzz_target *target = &fuzz->target;
@@ -430,11 +417,9 @@ void fuzz_target_stop(struct fuzz *fuzz)
 	maps_text_free(&target->text);
 }
 
-/**
- * fuzz_target_is_there() - can this machine have a target in this state?
- * @state: name of the state
- *
- * Return: false if the machine lacks what the state needs.
+/*
+ * Can this machine have a target in this state? Returns false if the machine
+ * lacks what the state needs.
  */
 bool fuzz_target_is_there(const char *state)
 {

@@ -475,11 +475,9 @@ static bool race(struct fuzz *fuzz, struct call *call)
 	return good && fuzz_arena_check(&fuzz->local, "local") && check_remote(fuzz);
 }
 
-/**
- * fuzz_vm() - do one call of process_vm_readv() or process_vm_writev()
- * @fuzz: the worker
- *
- * Return: false after an illegal result, with a complaint on stderr.
+/*
+ * Do one call of process_vm_readv() or process_vm_writev(). Returns false after
+ * an illegal result, with a complaint on stderr.
  */
 bool fuzz_vm(struct fuzz *fuzz)
 {

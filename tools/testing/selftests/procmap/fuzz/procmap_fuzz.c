@@ -128,14 +128,11 @@ static const char usage[] =
 	"  --case NAME    only this one\n"
 	"  --iteration N  only this call, as the report of a failure names it\n";
 
-/**
- * fuzz_result() - count a result and check that it is allowed
- * @fuzz: the worker
+/*
+ * Count a result and check that it is allowed. Returns false if it is not
+ * allowed, with a complaint on stderr.
  * @allowed: set of FUZZ_DONE and FUZZ_ERR()
  * @ret: the result, or -errno
- * @what: the call
- *
- * Return: false if it is not allowed, with a complaint on stderr.
  */
 bool fuzz_result(struct fuzz *fuzz, __u64 allowed, long ret, const char *what)
 {

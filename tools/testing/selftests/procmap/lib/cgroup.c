@@ -47,13 +47,10 @@ static int write_pid(int dir, pid_t pid)
 	return write_at(dir, "cgroup.procs", text);
 }
 
-/**
- * cgroup_make() - make a cgroup below the root
- * @cgroup: gets the cgroup
+/*
+ * Make a cgroup below the root. Returns 0 or -errno. -EINVAL: the kernel has no
+ * cgroups, or not this controller.
  * @controller: its controller ("memory", "io")
- *
- * Return: 0 or -errno. -EINVAL: the kernel has no cgroups, or not this
- * controller.
  */
 int cgroup_make(struct cgroup *cgroup, const char *controller)
 {
@@ -76,13 +73,10 @@ int cgroup_make(struct cgroup *cgroup, const char *controller)
 	return ret;
 }
 
-/**
- * cgroup_remove() - remove a cgroup once its processes have ended or left
- * @cgroup: the cgroup
+/*
+ * Remove a cgroup once its processes have ended or left.
  *
  * A killed process leaves its cgroup a little later.
- *
- * Return: 0 or -errno.
  */
 int cgroup_remove(struct cgroup *cgroup)
 {
@@ -94,12 +88,10 @@ int cgroup_remove(struct cgroup *cgroup)
 	return ret;
 }
 
-/**
- * cgroup_lacking() - say why there can be no cgroup with this controller here
- * @controller: as for cgroup_make()
- *
- * Return: what the kernel or the caller lacks. NULL if a cgroup can be made, or
- * if that fails for a reason that must not skip the tests.
+/*
+ * Say why there can be no cgroup with this controller here. Returns what the
+ * kernel or the caller lacks. NULL if a cgroup can be made, or if that fails
+ * for a reason that must not skip the tests.
  */
 const char *cgroup_lacking(const char *controller)
 {
@@ -115,51 +107,36 @@ const char *cgroup_lacking(const char *controller)
 	return NULL;
 }
 
-/**
- * cgroup_enter() - move a process into the cgroup
- * @cgroup: the cgroup
+/*
+ * Move a process into the cgroup.
  * @pid: the process; 0: the caller
- *
- * Return: 0 or -errno.
  */
 int cgroup_enter(const struct cgroup *cgroup, pid_t pid)
 {
 	return write_pid(cgroup->dir, pid);
 }
 
-/**
- * cgroup_leave() - move a process back to the root cgroup
- * @cgroup: the cgroup
+/*
+ * Move a process back to the root cgroup.
  * @pid: the process; 0: the caller
- *
- * Return: 0 or -errno.
  */
 int cgroup_leave(const struct cgroup *cgroup, pid_t pid)
 {
 	return write_pid(cgroup->root, pid);
 }
 
-/**
- * cgroup_write() - set a value
- * @cgroup: the cgroup
+/*
+ * Set a value.
  * @file: name of the file, such as "memory.max"
- * @text: what to write
- *
- * Return: 0 or -errno.
  */
 int cgroup_write(const struct cgroup *cgroup, const char *file, const char *text)
 {
 	return write_at(cgroup->dir, file, text);
 }
 
-/**
- * cgroup_read() - get the text of a file
- * @cgroup: the cgroup
- * @file: name of the file
+/*
+ * Get the text of a file. Returns number of bytes, or -errno.
  * @text: gets the text, with a NUL after it
- * @size: size of @text
- *
- * Return: number of bytes, or -errno.
  */
 ssize_t cgroup_read(const struct cgroup *cgroup, const char *file, char *text, size_t size)
 {
@@ -177,14 +154,10 @@ ssize_t cgroup_read(const struct cgroup *cgroup, const char *file, char *text, s
 	return len;
 }
 
-/**
- * cgroup_count() - get a number
- * @cgroup: the cgroup
- * @file: name of the file
+/*
+ * Get a number. Returns the number, or -errno; -ENODATA: no such line.
  * @key: the word before the number, in a file with one number on each line;
  *	NULL: the file contains only one number
- *
- * Return: the number, or -errno; -ENODATA: no such line.
  */
 long cgroup_count(const struct cgroup *cgroup, const char *file, const char *key)
 {

@@ -69,9 +69,8 @@ static void put_headers_32(char *data, size_t note_size)
 	memcpy(data + sizeof(ehdr), &phdr, sizeof(phdr));
 }
 
-/**
- * elf_image_make() - make an image
- * @image: gets the image
+/*
+ * Make an image.
  * @is64: ELF64, else ELF32
  * @id_size: length of the build ID, 0 to ELF_IMAGE_ID
  * @seed: first byte of the build ID; each byte differs from the one before
@@ -96,9 +95,8 @@ void elf_image_make(struct elf_image *image, bool is64, unsigned int id_size, un
 	memcpy(image->data + NOTE_AT + NOTE_HEAD, image->id, id_size);
 }
 
-/**
- * elf_image_put() - write an ELF64 image with its notes elsewhere
- * @image: the image
+/*
+ * Write an ELF64 image with its notes elsewhere.
  * @file: the file's contents, zeros
  * @notes_at: position of the notes, at least ELF_IMAGE_NOTE
  * @empty: number of empty notes before the one with the build ID
@@ -125,14 +123,10 @@ static int size_if_right(const struct elf_image *image, const unsigned char *id,
 	return size;
 }
 
-/**
- * elf_image_ask() - ask for the build ID of a mapping of an image
- * @maps: descriptor of a maps file
- * @addr: address in the mapping
- * @image: the image
- *
- * Return: the length of the build ID, 0 if there is none; -errno; -EUCLEAN if
- * it is not that of the image.
+/*
+ * Ask for the build ID of a mapping of an image. Returns the length of the
+ * build ID, 0 if there is none; -errno; -EUCLEAN if it is not that of the
+ * image.
  */
 int elf_image_ask(int maps, const void *addr, const struct elf_image *image)
 {
@@ -142,14 +136,10 @@ int elf_image_ask(int maps, const void *addr, const struct elf_image *image)
 	return ret ?: size_if_right(image, call.build_id, call.q.build_id_size);
 }
 
-/**
- * elf_image_scan() - scan for the build ID of a mapping of an image
- * @maps: descriptor of a maps file
- * @addr: address in the mapping
- * @image: the image
+/*
+ * Scan for the build ID of a mapping of an image. Returns as elf_image_ask();
+ * -EIO if the record says that it is not known.
  * @flags: PROCMAP_SCAN_NOWAIT or 0
- *
- * Return: as elf_image_ask(); -EIO if the record says that it is not known.
  */
 int elf_image_scan(int maps, const void *addr, const struct elf_image *image, __u64 flags)
 {
@@ -193,14 +183,12 @@ static const unsigned char *find_note(const void *notes, size_t size, unsigned i
 	return NULL;
 }
 
-/**
- * elf_image_find() - find the build ID of a program that this linker made
+/*
+ * Find the build ID of a program that this linker made. Returns the build ID,
+ * or NULL. NULL also means that @data is not an ELF file of the word size of
+ * this program.
  * @data: the file, or at least its headers and notes
  * @size: size of @data; the headers and notes of an ELF file are trusted
- * @id_size: gets the length of the build ID
- *
- * Return: the build ID, or NULL. NULL also means that @data is not an ELF file
- * of the word size of this program.
  */
 const unsigned char *elf_image_find(const void *data, size_t size, unsigned int *id_size)
 {

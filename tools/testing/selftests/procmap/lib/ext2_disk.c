@@ -164,15 +164,12 @@ static int make_mount(const char *device)
 	return mount;
 }
 
-/**
- * ext2_disk_make() - make a disk and mount it
- * @disk: gets the disk
- * @files: its files, copied, each of EXT2_DISK_FILE_BLOCKS blocks at most;
- *	they are called "file<number>", and are not in the page cache
+/*
+ * Make a disk and mount it. Returns 0 or -errno. -ENODEV: kernel without ext2.
+ * -ENOENT: without loop devices. Others as fuse_server_start().
+ * @files: its files, copied, each of EXT2_DISK_FILE_BLOCKS blocks at most; they
+ *	are called "file<number>", and are not in the page cache
  * @nr: their number, at most EXT2_DISK_FILES
- *
- * Return: 0 or -errno. -ENODEV: kernel without ext2. -ENOENT: without loop
- * devices. Others as fuse_server_start().
  */
 int ext2_disk_make(struct ext2_disk *disk, const struct fuse_server_file *files, unsigned int nr)
 {
@@ -202,8 +199,8 @@ int ext2_disk_make(struct ext2_disk *disk, const struct fuse_server_file *files,
 	return disk->mount < 0 ? disk->mount : 0;
 }
 
-/**
- * ext2_disk_remove() - unmount and remove a disk
+/*
+ * Unmount and remove a disk.
  * @disk: the disk; it answers again, so that nobody waits for it
  */
 void ext2_disk_remove(struct ext2_disk *disk)
@@ -215,11 +212,10 @@ void ext2_disk_remove(struct ext2_disk *disk)
 	fuse_server_stop(&disk->server);
 }
 
-/**
- * ext2_disk_lacking() - say why there can be no disk here
- *
- * Return: what the kernel or the caller lacks. NULL if a disk can be made, or
- * if that fails for a reason that must not skip the tests.
+/*
+ * Say why there can be no disk here. Returns what the kernel or the caller
+ * lacks. NULL if a disk can be made, or if that fails for a reason that must
+ * not skip the tests.
  */
 const char *ext2_disk_lacking(void)
 {
@@ -239,14 +235,7 @@ const char *ext2_disk_lacking(void)
 	return NULL;
 }
 
-/**
- * ext2_disk_open() - open a file of a disk
- * @disk: the disk
- * @file: number of the file
- * @flags: O_*
- *
- * Return: a descriptor, or -errno.
- */
+/* Open a file of a disk. */
 int ext2_disk_open(struct ext2_disk *disk, unsigned int file, int flags)
 {
 	char name[16];
@@ -257,12 +246,7 @@ int ext2_disk_open(struct ext2_disk *disk, unsigned int file, int flags)
 	return fd < 0 ? -errno : fd;
 }
 
-/**
- * ext2_disk_stall() - let the disk answer no read from now on
- * @disk: the disk
- *
- * Return: 0 or -errno.
- */
+/* Let the disk answer no read from now on. */
 int ext2_disk_stall(struct ext2_disk *disk)
 {
 	int ret = -posix_fadvise(disk->image, 0, 0, POSIX_FADV_DONTNEED);
@@ -270,13 +254,7 @@ int ext2_disk_stall(struct ext2_disk *disk)
 	return ret ? ret : fuse_server_stall(&disk->server, 0, FUSE_READ);
 }
 
-/**
- * ext2_disk_fail() - let the next reads fail
- * @disk: the disk
- * @times: how many of them
- *
- * Return: 0 or -errno.
- */
+/* Let the next reads fail. */
 int ext2_disk_fail(struct ext2_disk *disk, unsigned int times)
 {
 	int ret = -posix_fadvise(disk->image, 0, 0, POSIX_FADV_DONTNEED);
@@ -284,23 +262,17 @@ int ext2_disk_fail(struct ext2_disk *disk, unsigned int times)
 	return ret ? ret : fuse_server_fail(&disk->server, 0, FUSE_READ, times, EIO);
 }
 
-/**
- * ext2_disk_wait_held() - wait until the disk is asked for a block
+/*
+ * Wait until the disk is asked for a block. Returns 0, -ETIMEDOUT, or another
+ * -errno.
  * @disk: the disk, which is stalled
- *
- * Return: 0, -ETIMEDOUT, or another -errno.
  */
 int ext2_disk_wait_held(struct ext2_disk *disk)
 {
 	return fuse_server_wait_held(&disk->server, 0, FUSE_READ, PROCMAP_HANG_MS, NULL);
 }
 
-/**
- * ext2_disk_release() - let the disk answer, also what it has been asked for
- * @disk: the disk
- *
- * Return: 0 or -errno.
- */
+/* Let the disk answer, also what it has been asked for. */
 int ext2_disk_release(struct ext2_disk *disk)
 {
 	return fuse_server_release(&disk->server, 0, FUSE_READ);

@@ -515,15 +515,12 @@ static void run(int sock, const struct fuse_server_file *files, unsigned int nr,
 	serve(&s);
 }
 
-/**
- * fuse_server_start() - start a server
- * @server: what to set up
+/*
+ * Start a server. Returns 0 or -errno. -ENOENT: no /dev/fuse. -EACCES: no
+ * access to it. -ENODEV: no FUSE in this kernel. -EPERM or -EINVAL may also
+ * mean that there are no user namespaces.
  * @files: its files, copied
  * @nr: their number, at most FUSE_SERVER_FILES
- *
- * Return: 0 or -errno. -ENOENT: no /dev/fuse. -EACCES: no access to it.
- * -ENODEV: no FUSE in this kernel. -EPERM or -EINVAL may also mean that there
- * are no user namespaces.
  */
 int fuse_server_start(struct fuse_server *server, const struct fuse_server_file *files,
 		      unsigned int nr)
@@ -531,16 +528,11 @@ int fuse_server_start(struct fuse_server *server, const struct fuse_server_file 
 	return fuse_server_start_flags(server, files, nr, 0);
 }
 
-/**
- * fuse_server_start_flags() - start a server that offers more features
- * @server: as for fuse_server_start()
- * @files: as for fuse_server_start()
- * @nr: as for fuse_server_start()
+/*
+ * Start a server that offers more features. Returns as fuse_server_start().
  * @init_flags: FUSE_ASYNC_READ: the kernel does not wait for what it reads
  *	ahead; FUSE_ASYNC_DIO: io_submit() does not wait for files opened with
  *	O_DIRECT
- *
- * Return: as fuse_server_start().
  */
 int fuse_server_start_flags(struct fuse_server *server, const struct fuse_server_file *files,
 			    unsigned int nr, unsigned int init_flags)
@@ -585,8 +577,8 @@ static int end_holder(struct fuse_server_holder *holder)
 	return !pid || (waitpid(pid, &status, 0) == pid && !status) ? 0 : -EIO;
 }
 
-/**
- * fuse_server_stop() - end a server
+/*
+ * End a server.
  * @server: the server; all callers that wait for an answer get an error
  */
 void fuse_server_stop(struct fuse_server *server)
@@ -601,11 +593,10 @@ void fuse_server_stop(struct fuse_server *server)
 	close(server->mount);
 }
 
-/**
- * fuse_server_lacking() - say why there can be no server here
- *
- * Return: what the kernel or the caller lacks. NULL if a server can be started,
- * or if that fails for a reason that must not skip the tests.
+/*
+ * Say why there can be no server here. Returns what the kernel or the caller
+ * lacks. NULL if a server can be started, or if that fails for a reason that
+ * must not skip the tests.
  */
 const char *fuse_server_lacking(void)
 {
@@ -623,14 +614,7 @@ const char *fuse_server_lacking(void)
 	return NULL;
 }
 
-/**
- * fuse_server_open() - open a file of a server
- * @server: the server
- * @file: number of the file
- * @flags: O_*
- *
- * Return: a descriptor, or -errno.
- */
+/* Open a file of a server. */
 int fuse_server_open(struct fuse_server *server, unsigned int file, int flags)
 {
 	char name[16];
@@ -682,13 +666,9 @@ static int order(struct fuse_server *server, const struct command *command)
 	return note.count;
 }
 
-/**
- * fuse_server_stall() - hold requests without an answer from now on
- * @server: the server
- * @file: number of the file
+/*
+ * Hold requests without an answer from now on.
  * @opcode: kind of the requests: FUSE_READ, FUSE_SETATTR, ...
- *
- * Return: 0 or -errno.
  */
 int fuse_server_stall(struct fuse_server *server, unsigned int file, unsigned int opcode)
 {
@@ -697,16 +677,7 @@ int fuse_server_stall(struct fuse_server *server, unsigned int file, unsigned in
 	return order(server, &command);
 }
 
-/**
- * fuse_server_fail() - let the next requests fail, even if they are stalled
- * @server: the server
- * @file: number of the file
- * @opcode: kind of the requests
- * @times: how many requests fail
- * @error: errno to answer with
- *
- * Return: 0 or -errno.
- */
+/* Let the next requests fail, even if they are stalled. */
 int fuse_server_fail(struct fuse_server *server, unsigned int file, unsigned int opcode,
 		     unsigned int times, int error)
 {
@@ -718,14 +689,7 @@ int fuse_server_fail(struct fuse_server *server, unsigned int file, unsigned int
 	return order(server, &command);
 }
 
-/**
- * fuse_server_count() - count the requests that have come so far
- * @server: the server
- * @file: number of the file
- * @opcode: kind of the requests
- *
- * Return: their number, or -errno.
- */
+/* Count the requests that have come so far. Returns their number, or -errno. */
 int fuse_server_count(struct fuse_server *server, unsigned int file, unsigned int opcode)
 {
 	struct command command = { .what = COMMAND_COUNT, .file = file, .opcode = opcode };
@@ -733,16 +697,12 @@ int fuse_server_count(struct fuse_server *server, unsigned int file, unsigned in
 	return order(server, &command);
 }
 
-/**
- * fuse_server_lock() - make the kernel lock a page in its cache for ever
- * @server: the server
- * @file: number of the file
- * @offset: offset of the page in bytes
+/*
+ * Make the kernel lock a page in its cache for ever. Returns the PID of that
+ * process, or -errno.
  *
  * This starts a process that gets stuck in the kernel as soon as the page is
  * locked. Only one page can be locked at a time. Userfaultfd needs root.
- *
- * Return: the PID of that process, or -errno.
  */
 pid_t fuse_server_lock(struct fuse_server *server, unsigned int file, __u64 offset)
 {
@@ -752,12 +712,7 @@ pid_t fuse_server_lock(struct fuse_server *server, unsigned int file, __u64 offs
 	return ret ? ret : -EAGAIN;
 }
 
-/**
- * fuse_server_unlock() - make the kernel unlock the page, which is unchanged
- * @server: the server
- *
- * Return: 0 or -errno.
- */
+/* Make the kernel unlock the page, which is unchanged. */
 int fuse_server_unlock(struct fuse_server *server)
 {
 	struct command command = { .what = COMMAND_UNLOCK };
@@ -765,13 +720,9 @@ int fuse_server_unlock(struct fuse_server *server)
 	return order(server, &command);
 }
 
-/**
- * fuse_server_open_flags() - set what the server answers when a file is opened
- * @server: the server
- * @file: number of the file
+/*
+ * Set what the server answers when a file is opened.
  * @open_flags: FOPEN_*, from now on
- *
- * Return: 0 or -errno.
  */
 int fuse_server_open_flags(struct fuse_server *server, unsigned int file, unsigned int open_flags)
 {
@@ -801,14 +752,7 @@ static int take_note(struct fuse_server *server, unsigned int file, unsigned int
 	return -EAGAIN;
 }
 
-/**
- * fuse_server_release() - answer held requests, and all later ones
- * @server: the server
- * @file: number of the file
- * @opcode: kind of the requests
- *
- * Return: 0 or -errno.
- */
+/* Answer held requests, and all later ones. */
 int fuse_server_release(struct fuse_server *server, unsigned int file, unsigned int opcode)
 {
 	struct command command = { .what = COMMAND_RELEASE, .file = file, .opcode = opcode };
@@ -823,17 +767,12 @@ int fuse_server_release(struct fuse_server *server, unsigned int file, unsigned 
 	return holder->opcode == opcode ? end_holder(holder) : 0;
 }
 
-/**
- * fuse_server_wait_held() - wait until a request is held
- * @server: the server
- * @file: number of the file
- * @opcode: kind of the requests
+/*
+ * Wait until a request is held. Returns 0, -ETIMEDOUT, or another -errno.
  * @timeout_ms: how long to wait for the server to report a request
  * @pid: gets the thread that waits for the answer; may be NULL
  *
  * Each request is reported once.
- *
- * Return: 0, -ETIMEDOUT, or another -errno.
  */
 int fuse_server_wait_held(struct fuse_server *server, unsigned int file, unsigned int opcode,
 			  int timeout_ms, pid_t *pid)
@@ -886,19 +825,15 @@ static bool reads_a_byte(int fd)
 	return read(fd, &byte, 1) == 1;
 }
 
-/**
- * fuse_server_hold_page() - stall reads, and let one process wait for the first
- *	page
- * @server: the server
+/*
+ * Stall reads, and let one process wait for the first page. Returns 0,
+ * -ETIMEDOUT, or another -errno.
  * @file: number of the file, whose descriptors have a page cache by default
- * @timeout_ms: as for fuse_server_wait_held()
  *
- * The kernel keeps the page locked. So mmap() of a descriptor without page cache
- * (FOPEN_DIRECT_IO) waits, too, unkillably, with mmap_lock held for writing: it
- * drops all cached pages of the file first. All of it lasts until FUSE_READ is
- * released.
- *
- * Return: 0, -ETIMEDOUT, or another -errno.
+ * The kernel keeps the page locked. So mmap() of a descriptor without page
+ * cache (FOPEN_DIRECT_IO) waits, too, unkillably, with mmap_lock held for
+ * writing: it drops all cached pages of the file first. All of it lasts until
+ * FUSE_READ is released.
  */
 int fuse_server_hold_page(struct fuse_server *server, unsigned int file, int timeout_ms)
 {
@@ -910,12 +845,9 @@ static bool changes_times(int fd)
 	return !fallocate(fd, FALLOC_FL_KEEP_SIZE, 0, 1);
 }
 
-/**
- * fuse_server_hold_inode() - stall changed times, and let one process wait for
- *	them
- * @server: the server
- * @file: number of the file
- * @timeout_ms: as for fuse_server_wait_held()
+/*
+ * Stall changed times, and let one process wait for them. Returns 0,
+ * -ETIMEDOUT, or another -errno.
  *
  * The kernel marks the inode as being written. Whoever then closes a mapping or
  * a descriptor of the file waits, unkillably, until FUSE_SETATTR is released.
@@ -924,8 +856,6 @@ static bool changes_times(int fd)
  * A store to a shared mapping would not do instead: the kernel may begin to
  * write back by itself. It then cleans the inode, although its thread cannot
  * send the times to a mount of a user namespace, and nobody waits.
- *
- * Return: 0, -ETIMEDOUT, or another -errno.
  */
 int fuse_server_hold_inode(struct fuse_server *server, unsigned int file, int timeout_ms)
 {

@@ -22,11 +22,9 @@
 
 #define NOBODY	65534
 
-/**
- * maps_open() - open /proc/<pid>/maps
+/*
+ * Open /proc/<pid>/maps.
  * @pid: the process; 0: the caller
- *
- * Return: a descriptor, or -errno.
  */
 int maps_open(pid_t pid)
 {
@@ -39,12 +37,10 @@ int maps_open(pid_t pid)
 	return fd < 0 ? -errno : fd;
 }
 
-/**
- * procmap_ioctl() - plain PROCMAP_QUERY, without any checks
- * @fd: descriptor of a maps file
+/*
+ * Plain PROCMAP_QUERY, without any checks. Returns what ioctl() returned, but
+ * -errno on failure.
  * @arg: the argument, good or bad
- *
- * Return: what ioctl() returned, but -errno on failure.
  */
 int procmap_ioctl(int fd, void *arg)
 {
@@ -53,13 +49,12 @@ int procmap_ioctl(int fd, void *arg)
 	return ret < 0 ? -errno : ret;
 }
 
-/**
- * procmap_supported() - does this kernel know the command?
+/*
+ * Does this kernel know the command? Returns false if the kernel answers
+ * ENOTTY.
  *
  * The argument cannot be read, so only a kernel without the command answers
  * ENOTTY. The tests judge every other answer.
- *
- * Return: false if the kernel answers ENOTTY.
  */
 bool procmap_supported(void)
 {
@@ -73,11 +68,9 @@ bool procmap_supported(void)
 	return ret != -ENOTTY;
 }
 
-/**
- * procmap_call_init() - set up a query for everything, with poisoned buffers
+/*
+ * Set up a query for everything, with poisoned buffers.
  * @call: what to set up; @call->q may be changed afterwards
- * @addr: address to ask for
- * @flags: PROCMAP_QUERY_* bits
  */
 void procmap_call_init(struct procmap_call *call, __u64 addr, __u64 flags)
 {
@@ -127,17 +120,15 @@ static bool inputs_kept(const struct procmap_query *is, const struct procmap_que
 	       is->build_id_addr == was->build_id_addr;
 }
 
-/**
- * procmap_call() - query, and check that nothing but the answer was written
- * @fd: descriptor of a maps file
+/*
+ * Query, and check that nothing but the answer was written. Returns 0, -errno,
+ * or PROCMAP_OVERRUN if one of these rules is broken.
  * @call: from procmap_call_init()
  *
  * On success the input fields must be unchanged, and the kernel may write only
  * as many bytes of each buffer as the answer counts. On an error the whole
  * struct must be unchanged, and the kernel must not write beyond the given
  * buffer sizes.
- *
- * Return: 0, -errno, or PROCMAP_OVERRUN if one of these rules is broken.
  */
 int procmap_call(int fd, struct procmap_call *call)
 {
@@ -158,27 +149,16 @@ int procmap_call(int fd, struct procmap_call *call)
 	return PROCMAP_OVERRUN;
 }
 
-/**
- * procmap_ask() - procmap_call_init() and procmap_call() in one
- * @fd: descriptor of a maps file
- * @addr: address to ask for
- * @flags: PROCMAP_QUERY_* bits
- * @call: gets the answer
- *
- * Return: as procmap_call().
- */
+/* procmap_call_init() and procmap_call() in one. Returns as procmap_call(). */
 int procmap_ask(int fd, __u64 addr, __u64 flags, struct procmap_call *call)
 {
 	procmap_call_init(call, addr, flags);
 	return procmap_call(fd, call);
 }
 
-/**
- * procmap_ask_self() - ask for the VMA that covers an address of the caller
- * @addr: the address
- * @call: gets the answer
- *
- * Return: as procmap_call(), or the -errno of opening the maps file.
+/*
+ * Ask for the VMA that covers an address of the caller. Returns as
+ * procmap_call(), or the -errno of opening the maps file.
  */
 int procmap_ask_self(const void *addr, struct procmap_call *call)
 {
@@ -317,15 +297,14 @@ static void grow_stack(void)
 	asm volatile("" : : "r" (space) : "memory");
 }
 
-/**
- * maps_text_read() - read and parse the whole text, from its start
+/*
+ * Read and parse the whole text, from its start. Returns 0 or -errno. -EPROTO:
+ * a line could not be parsed.
  * @fd: descriptor of a maps file; its offset is at the end afterwards
  * @text: gets the lines; maps_text_free() releases them
  *
  * The function maps all memory before it reads. So the text of the caller's own
  * address space is still right when the function returns.
- *
- * Return: 0 or -errno. -EPROTO: a line could not be parsed.
  */
 int maps_text_read(int fd, struct maps_text *text)
 {
@@ -351,12 +330,10 @@ int maps_text_read(int fd, struct maps_text *text)
 	return ret;
 }
 
-/**
- * maps_text_read_pid() - maps_text_read() on a descriptor of its own
+/*
+ * maps_text_read() on a descriptor of its own.
  * @pid: the process; 0: the caller
  * @text: gets the lines; maps_text_free() releases them
- *
- * Return: 0 or -errno.
  */
 int maps_text_read_pid(pid_t pid, struct maps_text *text)
 {
@@ -370,10 +347,7 @@ int maps_text_read_pid(pid_t pid, struct maps_text *text)
 	return ret;
 }
 
-/**
- * maps_text_free() - release what maps_text_read() mapped
- * @text: the text
- */
+/* Release what maps_text_read() mapped. */
 void maps_text_free(struct maps_text *text)
 {
 	if (text->buf)
@@ -390,13 +364,9 @@ static bool passes(const struct maps_vma *vma, __u64 flags)
 	return !(flags & PROCMAP_FILTERS & ~has);
 }
 
-/**
- * maps_text_match() - the oracle: what a query must find
- * @text: the text
- * @addr: address that is asked for
- * @flags: PROCMAP_QUERY_* bits
- *
- * Return: the line; NULL where the query must fail with ENOENT.
+/*
+ * The oracle: what a query must find. Returns the line; NULL where the query
+ * must fail with ENOENT.
  */
 const struct maps_vma *maps_text_match(const struct maps_text *text, __u64 addr,
 				       __u64 flags)
@@ -451,12 +421,9 @@ static const char *name_differs(const struct maps_vma *vma, const struct procmap
 	return same_name(vma->name, call->name) ? NULL : "vma_name";
 }
 
-/**
- * procmap_differs() - compare an answer with a line of text
- * @vma: the line
- * @call: the answer to a query for everything
- *
- * Return: NULL if all fields are equal, else the name of one that is not.
+/*
+ * Compare an answer with a line of text. Returns NULL if all fields are equal,
+ * else the name of one that is not.
  */
 const char *procmap_differs(const struct maps_vma *vma, const struct procmap_call *call)
 {
@@ -481,14 +448,9 @@ const char *procmap_differs(const struct maps_vma *vma, const struct procmap_cal
 	return name_differs(vma, call);
 }
 
-/**
- * procmap_check() - query, and compare the answer with the oracle
- * @fd: descriptor of a maps file
- * @text: its text
- * @addr: address to ask for
- * @flags: PROCMAP_QUERY_* bits
- *
- * Return: 0 if both agree, else -EUCLEAN with the difference on stderr.
+/*
+ * Query, and compare the answer with the oracle. Returns 0 if both agree, else
+ * -EUCLEAN with the difference on stderr.
  */
 int procmap_check(int fd, const struct maps_text *text, __u64 addr, __u64 flags)
 {
@@ -516,13 +478,9 @@ int procmap_check(int fd, const struct maps_text *text, __u64 addr, __u64 flags)
 	return -EUCLEAN;
 }
 
-/**
- * procmap_child_start() - run a function in a child
- * @child: gets the child
+/*
+ * Run a function in a child.
  * @fn: what to run; its return value is the exit status
- * @arg: handed to @fn
- *
- * Return: 0 or -errno.
  */
 int procmap_child_start(struct procmap_child *child,
 			int (*fn)(struct procmap_child *child, void *arg), void *arg)
@@ -550,13 +508,12 @@ int procmap_child_start(struct procmap_child *child,
 	_exit(fn(child, arg));
 }
 
-/**
- * procmap_exec() - in a child: execute a program of the test directory
+/*
+ * In a child: execute a program of the test directory. Returns only on failure:
+ * -errno.
  * @child: what the function of the child got; its socket becomes descriptor 0
  *	of the program
  * @program: file name, without directory
- *
- * Return: only on failure: -errno.
  */
 int procmap_exec(struct procmap_child *child, const char *program)
 {
@@ -585,23 +542,19 @@ static int runs_program(struct procmap_child *child, void *arg)
 	return 127;
 }
 
-/**
- * procmap_child_exec() - run a program of the test directory in a child
+/*
+ * Run a program of the test directory in a child.
  * @child: gets the child; the program has the socket as descriptor 0
  * @program: file name, without directory
- *
- * Return: 0 or -errno.
  */
 int procmap_child_exec(struct procmap_child *child, const char *program)
 {
 	return procmap_child_start(child, runs_program, (void *)program);
 }
 
-/**
- * procmap_child_wait() - wait for the end of a child
- * @child: the child
- *
- * Return: its exit status, 256 plus the signal that killed it, or -errno.
+/*
+ * Wait for the end of a child. Returns its exit status, 256 plus the signal
+ * that killed it, or -errno.
  */
 int procmap_child_wait(struct procmap_child *child)
 {
@@ -613,12 +566,7 @@ int procmap_child_wait(struct procmap_child *child)
 	return WIFEXITED(status) ? WEXITSTATUS(status) : 256 + WTERMSIG(status);
 }
 
-/**
- * procmap_child_finish() - tell a child that waits to end
- * @child: the child
- *
- * Return: as procmap_child_wait().
- */
+/* Tell a child that waits to end. Returns as procmap_child_wait(). */
 int procmap_child_finish(struct procmap_child *child)
 {
 	int ret = procmap_send(child, 0);
@@ -627,11 +575,9 @@ int procmap_child_finish(struct procmap_child *child)
 	return ret ? ret : status;
 }
 
-/**
- * procmap_child_kill() - kill a child and wait for its end
- * @child: the child
- *
- * Return: as procmap_child_wait(): 256 + SIGKILL if all went well.
+/*
+ * Kill a child and wait for its end. Returns as procmap_child_wait(): 256 +
+ * SIGKILL if all went well.
  */
 int procmap_child_kill(struct procmap_child *child)
 {
@@ -662,15 +608,12 @@ static long result_of_call(pid_t pid)
 #endif
 }
 
-/**
- * procmap_child_kill_in_call() - kill a child that sleeps in a system call
- * @child: the child
+/*
+ * Kill a child that sleeps in a system call. Returns what the call returned, or
+ * -errno. -EPROTO: the child ended in another way.
  *
  * The child never sees what the call returns, but a tracer does while the child
  * exits. The function also waits for the end of the child.
- *
- * Return: what the call returned, or -errno. -EPROTO: the child ended in
- * another way.
  */
 long procmap_child_kill_in_call(struct procmap_child *child)
 {
@@ -691,15 +634,14 @@ long procmap_child_kill_in_call(struct procmap_child *child)
 	return procmap_child_wait(child) == 256 + SIGKILL ? ret : -EPROTO;
 }
 
-/**
- * procmap_kernel_lacks_it() - can no program use PROCMAP_QUERY here?
+/*
+ * Can no program use PROCMAP_QUERY here? Returns true when both word sizes get
+ * ENOTTY.
  *
  * A 32-bit program gets ENOTTY from a kernel without the feature, but also from
  * a kernel that forgot 32-bit callers. So the function asks procmap_target as
  * well, which has the word size of the kernel where both sizes can be built. If
  * in doubt it returns false: then the tests run and fail.
- *
- * Return: true when both word sizes get ENOTTY.
  */
 bool procmap_kernel_lacks_it(void)
 {
@@ -713,12 +655,9 @@ bool procmap_kernel_lacks_it(void)
 	return !procmap_child_finish(&child) && !supported;
 }
 
-/**
- * procmap_send() - send a number to the other side
+/*
+ * Send a number to the other side.
  * @child: the child, or in the child what its function got
- * @value: the number
- *
- * Return: 0 or -errno.
  */
 int procmap_send(struct procmap_child *child, __u64 value)
 {
@@ -727,12 +666,10 @@ int procmap_send(struct procmap_child *child, __u64 value)
 	return 0;
 }
 
-/**
- * procmap_recv() - wait for a number from the other side
+/*
+ * Wait for a number from the other side. Returns 0, -errno, or -EPIPE when the
+ * other side is gone.
  * @child: the child, or in the child what its function got
- * @value: gets the number
- *
- * Return: 0, -errno, or -EPIPE when the other side is gone.
  */
 int procmap_recv(struct procmap_child *child, __u64 *value)
 {
@@ -743,11 +680,9 @@ int procmap_recv(struct procmap_child *child, __u64 *value)
 	return got == sizeof(*value) ? 0 : -EPIPE;
 }
 
-/**
- * procmap_sync() - wait for a number that does not matter
+/*
+ * Wait for a number that does not matter. Returns as procmap_recv().
  * @child: the child, or in the child what its function got
- *
- * Return: as procmap_recv().
  */
 int procmap_sync(struct procmap_child *child)
 {
@@ -761,12 +696,10 @@ union fd_message {
 	struct cmsghdr align;
 };
 
-/**
- * procmap_send_fd() - pass a descriptor to the other side
+/*
+ * Pass a descriptor to the other side.
  * @child: the child, or in the child what its function got
  * @fd: the descriptor; or -errno, to say why there is none
- *
- * Return: 0 or -errno.
  */
 int procmap_send_fd(struct procmap_child *child, int fd)
 {
@@ -787,12 +720,10 @@ int procmap_send_fd(struct procmap_child *child, int fd)
 	return sendmsg(child->sock, &msg, MSG_NOSIGNAL) == sizeof(fd) ? 0 : -errno;
 }
 
-/**
- * procmap_recv_fd() - wait for a descriptor from the other side
+/*
+ * Wait for a descriptor from the other side. Returns the descriptor, or -errno:
+ * what the other side sent in its place; -EPIPE when it is gone.
  * @child: the child, or in the child what its function got
- *
- * Return: the descriptor, or -errno: what the other side sent in its place;
- * -EPIPE when it is gone.
  */
 int procmap_recv_fd(struct procmap_child *child)
 {
@@ -817,11 +748,9 @@ int procmap_recv_fd(struct procmap_child *child)
 	return fd;
 }
 
-/**
- * procmap_look_again() - pause between two looks; see UNTIL()
- * @looks: number of looks so far
- *
- * Return: false after as many looks as take PROCMAP_HANG_MS or longer.
+/*
+ * Pause between two looks; see UNTIL(). Returns false after as many looks as
+ * take PROCMAP_HANG_MS or longer.
  */
 bool procmap_look_again(unsigned int *looks)
 {
@@ -831,15 +760,7 @@ bool procmap_look_again(unsigned int *looks)
 	return true;
 }
 
-/**
- * procmap_holds() - print a condition that is false; see HOLDS()
- * @cond: the condition
- * @text: source text of the condition
- * @file: source file with the condition
- * @line: line in @file
- *
- * Return: @cond.
- */
+/* Print a condition that is false; see HOLDS(). Returns @cond. */
 bool procmap_holds(bool cond, const char *text, const char *file, int line)
 {
 	if (!cond)
@@ -848,11 +769,7 @@ bool procmap_holds(bool cond, const char *text, const char *file, int line)
 	return cond;
 }
 
-/**
- * procmap_drop_root() - turn root into nobody; other users stay what they are
- *
- * Return: 0 or -errno.
- */
+/* Turn root into nobody; other users stay what they are. */
 int procmap_drop_root(void)
 {
 	if (geteuid())
@@ -869,13 +786,11 @@ static int write_text(const char *path, const char *text)
 	return ret;
 }
 
-/**
- * procmap_become_root() - turn an ordinary user into root of new namespaces
+/*
+ * Turn an ordinary user into root of new namespaces.
  *
  * The process may mount there, and no mount outlives it. If the caller is root
  * already, it keeps its namespaces.
- *
- * Return: 0 or -errno.
  */
 int procmap_become_root(void)
 {
@@ -894,13 +809,7 @@ int procmap_become_root(void)
 	return ret ? ret : write_text("/proc/self/gid_map", gid_map);
 }
 
-/**
- * procmap_cached_pages() - count pages of a mapping that are in the page cache
- * @addr: the start of the mapping
- * @size: its size
- *
- * Return: how many, or -errno.
- */
+/* Count pages of a mapping that are in the page cache. Returns how many, or -errno. */
 int procmap_cached_pages(void *addr, size_t size)
 {
 	const size_t pages = size / sysconf(_SC_PAGESIZE);

@@ -15,13 +15,7 @@ enum { BACKING_NONE, BACKING_FILE, BACKING_MEMFD, NR_BACKINGS };
 #define NR_PROTS	8
 #define NR_KINDS	(NR_PROTS * 2 * NR_BACKINGS)
 
-/**
- * procmap_tmp_dir() - make a directory for one test
- * @path: gets its path
- * @size: size of @path
- *
- * Return: 0 or -errno.
- */
+/* Make a directory for one test. */
 int procmap_tmp_dir(char *path, size_t size)
 {
 	const char *tmp = getenv("TMPDIR") ?: "/tmp";
@@ -34,12 +28,9 @@ int procmap_tmp_dir(char *path, size_t size)
 	return mkdtemp(path) ? 0 : -errno;
 }
 
-/**
- * procmap_tmp_file() - make a file that can be read, written and executed
+/*
+ * Make a file that can be read, written and executed.
  * @path: its path, which must not exist
- * @pages: its size in pages
- *
- * Return: a descriptor, or -errno.
  */
 int procmap_tmp_file(const char *path, size_t pages)
 {
@@ -101,13 +92,10 @@ static int map_kind(char *addr, size_t kind, const int *fd)
 	return 0;
 }
 
-/**
- * procmap_zoo_map() - map one VMA of every kind
- * @zoo: gets their place and number
+/*
+ * Map one VMA of every kind.
  *
  * A hole follows every third VMA.
- *
- * Return: 0 or -errno.
  */
 int procmap_zoo_map(struct procmap_zoo *zoo)
 {
@@ -136,13 +124,7 @@ out:
 	return ret;
 }
 
-/**
- * procmap_zoo_map_many() - map a large number of VMAs, with a hole every 16
- * @zoo: gets their place and number
- * @nr: the number
- *
- * Return: 0 or -errno.
- */
+/* Map a large number of VMAs, with a hole every 16. */
 int procmap_zoo_map_many(struct procmap_zoo *zoo, size_t nr)
 {
 	const int prot[] = { PROT_READ, PROT_READ | PROT_WRITE, PROT_NONE };

@@ -11,13 +11,10 @@
 #define ALL_NAMES	0x40000
 #define NO_NAME_SIZE	1
 
-/**
- * scan_init() - set up a call for everything, with poisoned areas
+/*
+ * Set up a call for everything, with poisoned areas. Returns 0 or -ENOMEM.
  * @scan: what to set up; @scan->s may be changed afterwards
- * @records: how many records there is space for
  * @names: bytes of names that there is space for
- *
- * Return: 0 or -ENOMEM.
  */
 int scan_init(struct scan *scan, __u32 records, __u32 names)
 {
@@ -42,23 +39,14 @@ int scan_init(struct scan *scan, __u32 records, __u32 names)
 	return 0;
 }
 
-/**
- * scan_free() - free the areas of a call
- * @scan: the call
- */
+/* Free the areas of a call. */
 void scan_free(struct scan *scan)
 {
 	free(scan->records);
 	free(scan->names);
 }
 
-/**
- * scan_ioctl() - PROCMAP_SCAN without any check
- * @fd: descriptor of a maps file
- * @arg: the argument
- *
- * Return: 0 or -errno.
- */
+/* PROCMAP_SCAN without any check. */
 int scan_ioctl(int fd, void *arg)
 {
 	return ioctl(fd, PROCMAP_SCAN, arg) ? -errno : 0;
@@ -106,12 +94,11 @@ static bool scan_intact(const struct scan *scan, const struct procmap_scan *was,
 			 scan->names + scan->names_size + PROCMAP_GUARD_SIZE);
 }
 
-/**
- * scan_call() - PROCMAP_SCAN with a look at every byte around the answer
- * @fd: descriptor of a maps file
- * @scan: the call, set up by scan_init(); a call that follows must be set up anew
- *
- * Return: 0, -errno, or PROCMAP_OVERRUN if the kernel wrote where it must not.
+/*
+ * PROCMAP_SCAN with a look at every byte around the answer. Returns 0, -errno,
+ * or PROCMAP_OVERRUN if the kernel wrote where it must not.
+ * @scan: the call, set up by scan_init(); a call that follows must be set up
+ *	anew
  */
 int scan_call(int fd, struct scan *scan)
 {
@@ -161,14 +148,11 @@ static int scan_append(struct scan_list *list, const struct scan *scan)
 	return 0;
 }
 
-/**
- * scan_list() - scan, with as many calls as it takes
- * @fd: descriptor of a maps file
- * @how: how to scan
+/*
+ * Scan, with as many calls as it takes. Returns 0; -errno; -ELOOP if a call
+ * brings no progress; PROCMAP_OVERRUN.
  * @list: gets what was found; to be freed with scan_list_free(), also after an
  *	error
- *
- * Return: 0; -errno; -ELOOP if a call brings no progress; PROCMAP_OVERRUN.
  */
 int scan_list(int fd, const struct scan_how *how, struct scan_list *list)
 {
@@ -198,13 +182,7 @@ int scan_list(int fd, const struct scan_how *how, struct scan_list *list)
 	return ret;
 }
 
-/**
- * scan_everything() - scan the whole address space, with names and build IDs
- * @fd: descriptor of a maps file
- * @list: as for scan_list()
- *
- * Return: as scan_list().
- */
+/* Scan the whole address space, with names and build IDs. Returns as scan_list(). */
 int scan_everything(int fd, struct scan_list *list)
 {
 	const struct scan_how how = {
@@ -216,22 +194,16 @@ int scan_everything(int fd, struct scan_list *list)
 	return scan_list(fd, &how, list);
 }
 
-/**
- * scan_list_free() - free a list
- * @list: the list
- */
+/* Free a list. */
 void scan_list_free(struct scan_list *list)
 {
 	free(list->record);
 	free(list->names);
 }
 
-/**
- * scan_name() - get the name of a record
- * @list: the list
- * @record: one of its records
- *
- * Return: the name; "" if it has none; NULL if it does not lie in the names.
+/*
+ * Get the name of a record. Returns the name; "" if it has none; NULL if it
+ * does not lie in the names.
  */
 const char *scan_name(const struct scan_list *list, const struct procmap_record *record)
 {
@@ -243,15 +215,7 @@ const char *scan_name(const struct scan_list *list, const struct procmap_record 
 	return list->names + record->name;
 }
 
-/**
- * scan_same_record() - are two records equal, wherever their names are?
- * @one: a list
- * @left: a record of it
- * @two: another list
- * @right: a record of that
- *
- * Return: true if they are.
- */
+/* Are two records equal, wherever their names are? */
 bool scan_same_record(const struct scan_list *one, const struct procmap_record *left,
 		      const struct scan_list *two, const struct procmap_record *right)
 {
@@ -263,12 +227,9 @@ bool scan_same_record(const struct scan_list *one, const struct procmap_record *
 	return !memcmp(&a, &b, sizeof(a)) && name && other && !strcmp(name, other);
 }
 
-/**
- * scan_same() - are two lists equal, however their calls were cut?
- * @one: a list
- * @two: another one
- *
- * Return: true if all records and names are equal.
+/*
+ * Are two lists equal, however their calls were cut? Returns true if all
+ * records and names are equal.
  */
 bool scan_same(const struct scan_list *one, const struct scan_list *two)
 {
@@ -287,11 +248,9 @@ bool scan_same(const struct scan_list *one, const struct scan_list *two)
 	return one->nr == two->nr;
 }
 
-/**
- * scan_is_code() - is this what the generation of code tells of?
- * @record: the record
- *
- * Return: true for a VMA of a file that can be executed.
+/*
+ * Is this what the generation of code tells of? Returns true for a VMA of a
+ * file that can be executed.
  */
 bool scan_is_code(const struct procmap_record *record)
 {
@@ -367,13 +326,11 @@ static const char *impossible(const struct scan_list *list, const struct procmap
 	return NULL;
 }
 
-/**
- * scan_check() - compare a list with the text and with queries
+/*
+ * Compare a list with the text and with queries. Returns 0 if all agree, else
+ * -EUCLEAN with the difference on stderr.
  * @fd: descriptor of the maps file, of a process that does not change
- * @text: its text
  * @list: what scan_everything() has found
- *
- * Return: 0 if all agree, else -EUCLEAN with the difference on stderr.
  */
 int scan_check(int fd, const struct maps_text *text, const struct scan_list *list)
 {

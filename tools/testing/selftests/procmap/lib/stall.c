@@ -34,37 +34,27 @@ static bool comes(const struct procmap_child *child, int timeout_ms)
 	return poll(&fd, 1, timeout_ms) == 1;
 }
 
-/**
- * stall_comes() - wait until a child ends or sends something
- * @child: the child
- *
- * Return: true once it does; false after PROCMAP_HANG_MS.
+/*
+ * Wait until a child ends or sends something. Returns true once it does; false
+ * after PROCMAP_HANG_MS.
  */
 bool stall_comes(const struct procmap_child *child)
 {
 	return comes(child, PROCMAP_HANG_MS);
 }
 
-/**
- * stall_has_come() - has a child ended, or sent something?
- * @child: the child
- *
- * Return: true if it has.
- */
+/* Has a child ended, or sent something? */
 bool stall_has_come(const struct procmap_child *child)
 {
 	return comes(child, 0);
 }
 
-/**
- * stall_state_of() - get the state of a thread, the third word of its stat file
- * @pid: the process
- * @tid: the thread
+/*
+ * Get the state of a thread, the third word of its stat file. Returns the
+ * letter of the state; 0 if the thread is gone.
  *
  * Not for a process that dies and still has its address space: see
  * stall_is_dead().
- *
- * Return: the letter of the state; 0 if the thread is gone.
  */
 char stall_state_of(pid_t pid, pid_t tid)
 {
@@ -111,15 +101,12 @@ static bool sleeps_long(pid_t pid, pid_t tid, char *before, size_t size, int *sa
 	return *same >= STUCK_LOOKS;
 }
 
-/**
- * stall_gets_stuck() - wait until a thread waits in the kernel for good
- * @pid: the process
- * @tid: the thread
+/*
+ * Wait until a thread waits in the kernel for good. Returns true once it does;
+ * false after PROCMAP_HANG_MS.
  *
  * It sleeps uninterruptibly, or killably, in one system call or fault. Between
  * the looks it may run: a query looks now and then whether its writer is done.
- *
- * Return: true once it does; false after PROCMAP_HANG_MS.
  */
 bool stall_gets_stuck(pid_t pid, pid_t tid)
 {
@@ -130,14 +117,12 @@ bool stall_gets_stuck(pid_t pid, pid_t tid)
 		     sleeps_long(pid, tid, before, sizeof(before), &same));
 }
 
-/**
- * stall_is_dead() - is a child a zombie?
+/*
+ * Is a child a zombie?
  * @pid: a child of the caller, not waited for yet
  *
  * A caller that reads the stat file of a dying process may have to tear down
  * the address space of that process. waitid() does not touch it.
- *
- * Return: true if it is.
  */
 bool stall_is_dead(pid_t pid)
 {
@@ -153,12 +138,11 @@ static bool stays_asleep(pid_t pid, int *asleep)
 	return *asleep >= STUCK_LOOKS;
 }
 
-/**
- * stall_hangs_dying() - wait until a child that dies waits for good, or is dead
- * @pid: a child of the caller, not waited for yet. Nobody uses its address space
- *	any more, so that a look at its state does not either.
- *
- * Return: true if it waits; false if it is dead, or after PROCMAP_HANG_MS.
+/*
+ * Wait until a child that dies waits for good, or is dead. Returns true if it
+ * waits; false if it is dead, or after PROCMAP_HANG_MS.
+ * @pid: a child of the caller, not waited for yet. Nobody uses its address
+ *	space any more, so that a look at its state does not either.
  */
 bool stall_hangs_dying(pid_t pid)
 {
@@ -167,12 +151,7 @@ bool stall_hangs_dying(pid_t pid)
 	return UNTIL(stall_is_dead(pid) || stays_asleep(pid, &asleep)) && !stall_is_dead(pid);
 }
 
-/**
- * stall_count() - get a counter of /proc/vmstat
- * @name: its name
- *
- * Return: the number; -1 if this kernel does not count that.
- */
+/* Get a counter of /proc/vmstat. Returns the number; -1 if this kernel does not count that. */
 long stall_count(const char *name)
 {
 	FILE *file = fopen("/proc/vmstat", "r");
@@ -190,11 +169,7 @@ long stall_count(const char *name)
 	return found;
 }
 
-/**
- * stall_now_ns() - read the monotonic clock
- *
- * Return: the time in nanoseconds.
- */
+/* Read the monotonic clock. Returns the time in nanoseconds. */
 __u64 stall_now_ns(void)
 {
 	struct timespec now;
@@ -203,14 +178,11 @@ __u64 stall_now_ns(void)
 	return now.tv_sec * 1000000000ULL + now.tv_nsec;
 }
 
-/**
- * stall_smaps_open() - open the smaps file of a process
- * @pid: the process
+/*
+ * Open the smaps file of a process. Returns the descriptor or -errno.
  *
  * Unlike the text of the maps file, each read of it takes mmap_lock of the
  * process. So it shows whether somebody holds mmap_lock, or queues for it.
- *
- * Return: the descriptor or -errno.
  */
 int stall_smaps_open(pid_t pid)
 {
@@ -222,13 +194,10 @@ int stall_smaps_open(pid_t pid)
 	return fd < 0 ? -errno : fd;
 }
 
-/**
- * stall_read_all() - read a file from its position to its end
- * @fd: the file
+/*
+ * Read a file from its position to its end. Returns the number of bytes, or
+ * -errno; -EFBIG: @space is too small.
  * @space: gets the contents, with a NUL after it
- * @size: size of @space
- *
- * Return: the number of bytes, or -errno; -EFBIG: @space is too small.
  */
 ssize_t stall_read_all(int fd, char *space, size_t size)
 {
@@ -254,15 +223,13 @@ static unsigned int slowness(void)
 	return text ? atoi(text) : 1;
 }
 
-/**
- * stall_scaled() - reduce an amount of work on a slow kernel
- * @nr: the amount for a kernel without detectors
+/*
+ * Reduce an amount of work on a slow kernel. Returns @nr, or less on a slow
+ * kernel.
  *
  * VM_TIMEOUT_SCALE is the factor by which this kernel is slower. The time
  * limits are longer by this factor only, and the waits are longer, too. So the
  * function divides @nr by the square of the factor.
- *
- * Return: @nr, or less on a slow kernel.
  */
 unsigned int stall_scaled(unsigned int nr)
 {
@@ -271,13 +238,11 @@ unsigned int stall_scaled(unsigned int nr)
 	return scale > 1 ? nr / (scale * scale) + 1 : nr;
 }
 
-/**
- * stall_vmas() - reduce a number of VMAs on a debug kernel
- * @nr: the number for a kernel without detectors
+/*
+ * Reduce a number of VMAs on a debug kernel. Returns @nr, or at most VMAS_SLOW
+ * on a debug kernel.
  *
  * A debug kernel may look at all VMAs of a process each time one changes.
- *
- * Return: @nr, or at most VMAS_SLOW on a debug kernel.
  */
 unsigned int stall_vmas(unsigned int nr)
 {
@@ -306,13 +271,11 @@ static int open_fuse_to_all(void)
 	return ret;
 }
 
-/**
- * stall_drop_root() - turn root into an ordinary user that may mount FUSE
+/*
+ * Turn root into an ordinary user that may mount FUSE.
  *
  * The user may mount FUSE in a user namespace. A caller that is not root stays
  * what it is. The caller may still look at its children.
- *
- * Return: 0 or -errno.
  */
 int stall_drop_root(void)
 {
@@ -330,16 +293,10 @@ int stall_drop_root(void)
 	return ret || !prctl(PR_SET_DUMPABLE, 1) ? ret : -errno;
 }
 
-/**
- * stall_ask() - query for everything but the build ID
- * @maps: descriptor of a maps file
- * @addr: address to ask for
- * @flags: PROCMAP_QUERY_* bits
- * @call: gets the answer
+/*
+ * Query for everything but the build ID. Returns as procmap_call().
  *
  * The build ID is left out because the kernel reads it from the file.
- *
- * Return: as procmap_call().
  */
 int stall_ask(int maps, __u64 addr, __u64 flags, struct procmap_call *call)
 {

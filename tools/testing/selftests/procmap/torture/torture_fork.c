@@ -43,11 +43,7 @@ static int become_program(struct torture *t)
 	return 1;
 }
 
-/**
- * torture_exec_child() - the program as a child of the target executes it
- *
- * Return: the exit status.
- */
+/* The program as a child of the target executes it. Returns the exit status. */
 int torture_exec_child(void)
 {
 	size_t size = CHILD_STEPS * getpagesize();
@@ -65,13 +61,9 @@ int torture_exec_child(void)
 	return 0;
 }
 
-/**
- * torture_fork() - fork once, or fork and exec, and wait for the child
- * @t: the run
- * @actor: number of the caller
- * @random: the caller's generator
- *
- * Return: 0, or 1 when the child failed. The failure is reported already.
+/*
+ * Fork once, or fork and exec, and wait for the child. Returns 0, or 1 when the
+ * child failed. The failure is reported already.
  */
 int torture_fork(struct torture *t, unsigned int actor, unsigned int *random)
 {

@@ -27,15 +27,12 @@ static __u64 unit_addr(const struct torture_region *region, unsigned int unit)
 	return region->base + unit * region->unit;
 }
 
-/**
- * torture_same_vma() - do two neighbours belong to one VMA?
- * @first: a unit
+/*
+ * Do two neighbours belong to one VMA?
  * @second: the unit right after it
  *
  * The kernel merges all VMAs that can be merged, as long as no page was
  * touched.
- *
- * Return: true if they do.
  */
 bool torture_same_vma(__u32 first, __u32 second)
 {
@@ -71,11 +68,10 @@ static bool passes(__u32 unit, __u64 flags)
 	return !(flags & PROCMAP_FILTERS & ~has);
 }
 
-/**
- * torture_anon_name() - a name that writers give to anonymous memory
+/*
+ * A name that writers give to anonymous memory. Returns the name; NULL for
+ * @number 0.
  * @number: 1 to 3; 0: no name
- *
- * Return: the name; NULL for @number 0.
  */
 const char *torture_anon_name(unsigned int number)
 {
@@ -84,14 +80,9 @@ const char *torture_anon_name(unsigned int number)
 	return names[number];
 }
 
-/**
- * torture_name() - the name of a VMA
- * @t: the run
- * @region: the region of the VMA
- * @unit: the properties of its units
- *
- * Return: the name as a query shows it, "" for no name. It stays valid until
- * the same thread calls again.
+/*
+ * The name of a VMA. Returns the name as a query shows it, "" for no name. It
+ * stays valid until the same thread calls again.
  */
 const char *torture_name(const struct torture *t, const struct torture_region *region,
 			 __u32 unit)
@@ -192,15 +183,7 @@ static bool fits(const struct torture *t, const struct torture_query *query,
 	       record_fits(query, unit);
 }
 
-/**
- * torture_fits() - does a state have the VMA of an answer?
- * @t: the run
- * @query: the answer
- * @region: the region
- * @number: number of the state
- *
- * Return: true if it has.
- */
+/* Does a state have the VMA of an answer? */
 bool torture_fits(const struct torture *t, const struct torture_query *query,
 		  const struct torture_region *region, __u64 number)
 {
@@ -209,13 +192,9 @@ bool torture_fits(const struct torture *t, const struct torture_query *query,
 	       fits(t, query, region, state_of(region, number));
 }
 
-/**
- * torture_count_vmas() - count the VMAs of a state
- * @region: the region
- * @number: number of the state
+/*
+ * Count the VMAs of a state. Returns the number of VMAs.
  * @filters: count those that have at least these flags
- *
- * Return: the number of VMAs.
  */
 unsigned int torture_count_vmas(const struct torture_region *region, __u64 number, __u64 filters)
 {
@@ -347,15 +326,13 @@ static const char *wrong_answer(const struct torture *t, const struct torture_qu
 	return "a VMA that never existed like that";
 }
 
-/**
- * torture_wrong() - the oracle
- * @t: the run
+/*
+ * The oracle. Returns NULL if the answer is legal, else the reason why it is
+ * not.
  * @query: the query, its answer, and the states that it may have met
  *
  * Call torture_lapped() afterwards: if writers overwrote states meanwhile, the
  * verdict does not count.
- *
- * Return: NULL if the answer is legal, else the reason why it is not.
  */
 const char *torture_wrong(const struct torture *t, const struct torture_query *query)
 {
@@ -378,11 +355,7 @@ const char *torture_wrong(const struct torture *t, const struct torture_query *q
 	}
 }
 
-/**
- * torture_before() - note the states right before a query
- * @t: the run
- * @query: the query
- */
+/* Note the states right before a query. */
 void torture_before(const struct torture *t, struct torture_query *query)
 {
 	unsigned int i;
@@ -391,11 +364,7 @@ void torture_before(const struct torture *t, struct torture_query *query)
 		query->low[i] = __atomic_load_n(&t->region[i].reached, __ATOMIC_SEQ_CST);
 }
 
-/**
- * torture_after() - note the states right after a query
- * @t: the run
- * @query: the query
- */
+/* Note the states right after a query. */
 void torture_after(const struct torture *t, struct torture_query *query)
 {
 	unsigned int i;
@@ -404,12 +373,9 @@ void torture_after(const struct torture *t, struct torture_query *query)
 		query->high[i] = __atomic_load_n(&t->region[i].announced, __ATOMIC_SEQ_CST);
 }
 
-/**
- * torture_lapped() - did writers overwrite states before the oracle was done?
- * @t: the run
- * @query: the query
- *
- * Return: true if the verdict of the oracle does not count.
+/*
+ * Did writers overwrite states before the oracle was done? Returns true if the
+ * verdict of the oracle does not count.
  */
 bool torture_lapped(const struct torture *t, const struct torture_query *query)
 {
@@ -423,13 +389,7 @@ bool torture_lapped(const struct torture *t, const struct torture_query *query)
 	return false;
 }
 
-/**
- * torture_moved() - may a region have changed during a query for it?
- * @t: the run
- * @query: the query
- *
- * Return: true if so.
- */
+/* May a region have changed during a query for it? */
 bool torture_moved(const struct torture *t, const struct torture_query *query)
 {
 	const struct procmap_query *q = &query->q;
@@ -440,12 +400,10 @@ bool torture_moved(const struct torture *t, const struct torture_query *query)
 	return region && query->low[i] != query->high[i];
 }
 
-/**
- * torture_clipped() - is a line of the text only a part of its VMA?
- * @t: the run
+/*
+ * Is a line of the text only a part of its VMA? Returns true if no state that
+ * the line may come from has such a VMA.
  * @query: the line, which is legal
- *
- * Return: true if no state that the line may come from has such a VMA.
  */
 bool torture_clipped(const struct torture *t, const struct torture_query *query)
 {
@@ -458,13 +416,7 @@ bool torture_clipped(const struct torture *t, const struct torture_query *query)
 	return !was_there(t, &whole);
 }
 
-/**
- * torture_is_sentinel() - does a sentinel begin here?
- * @t: the run
- * @addr: the address
- *
- * Return: true if so.
- */
+/* Does a sentinel begin here? */
 bool torture_is_sentinel(const struct torture *t, __u64 addr)
 {
 	const struct torture_region *region = region_at(t, addr);
@@ -472,9 +424,8 @@ bool torture_is_sentinel(const struct torture *t, __u64 addr)
 	return region && region->kind == REGION_SENTINEL && region->base == addr;
 }
 
-/**
- * torture_fail() - report a failure and end the run
- * @t: the run
+/*
+ * Report a failure and end the run.
  * @format: the report, as for printf()
  *
  * Only the first TORTURE_REPORTS reports are kept.
@@ -513,10 +464,8 @@ static size_t describe_state(char *text, size_t size, const struct torture_regio
 	return used < size ? used : size;
 }
 
-/**
- * torture_fail_query() - end the run because of an illegal answer
- * @t: the run
- * @query: the query
+/*
+ * End the run because of an illegal answer.
  * @wrong: what torture_wrong() said
  */
 void torture_fail_query(struct torture *t, const struct torture_query *query, const char *wrong)

@@ -54,11 +54,7 @@ static void lie_skip(const struct torture *t, struct torture_query *query, int m
 	memcpy(query->low, low, sizeof(low));
 }
 
-/**
- * torture_grow_old() - lie as if the answer came from a state that has ended
- * @t: the run
- * @query: the query and its answer
- */
+/* Lie as if the answer came from a state that has ended. */
 void torture_grow_old(const struct torture *t, struct torture_query *query)
 {
 	__u64 high[TORTURE_REGIONS];
@@ -106,17 +102,11 @@ static void lie(const struct torture *t, struct torture_query *query, int maps)
 	}
 }
 
-/**
- * torture_ask() - do one query, and let the oracle judge it
- * @t: the run
+/*
+ * Do one query, and let the oracle judge it. Returns false if the run is over,
+ * because of this answer or for another reason.
  * @query: out: the query and its answer
- * @maps: descriptor of the target's maps file
- * @addr: address to ask for
- * @flags: PROCMAP_QUERY_* bits
  * @name_size: size of the buffer for the name; 0: no buffer
- *
- * Return: false if the run is over, because of this answer or for another
- * reason.
  */
 bool torture_ask(struct torture *t, struct torture_query *query, int maps, __u64 addr,
 		 __u64 flags, __u32 name_size)
@@ -250,14 +240,7 @@ static bool walk(struct torture *t, struct torture_query *query, int maps, unsig
 	return true;
 }
 
-/**
- * torture_read() - query the target until the run is over
- * @t: the run
- * @actor: number of the caller
- * @maps: descriptor of the target's maps file
- *
- * Return: 0.
- */
+/* Query the target until the run is over. */
 int torture_read(struct torture *t, unsigned int actor, int maps)
 {
 	unsigned int random = torture_seed(t, actor);
@@ -300,13 +283,7 @@ static void walk_child(struct torture *t, int maps)
 	}
 }
 
-/**
- * torture_read_children() - query children of the target while they exec
- * @t: the run
- * @actor: number of the caller
- *
- * Return: 0.
- */
+/* Query children of the target while they exec. */
 int torture_read_children(struct torture *t, unsigned int actor)
 {
 	int maps;

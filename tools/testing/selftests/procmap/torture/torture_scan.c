@@ -298,13 +298,7 @@ static bool scan(struct scan_reader *r)
 	return ask_again(r);
 }
 
-/**
- * torture_scans() - scan the target until the run is over
- * @t: the run
- * @actor: number of the caller
- *
- * Return: 0.
- */
+/* Scan the target until the run is over. */
 int torture_scans(struct torture *t, unsigned int actor)
 {
 	static struct scan_reader reader;

@@ -95,12 +95,7 @@ static void add_sentinels(struct torture *t, unsigned int prot)
 	add_sentinel(t, 3, UNIT_FILE | UNIT_SHARED | (prot + 5) % 8);
 }
 
-/**
- * torture_lay_out() - lay out the address space of the target
- * @t: the run
- *
- * Return: 0 or -errno.
- */
+/* Lay out the address space of the target. */
 int torture_lay_out(struct torture *t)
 {
 	unsigned int i;
@@ -296,12 +291,7 @@ static bool start_all(struct torture *t, struct threads *threads, unsigned int h
 	return good && start_reader(t, threads, forker, maps);
 }
 
-/**
- * torture_target() - the process that is tortured
- * @t: the run
- *
- * Return: the exit status.
- */
+/* The process that is tortured. Returns the exit status. */
 int torture_target(struct torture *t)
 {
 	static struct threads threads;

@@ -294,13 +294,7 @@ static bool read_text(struct text_reader *r)
 	return judge_end(r);
 }
 
-/**
- * torture_read_texts() - read the text of the target until the run is over
- * @t: the run
- * @actor: number of the caller
- *
- * Return: 0.
- */
+/* Read the text of the target until the run is over. */
 int torture_read_texts(struct torture *t, unsigned int actor)
 {
 	static __thread struct text_reader reader;
@@ -317,10 +311,8 @@ int torture_read_texts(struct torture *t, unsigned int actor)
 	return 0;
 }
 
-/**
- * torture_read_child_text() - read the text of a process that may vanish
- * @t: the run
- * @maps: descriptor of its maps file
+/*
+ * Read the text of a process that may vanish.
  *
  * The oracle does not know what it has. Its lines must be whole, and ascend.
  */

@@ -489,12 +489,7 @@ static bool look(struct torture_owner *o)
 	return torture_ask(o->t, &query, o->maps, addr, 0, TORTURE_NAME_ROOM);
 }
 
-/**
- * torture_write() - change a region until the run is over
- * @o: the caller
- *
- * Return: 0.
- */
+/* Change a region until the run is over. */
 int torture_write(struct torture_owner *o)
 {
 	static bool (* const change[])(struct torture_owner *o) = {

@@ -4,8 +4,6 @@
  * tear down its address space itself, whatever it has to wait for. All of its
  * memory must come back.
  */
-#include <ctype.h>
-#include <dirent.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <sched.h>
@@ -303,46 +301,6 @@ static long settles(long kb)
 	return now;
 }
 
-/* Is this a kernel worker that waits uninterruptibly? */
-static bool is_waiting_worker(pid_t pid, char *name, size_t size)
-{
-	char path[64];
-	FILE *file;
-
-	snprintf(path, sizeof(path), "/proc/%d/comm", pid);
-	file = fopen(path, "r");
-	if (!file || !fgets(name, size, file))
-		name[0] = '\0';
-	if (file)
-		fclose(file);
-	name[strcspn(name, "\n")] = '\0';
-	return !strncmp(name, "kworker/", 8) && stall_state_of(pid, pid) == 'D';
-}
-
-/*
- * Returns whether a kernel worker waits for good: it is in its wait each time
- * that somebody looks.
- */
-static bool is_worker_stuck(void)
-{
-	DIR *dir = opendir("/proc");
-	struct dirent *entry;
-	bool stuck = false;
-	char name[64] = "";
-
-	while (dir && !stuck && (entry = readdir(dir))) {
-		pid_t pid = atoi(entry->d_name);
-
-		stuck = isdigit(entry->d_name[0]) &&
-			!UNTIL(!is_waiting_worker(pid, name, sizeof(name)));
-	}
-	if (dir)
-		closedir(dir);
-	if (stuck)
-		fprintf(stderr, "# the worker %s is stuck\n", name);
-	return stuck;
-}
-
 /* Submit a read that the server does not answer, for the calling process. */
 static int submit_read(int fd)
 {
@@ -585,7 +543,6 @@ TEST_F(exits, who_waits_for_its_reads_at_the_end_waits_itself)
 	fprintf(stderr, "# %u killed, %u left it to others; %lu calls, %lu answers; %ld kB lost\n",
 		self->nr, nr_dead, all_calls(self->readers), self->readers->answers, lost);
 	EXPECT_EQ(0, nr_dead);
-	EXPECT_FALSE(is_worker_stuck());
 	EXPECT_EQ(0, stuck_readers(self->readers, 1));
 	EXPECT_GE(NEVER_KB, lost);
 	EXPECT_EQ(0, self->readers->illegal);

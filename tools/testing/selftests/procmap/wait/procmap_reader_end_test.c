@@ -19,7 +19,7 @@
 #include "procmap_harness.h"
 #include "stall.h"
 
-/* Memory of the target. One pass over its smaps file takes long. */
+/* Memory of the target */
 #define SIZE		(256UL << 20)
 #define READERS		4
 #define HOGS		4
@@ -35,13 +35,11 @@
 
 /**
  * struct scene - a process and how it is read
- * @open: opens what the readers read
  * @read: reads once; returns false if there was no answer
  * @target: the process
  * @memory: an address in its memory
  */
 struct scene {
-	int (*open)(pid_t pid);
 	bool (*read)(const struct scene *scene, int fd);
 	struct procmap_child target;
 	__u64 memory;
@@ -97,28 +95,23 @@ FIXTURE(reader) {
 };
 
 FIXTURE_VARIANT(reader) {
-	int (*open)(pid_t pid);
 	bool (*read)(const struct scene *scene, int fd);
 };
 
-FIXTURE_VARIANT_ADD(reader, smaps) {
-	.open = stall_smaps_open, .read = reads_text,
-};
-
 FIXTURE_VARIANT_ADD(reader, text) {
-	.open = maps_open, .read = reads_text,
+	.read = reads_text,
 };
 
 FIXTURE_VARIANT_ADD(reader, query) {
-	.open = maps_open, .read = queries,
+	.read = queries,
 };
 
 FIXTURE_VARIANT_ADD(reader, scan) {
-	.open = maps_open, .read = scans,
+	.read = scans,
 };
 
 FIXTURE_VARIANT_ADD(reader, NOWAIT) {
-	.open = maps_open, .read = copies,
+	.read = copies,
 };
 
 static bool set(const char *path, long value)
@@ -148,7 +141,7 @@ static int idles(struct procmap_child *child, void *arg)
 {
 	const struct scene *scene = arg;
 	struct sched_param param = { 0 };
-	int fd = scene->open(scene->target.pid);
+	int fd = maps_open(scene->target.pid);
 
 	if (!HOLDS(fd >= 0) || !HOLDS(scene->read(scene, fd)) ||
 	    !HOLDS(!sched_setscheduler(0, SCHED_IDLE, &param)) || !HOLDS(!procmap_send(child, 0)))
@@ -170,7 +163,6 @@ FIXTURE_SETUP(reader)
 {
 	unsigned int i;
 
-	self->scene.open = variant->open;
 	self->scene.read = variant->read;
 	ASSERT_TRUE(set(OOM_SCORE_ADJ, -1000));
 	ASSERT_EQ(0, procmap_child_start(&self->scene.target, executes, NULL));
