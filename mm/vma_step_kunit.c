@@ -276,7 +276,7 @@ struct image {
 
 static const struct image image = {
 	.ehdr = {
-		.e_ident = { ELFMAG0, ELFMAG1, ELFMAG2, ELFMAG3, ELFCLASS64, ELFDATA2LSB, EV_CURRENT },
+		.e_ident = ELFMAG "\x02\x01\x01", /* 64 bit, little endian, current */
 		.e_type = ET_DYN,
 		.e_machine = EM_X86_64,
 		.e_version = EV_CURRENT,

@@ -164,6 +164,17 @@ static struct vm_area_struct *bpf_iter_task_vma_copy(struct bpf_iter_task_vma_ke
 
 __bpf_kfunc_start_defs();
 
+/**
+ * bpf_iter_task_vma_new() - begin a walk over the VMAs of a task
+ * @it: the iterator, not initialized
+ * @task: the task
+ * @addr: skip the VMAs that end at or below this address
+ *
+ * Context: any, NMI included.
+ * Return: 0; -ENOMEM; -ENOENT if the task has no address space of its own; -EBUSY
+ * if somebody has its alloc_lock. On an error, bpf_iter_task_vma_next() returns
+ * NULL.
+ */
 __bpf_kfunc int bpf_iter_task_vma_new(struct bpf_iter_task_vma *it, struct task_struct *task,
 				      u64 addr)
 {
@@ -194,6 +205,16 @@ __bpf_kfunc int bpf_iter_task_vma_new(struct bpf_iter_task_vma *it, struct task_
 	return 0;
 }
 
+/**
+ * bpf_iter_task_vma_next() - the next VMA of a walk
+ * @it: the iterator
+ *
+ * The VMA before it is not valid any more.
+ *
+ * Context: as bpf_iter_task_vma_new().
+ * Return: the VMA; NULL if there is none, or if bpf_iter_task_vma_skipped() says
+ * so.
+ */
 __bpf_kfunc struct vm_area_struct *bpf_iter_task_vma_next(struct bpf_iter_task_vma *it)
 {
 	struct bpf_iter_task_vma_kern *kit = (void *)it;
@@ -218,6 +239,7 @@ __bpf_kfunc struct vm_area_struct *bpf_iter_task_vma_next(struct bpf_iter_task_v
  * bpf_iter_task_vma_skipped() - how much the iterator has skipped
  * @it__iter: the iterator
  *
+ * Context: as bpf_iter_task_vma_new().
  * Return: how many VMAs or holes bpf_iter_task_vma_next() has not returned so far
  * because a writer was changing them. If that grows when it returns NULL, it may
  * have stopped there.
@@ -229,6 +251,12 @@ __bpf_kfunc u64 bpf_iter_task_vma_skipped(struct bpf_iter_task_vma *it__iter)
 	return kit->data ? kit->data->nr_skipped : 0;
 }
 
+/**
+ * bpf_iter_task_vma_destroy() - end a walk
+ * @it: the iterator; its last VMA is not valid any more
+ *
+ * Context: as bpf_iter_task_vma_new().
+ */
 __bpf_kfunc void bpf_iter_task_vma_destroy(struct bpf_iter_task_vma *it)
 {
 	struct bpf_iter_task_vma_kern *kit = (void *)it;

@@ -96,8 +96,11 @@ def samples():
 
 def test_nothing_is_lost():
     found, _, errors = samples()
-    assert re.fullmatch(r"profile: \d+ samples, 0 lost, VMA not found for a lock 0\n", errors), errors
-    assert len(found) > PROCESSES, len(found)
+    total, locked = map(int, re.fullmatch(r"profile: (\d+) samples, 0 lost, (\d+) found the VMA locked\n",
+                                          errors).groups())
+    # These interrupted the writer of this VMA.
+    print(f"# {locked} of {total} samples found the VMA locked")
+    assert len(found) > PROCESSES and locked < 0.01 * total, errors
 
 
 def test_each_sample_in_a_file_has_its_build_id_and_lies_in_its_code():

@@ -71,7 +71,8 @@ static bool sample_cpu(struct profile *skel, int cpu, unsigned long hz)
 		return false;
 	}
 	if (!bpf_program__attach_perf_event(skel->progs.take_sample, fd)) {
-		fprintf(stderr, "profile: cannot attach to processor %d: %s\n", cpu, strerror(errno));
+		fprintf(stderr, "profile: cannot attach to processor %d: %s\n", cpu,
+			strerror(errno));
 		return false;
 	}
 	return true;
@@ -145,7 +146,7 @@ int main(int argc, char **argv)
 	}
 	status = follow(ring, pid);
 	fflush(stdout);
-	fprintf(stderr, "profile: %lu samples, %llu lost, VMA not found for a lock %lu\n", nr_samples,
+	fprintf(stderr, "profile: %lu samples, %llu lost, %lu found the VMA locked\n", nr_samples,
 		(unsigned long long)skel->bss->nr_lost, nr_busy);
 	ring_buffer__free(ring);
 	profile__destroy(skel);

@@ -61,8 +61,8 @@ static void test_walk(struct iters_task_vma_held *skel)
 
 static void print_walks(const char *what, const struct iters_walks *walks)
 {
-	printf("%s: %llu walks complete, %llu skipped something, %llu missed VMAs silently, %llu did not begin\n",
-	       what, walks->complete, walks->skipped, walks->silent, walks->failed);
+	printf("%s: walks: %llu complete, %llu skipped some, %llu missed some, %llu failed\n", what,
+	       walks->complete, walks->skipped, walks->silent, walks->failed);
 }
 
 /* fork() changes none of the VMAs of the parent. */
