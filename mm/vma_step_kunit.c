@@ -267,9 +267,9 @@ static void release_is_interrupted(struct kunit *test)
 
 /* A file that is all headers and one note */
 struct image {
-	Elf64_Ehdr ehdr;
-	Elf64_Phdr phdr;
-	Elf64_Nhdr nhdr;
+	struct elf64_hdr ehdr;
+	struct elf64_phdr phdr;
+	struct elf64_note nhdr;
 	char name[4];
 	unsigned char id[BUILD_ID_SIZE_MAX];
 };
@@ -281,8 +281,8 @@ static const struct image image = {
 		.e_machine = EM_X86_64,
 		.e_version = EV_CURRENT,
 		.e_phoff = offsetof(struct image, phdr),
-		.e_ehsize = sizeof(Elf64_Ehdr),
-		.e_phentsize = sizeof(Elf64_Phdr),
+		.e_ehsize = sizeof(struct elf64_hdr),
+		.e_phentsize = sizeof(struct elf64_phdr),
 		.e_phnum = 1,
 	},
 	.phdr = {

@@ -252,12 +252,12 @@ static int procmap_cache_ask(struct procmap *pm, struct procmap_cache *cache)
 }
 
 /*
- * Query, and keep the answer if the cache has a generation. Out of line, so that
- * an answer that is kept does not pay for what this needs.
+ * Query, and keep the answer if the cache has a generation. Not static, so that
+ * the compiler leaves it out of line: an answer that is kept does not pay for what
+ * this needs.
  */
-__attribute__((noinline))
-static int procmap_cache_query(struct procmap *pm, struct procmap_cache *cache, uint64_t addr,
-			       unsigned int flags, struct procmap_vma *vma)
+int procmap_cache_query(struct procmap *pm, struct procmap_cache *cache, uint64_t addr,
+			unsigned int flags, struct procmap_vma *vma)
 {
 	procmap_credit(pm, procmap_cost(flags) / PROCMAP_CREDIT_PART - PROCMAP_COST_SEARCH);
 	if (procmap_query_find(pm, addr, flags, vma))

@@ -279,6 +279,9 @@ pid_t procmap_pidfd_pid(int pidfd);
 int procmap_cache_find(struct procmap *pm, uint64_t addr, unsigned int flags,
 		       struct procmap_vma *vma);
 
+int procmap_cache_query(struct procmap *pm, struct procmap_cache *cache, uint64_t addr,
+			unsigned int flags, struct procmap_vma *vma);
+
 /**
  * procmap_cache_saved() - account for answers that needed no query
  * @pm: the handle

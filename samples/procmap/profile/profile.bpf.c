@@ -54,7 +54,7 @@ struct {
 } samples SEC(".maps");
 
 /* Samples that found the buffer full */
-__u64 nr_lost = 0;
+__u64 nr_lost;
 
 static long note_vma(struct task_struct *task, struct vm_area_struct *vma,
 		     struct profile_sample *sample)

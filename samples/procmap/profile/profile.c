@@ -110,7 +110,7 @@ static int follow(struct ring_buffer *ring, pid_t pid)
 	return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
-static int usage(void)
+static int refuse(void)
 {
 	fprintf(stderr, "usage: profile HZ COMMAND [ARGUMENT...]\n");
 	return 2;
@@ -125,7 +125,7 @@ int main(int argc, char **argv)
 	pid_t pid;
 
 	if (!hz)
-		return usage();
+		return refuse();
 	skel = profile__open_and_load();
 	if (!skel) {
 		fprintf(stderr, "profile: cannot load the BPF program; are you root?\n");
