@@ -3,10 +3,12 @@
  * The iterator of the VMAs of a task, for BPF programs: bpf_for_each(task_vma, ...).
  * It does not take mmap_lock, and counts the VMAs that it had to skip.
  *
- * A program that runs with interrupts disabled may have interrupted anybody, and
- * must not drop a reference that can be the last one. There the iterator holds the
- * VMA itself until it moves on: so vm_file stays open and vm_mm stays. A program
- * that may fault must not do that. It gets a copy, with a reference to vm_file.
+ * The program gets a copy of each VMA, of which it trusts vm_mm and vm_file: the
+ * iterator has mm_users, and keeps the file open until it moves on. A program that
+ * runs with interrupts disabled may have interrupted anybody, and must not drop a
+ * reference that can be the last one. There the iterator holds the VMA, so that the
+ * file stays open, and leaves mm_users to irq_work. A program that may fault must
+ * not hold a VMA: there it has a reference to the file.
  */
 #include <linux/bpf.h>
 #include <linux/bpf_mem_alloc.h>
@@ -37,8 +39,8 @@
  * @next_addr: where the walk continues
  * @nr_skipped: how many VMAs or holes it has skipped
  * @atomic: the program runs with interrupts disabled
- * @vma: what the program has: the VMA, held, if @atomic; else @copy, or NULL
- * @copy: the VMA as it was, with a reference to its file
+ * @held: the VMA that is held, if @atomic, or NULL
+ * @copy: the VMA, for the program; without a file once the iterator has moved on
  * @release: drops the references after an @atomic walk
  */
 struct bpf_iter_task_vma_kern_data {
@@ -47,7 +49,7 @@ struct bpf_iter_task_vma_kern_data {
 	u64 next_addr;
 	u64 nr_skipped;
 	bool atomic;
-	struct vm_area_struct *vma;
+	struct vm_area_struct *held;
 	struct vm_area_struct copy;
 	struct irq_work release;
 };
@@ -94,18 +96,17 @@ static struct mm_struct *bpf_task_mm_get(struct task_struct *task)
 	return mm ?: ERR_PTR(-ENOENT);
 }
 
-/* What the program had last */
+/* Let go of the file that the program had last. */
 static void bpf_iter_task_vma_leave(struct bpf_iter_task_vma_kern_data *data)
 {
-	struct vm_area_struct *vma = data->vma;
+	struct file *file = data->copy.vm_file;
 
-	data->vma = NULL;
-	if (!vma)
-		return;
-	if (data->atomic)
-		vma_hold_end(vma);
-	else if (vma->vm_file)
-		fput(vma->vm_file);
+	data->copy.vm_file = NULL;
+	if (data->held)
+		vma_hold_end(data->held);
+	else if (file)
+		fput(file);
+	data->held = NULL;
 }
 
 /*
@@ -136,6 +137,7 @@ static struct vm_area_struct *bpf_iter_task_vma_hold(struct bpf_iter_task_vma_ke
 {
 	struct vma_search search;
 	struct vm_area_struct *vma;
+	unsigned long end;
 
 	vma_search_begin(&search, data->mm, data->next_addr);
 	for (;;) {
@@ -143,19 +145,25 @@ static struct vm_area_struct *bpf_iter_task_vma_hold(struct bpf_iter_task_vma_ke
 		if (!IS_ERR(vma))
 			return vma;
 		data->nr_skipped++;
-		data->next_addr = bpf_vma_busy_end(data->mm, search.addr);
-		if (data->next_addr <= search.addr)
+		end = bpf_vma_busy_end(data->mm, search.addr);
+		if (end <= search.addr)
 			return NULL;
-		search.addr = data->next_addr;
+		search.addr = end;
+		data->next_addr = end;
 	}
 }
 
-/* Copy the VMA for a program that may fault, and release it. */
+/* Copy the VMA for the program, and keep its file open. */
 static struct vm_area_struct *bpf_iter_task_vma_copy(struct bpf_iter_task_vma_kern_data *data,
 						     struct vm_area_struct *vma)
 {
 	/* The lock words change while this holds the VMA, and nobody uses the copies. */
 	data_race(memcpy(&data->copy, vma, sizeof(data->copy)));
+	data->next_addr = vma->vm_end;
+	if (data->atomic) {
+		data->held = vma;
+		return &data->copy;
+	}
 	if (vma->vm_file)
 		get_file(vma->vm_file);
 	vma_hold_end(vma);
@@ -199,7 +207,8 @@ __bpf_kfunc int bpf_iter_task_vma_new(struct bpf_iter_task_vma *it, struct task_
 	data->next_addr = addr;
 	data->nr_skipped = 0;
 	data->atomic = irqs_disabled();
-	data->vma = NULL;
+	data->held = NULL;
+	data->copy.vm_file = NULL;
 	init_irq_work(&data->release, bpf_iter_task_vma_release);
 	kit->data = data;
 	return 0;
@@ -209,7 +218,7 @@ __bpf_kfunc int bpf_iter_task_vma_new(struct bpf_iter_task_vma *it, struct task_
  * bpf_iter_task_vma_next() - the next VMA of a walk
  * @it: the iterator
  *
- * The VMA before it is not valid any more.
+ * The file of the VMA before it may be closed.
  *
  * Context: as bpf_iter_task_vma_new().
  * Return: the VMA; NULL if there is none, or if bpf_iter_task_vma_skipped() says
@@ -227,12 +236,10 @@ __bpf_kfunc struct vm_area_struct *bpf_iter_task_vma_next(struct bpf_iter_task_v
 	/* A writer may wait for the VMA. */
 	mm_ref_preempt_disable();
 	vma = bpf_iter_task_vma_hold(data);
-	if (vma) {
-		data->next_addr = vma->vm_end;
-		data->vma = data->atomic ? vma : bpf_iter_task_vma_copy(data, vma);
-	}
+	if (vma)
+		vma = bpf_iter_task_vma_copy(data, vma);
 	mm_ref_preempt_enable();
-	return data->vma;
+	return vma;
 }
 
 /**

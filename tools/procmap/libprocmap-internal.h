@@ -279,6 +279,16 @@ pid_t procmap_pidfd_pid(int pidfd);
 int procmap_cache_find(struct procmap *pm, uint64_t addr, unsigned int flags,
 		       struct procmap_vma *vma);
 
+/**
+ * procmap_cache_query() - query, and keep the answer
+ * @pm: the handle
+ * @cache: keeps the answer, if it has a generation
+ * @addr: the address
+ * @flags: PROCMAP_* flags of a look-up
+ * @vma: filled
+ *
+ * Return: 0, or -1 with errno as for procmap_find().
+ */
 int procmap_cache_query(struct procmap *pm, struct procmap_cache *cache, uint64_t addr,
 			unsigned int flags, struct procmap_vma *vma);
 

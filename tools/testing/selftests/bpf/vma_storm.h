@@ -3,9 +3,11 @@
 #ifndef SELFTEST_BPF_VMA_STORM_H
 #define SELFTEST_BPF_VMA_STORM_H
 
+#include <linux/perf_event.h>
 #include <stdbool.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -44,6 +46,20 @@ static void *storm(void *arg)
 	} while (!__atomic_load_n(&storm_ends, __ATOMIC_RELAXED));
 	munmap(at, size);
 	return arg;
+}
+
+/* An event that samples this thread and those that it starts, in interrupts */
+static inline int storm_event(void)
+{
+	struct perf_event_attr attr = {
+		.size = sizeof(attr),
+		.type = PERF_TYPE_SOFTWARE,
+		.config = PERF_COUNT_SW_CPU_CLOCK,
+		.sample_period = 200000,
+		.inherit = 1,
+	};
+
+	return syscall(SYS_perf_event_open, &attr, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
 }
 
 #endif /* SELFTEST_BPF_VMA_STORM_H */

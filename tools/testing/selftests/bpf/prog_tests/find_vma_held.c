@@ -3,11 +3,9 @@
  * bpf_find_vma() of programs that do not sleep: lookups, walks over all VMAs, and
  * lookups while mappings change.
  */
-#include <linux/perf_event.h>
 #include <pthread.h>
 #include <sched.h>
 #include <sys/mman.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include <test_progs.h>
@@ -199,13 +197,6 @@ static void test_storm(struct find_vma_held *skel)
 
 static void test_interrupt(struct find_vma_held *skel)
 {
-	struct perf_event_attr attr = {
-		.size = sizeof(attr),
-		.type = PERF_TYPE_SOFTWARE,
-		.config = PERF_COUNT_SW_CPU_CLOCK,
-		.sample_period = 200000,
-		.inherit = 1,
-	};
 	size_t page = sysconf(_SC_PAGESIZE);
 	struct bpf_link *link;
 	char *at = three_pages(page);
@@ -218,7 +209,7 @@ static void test_interrupt(struct find_vma_held *skel)
 	skel->bss->addr = (unsigned long)at;
 	skel->bss->flags = 0;
 	skel->bss->target = getpid();
-	fd = syscall(SYS_perf_event_open, &attr, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
+	fd = storm_event();
 	if (!ASSERT_GE(fd, 0, "perf_event_open"))
 		return;
 	link = bpf_program__attach_perf_event(skel->progs.sample, fd);

@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /* The iterator of VMAs: what it sees where nobody can wait, and what it says. */
-#include <linux/perf_event.h>
 #include <pthread.h>
 #include <sched.h>
 #include <sys/mman.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include <test_progs.h>
@@ -96,13 +94,6 @@ static __u64 nr_walks(const volatile struct iters_walks *walks)
 
 static void test_interrupt(struct iters_task_vma_held *skel)
 {
-	struct perf_event_attr attr = {
-		.size = sizeof(attr),
-		.type = PERF_TYPE_SOFTWARE,
-		.config = PERF_COUNT_SW_CPU_CLOCK,
-		.sample_period = 200000,
-		.inherit = 1,
-	};
 	const struct iters_walks *walks = &skel->bss->in_interrupt;
 	struct bpf_link *link;
 	pthread_t thread;
@@ -110,7 +101,7 @@ static void test_interrupt(struct iters_task_vma_held *skel)
 	int fd;
 
 	skel->bss->target = getpid();
-	fd = syscall(SYS_perf_event_open, &attr, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
+	fd = storm_event();
 	if (!ASSERT_GE(fd, 0, "perf_event_open"))
 		return;
 	link = bpf_program__attach_perf_event(skel->progs.walk_in_interrupt, fd);

@@ -3,11 +3,9 @@
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <linux/fs.h>
-#include <linux/perf_event.h>
 #include <pthread.h>
 #include <sched.h>
 #include <sys/ioctl.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 #include <test_progs.h>
 
@@ -54,14 +52,7 @@ static bool frame_is_in(const struct bpf_stack_build_id *frame, const struct cod
 
 static struct bpf_link *attach(struct bpf_program *prog)
 {
-	struct perf_event_attr attr = {
-		.size = sizeof(attr),
-		.type = PERF_TYPE_SOFTWARE,
-		.config = PERF_COUNT_SW_CPU_CLOCK,
-		.sample_period = 200000,
-		.inherit = 1,
-	};
-	int fd = syscall(SYS_perf_event_open, &attr, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
+	int fd = storm_event();
 
 	if (!ASSERT_GE(fd, 0, "perf_event_open"))
 		return NULL;
