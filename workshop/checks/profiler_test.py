@@ -7,6 +7,7 @@ What the profilers count is compared with what the programs did.
 
 import collections
 import contextlib
+import functools
 import json
 import os
 import re
@@ -50,6 +51,8 @@ int main(void)
 	return 0;
 }
 """
+# Real programs that end at once: the driver, cc1 and as
+COMPILE = ["gcc", "-O2", "-x", "c", "-c", "-o", "/dev/null", "/tmp/compiled.c"]
 PROCMAP_QUERY, ENOENT, EFAULT = 0xC0686611, 2, 14
 
 
@@ -205,6 +208,47 @@ def test_perf_record_names_the_functions_of_a_process():
     assert_known(known_shares(script_stacks(text)), 300)
     ids, _ = run("perf", "buildid-list", "-i", data)
     assert f"{known.build_id()} {known.PROGRAM}\n" in ids, ids
+
+
+def write_compiled():
+    """What COMPILE reads"""
+    with open("/tmp/compiled.c", "w", encoding="ascii") as file:
+        file.write("#include <stdio.h>\n")
+        file.writelines(f"int f{i}(int a, int b) {{ while (a--) b += printf(\"%d\", a); return b; }}\n"
+                        for i in range(200))
+
+
+@functools.cache
+def build_id_of(path):
+    notes = subprocess.run(["readelf", "-n", path], capture_output=True, text=True, check=True).stdout
+    return re.search(r"Build ID: (\w+)", notes).group(1)
+
+
+def test_perf_record_has_the_build_ids_of_processes_that_are_gone():
+    data = "/tmp/perf.ids"
+    write_compiled()
+    run("perf", "record", "-q", "--buildid-mmap", "-g", "-e", "cpu-clock:u", "-F", "997", "-o", data,
+        "--", *COMPILE)
+    text, _ = run("perf", "script", "-i", data, "--show-mmap-events", "-F", "comm,ip,dso")
+    files = re.findall(r"PERF_RECORD_MMAP2 .* (\S+)\]: r-xp (/\S+)", text)
+    assert {"cc1", "as"} <= {os.path.basename(path) for _, path in files}, files
+    for found, path in files:
+        assert found == f"<{build_id_of(path)}>", (found, path)
+    innermost = re.findall(r"^\S+ *\n\s+[0-9a-f]+ \((.*)\)$", text, re.M)
+    named = sum(place.startswith("/") for place in innermost)
+    print(f"# {named} of {len(innermost)} samples in {len(files)} mappings of files")
+    assert named > 300 and named > 0.95 * len(innermost), (named, len(innermost))
+
+
+def test_bpftrace_profile_counts_processes_that_are_gone():
+    write_compiled()
+    maps, _ = bpftrace("profile:hz:997 { @[comm, ustack(perf, 8)] = count(); }",
+                       "-c", shlex.join(COMPILE))
+    samples = collections.Counter()
+    for key, count in maps["@"].items():
+        samples[key.split(",", 1)[0]] += count
+    print("# samples:", dict(samples))
+    assert samples["cc1"] > 300 and samples["as"] > 10, samples
 
 
 def test_perf_record_names_the_functions_of_the_kernel():
