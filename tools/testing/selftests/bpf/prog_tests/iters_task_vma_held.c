@@ -10,6 +10,7 @@
 #include "iters_task_vma_held.h"
 #include "iters_task_vma_held.skel.h"
 #include "vma_storm.h"
+#include "vma_ticks.h"
 
 #define SAMPLES		10000
 #define KEPT		64
@@ -41,11 +42,14 @@ static void test_walk(struct iters_task_vma_held *skel)
 	__u64 start, end;
 	char line[512];
 	FILE *maps = fopen("/proc/self/maps", "r");
+	__u64 begin;
 
 	if (!ASSERT_OK_PTR(maps, "maps"))
 		return;
 	setvbuf(maps, line, _IOFBF, sizeof(line));
+	begin = ticks();
 	ASSERT_OK(bpf_prog_test_run_opts(bpf_program__fd(skel->progs.walk), &opts), "test_run");
+	printf("a walk: %llu ticks for %u VMAs\n", ticks() - begin, skel->bss->nr_vmas);
 	while (fscanf(maps, "%llx-%llx%*[^\n]", &start, &end) == 2 && (long)start > 0) {
 		wrong += nr >= skel->bss->nr_vmas || skel->bss->vmas[nr].start != start ||
 			 skel->bss->vmas[nr].end != end;
