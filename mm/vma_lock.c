@@ -125,8 +125,9 @@ EXPORT_SYMBOL_GPL(__vma_change_begin);
  * vma_start_rename() - write-lock all VMAs that may get or lose the name of heap or stack
  * @mm: the address space
  *
- * Call this before mm->brk, mm->start_brk or mm->start_stack is changed. Only
- * brk(), which changes it often, write-locks no more VMAs than it must.
+ * Call this before mm->brk, mm->start_brk or mm->start_stack is changed, unless no
+ * VMA gets another name by that. Only brk(), which changes it often, write-locks no
+ * more VMAs than it must.
  *
  * Context: mmap_lock of @mm held for writing. May sleep.
  */
@@ -223,10 +224,6 @@ void vma_cancel_remove(struct vm_area_struct *vma)
  * readers may be of another address space: they had an old pointer to this
  * memory.
  *
- * Returns when nobody holds the lock of @vma, and nobody can get it again.
- * There are two kinds of readers: those of this address space, which need no
- * user of it; and those of another address space, which had an old pointer to
- * this memory from a time when it was a VMA of theirs.
  * Context: may sleep.
  */
 void vma_lock_release(struct vm_area_struct *vma)

@@ -32,6 +32,7 @@
  *	do_mas_align_munmap: next	mmap_and_munmap_whole, munmap_many
  *	do_mas_align_munmap: cancel	munmap_fails_half_way
  *	do_brk_flags: expand, new	brk_first_grows_and_shrinks
+ *	brk_change_begin		brk_that_fails_renames_nothing
  * mm/mprotect.c mprotect_fixup		mprotect_whole
  * mm/mremap.c move_vma			mremap_moves, mremap_moves_parts_*,
  *					F mremap_dontunmap
@@ -42,6 +43,7 @@
 #include <sys/prctl.h>
 #include <sys/shm.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "procmap_harness.h"
@@ -284,16 +286,17 @@ struct mm_map {
 	__u32 auxv_size, exe_fd;
 };
 
-/* Make an empty heap that begins in the area. */
-static bool heap_in_area(unsigned int page)
+/* Make a heap in the area; it is empty if @page is @end. */
+static bool heap_in_area(unsigned int page, unsigned int end)
 {
 	unsigned long code = (unsigned long)heap_in_area;
 	unsigned long stack = (unsigned long)&code;
 	unsigned long start = (unsigned long)writers_page(page);
 	struct mm_map map = {
 		.start_code = code, .end_code = code + 1, .start_data = code, .end_data = code + 1,
-		.start_brk = start, .brk = start, .start_stack = stack, .arg_start = stack,
-		.arg_end = stack, .env_start = stack, .env_end = stack, .exe_fd = -1,
+		.start_brk = start, .brk = (unsigned long)writers_page(end), .start_stack = stack,
+		.arg_start = stack, .arg_end = stack, .env_start = stack, .env_end = stack,
+		.exe_fd = -1,
 	};
 
 	return !prctl(PR_SET_MM, PR_SET_MM_MAP, &map, sizeof(map), 0);
@@ -309,7 +312,7 @@ static bool set_brk(unsigned int page)
 
 static bool brk_moves_case(struct procmap_child *t)
 {
-	return HOLDS(heap_in_area(8)) && writers_seen(t, 0) &&
+	return HOLDS(heap_in_area(8, 8)) && writers_seen(t, 0) &&
 	       HOLDS(set_brk(9)) && writers_seen(t, 1) &&
 	       HOLDS(set_brk(16)) && writers_seen(t, 1) &&
 	       HOLDS(set_brk(12)) && writers_seen(t, 1) &&
@@ -321,6 +324,48 @@ static bool brk_moves_case(struct procmap_child *t)
 TEST(brk_first_grows_and_shrinks)
 {
 	ASSERT_EQ(0, writers_run(brk_moves_case));
+}
+
+/* How often is the VMA, which belongs to the heap, not named so? */
+static int wrong_names(pid_t pid, const char *addr)
+{
+	struct procmap_call call;
+	int i, fd = maps_open(pid), wrong = fd < 0;
+
+	for (i = 0; i < 10000; i++)
+		wrong += procmap_ask(fd, (unsigned long)addr, 0, &call) ||
+			 strcmp(call.name, "[heap]");
+	return wrong;
+}
+
+/*
+ * brk() wants to give up half of the first VMA, the second one, and a part of a
+ * huge page, which cannot be split. Meanwhile a child looks at the second one.
+ */
+static bool brk_fails_case(struct procmap_child *t)
+{
+	size_t size = huge_size();
+	unsigned int huge = size / writers_bytes(1);
+	pid_t child, me = getpid();
+	int status;
+
+	if (!HOLDS(huge) || !HOLDS(map_huge(huge, size)) ||
+	    !HOLDS(writers_map(huge - 12, 12, WRITERS_RW)) ||
+	    !HOLDS(writers_protect(huge - 8, 8, PROT_READ)) ||
+	    !HOLDS(heap_in_area(huge - 12, huge + 1)) || !writers_seen(t, 3))
+		return false;
+	child = fork();
+	if (!child)
+		_exit(wrong_names(me, writers_page(huge - 8)) != 0);
+	while (!waitpid(child, &status, WNOHANG))
+		if (!HOLDS(!set_brk(huge - 10)))
+			return false;
+	return HOLDS(!status) && writers_seen(t, 4);
+}
+
+TEST(brk_that_fails_renames_nothing)
+{
+	ASSERT_EQ(0, writers_run(brk_fails_case));
 }
 
 static bool mprotect_whole_case(struct procmap_child *t)
