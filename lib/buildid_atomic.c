@@ -42,16 +42,20 @@ struct build_id_atomic {
 static bool build_id_atomic_copy(struct address_space *mapping, u64 pos, u8 *bytes)
 {
 	struct folio *folio = xa_load(&mapping->i_pages, pos >> PAGE_SHIFT);
+	unsigned long flags;
 	u64 offset;
 
-	if (!folio || xa_is_value(folio) || !test_bit(PG_uptodate, &folio->flags) ||
-	    PageHWPoison(&folio->page))
+	if (!folio || xa_is_value(folio) || !test_bit(PG_uptodate, &folio->flags))
 		return false;
 	/* Up to date before the bytes; pairs with folio_mark_uptodate(). */
 	smp_rmb();
 	offset = pos - ((u64)READ_ONCE(folio->index) << PAGE_SHIFT);
 	/* It has left the file: no folio of a file is larger. */
 	if (offset >= PMD_SIZE)
+		return false;
+	/* A machine check is not one of the faults that the copy survives. */
+	if (get_kernel_nofault(flags, &folio_page(folio, offset >> PAGE_SHIFT)->flags) ||
+	    flags & __PG_HWPOISON)
 		return false;
 	if (copy_from_kernel_nofault(bytes, folio_address(folio) + offset, BUILD_ID_ATOMIC_BYTES))
 		return false;
@@ -89,11 +93,11 @@ static int build_id_atomic_seek(struct build_id_reader *r, u64 pos)
  *
  * Reads only pages that are in the page cache and up to date.
  *
- * Context: any, NMI included.
- * Return: 0 if there is a build ID; -ENODATA if there is none, or if the file may
- * not be read; -EAGAIN if a page that is needed cannot be had like this, or if
- * the answer needs more than this. On an error, @build_id and @size stay
- * unchanged.
+ * Context: any; with 64 bits, NMI included.
+ * Return: 0 if there is a build ID; -ENODATA if there is none, if the file may not
+ * be read, or after BUILD_ID_ATOMIC_READS reads; -EAGAIN if a page that is needed
+ * cannot be had like this, or after BUILD_ID_ATOMIC_WINDOWS windows. On an error,
+ * @build_id and @size stay unchanged.
  */
 int build_id_read_atomic(struct file *file, unsigned char *build_id, unsigned int *size)
 {

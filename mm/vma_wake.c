@@ -38,7 +38,7 @@ void vma_hold_wake(void)
 {
 	/* With PREEMPT_RT the lock of the queue sleeps. */
 	if (irqs_disabled() || IS_ENABLED(CONFIG_PREEMPT_RT))
-		irq_work_queue(this_cpu_ptr(&vma_hold_wake_work));
+		irq_work_queue(raw_cpu_ptr(&vma_hold_wake_work));
 	else
 		wake_up_all(&vma_hold_writers);
 }
