@@ -22,8 +22,11 @@
 
 /**
  * struct vma_generation_base - what the generations of VMAs are counted from
- * @word: the lock word of the most recent write section, with all low bits
- * @next: the generation after the one that this section begins
+ * @word: a lock word with the number after that of the most recent write section,
+ *	and with all low bits
+ * @next: that number, of which the word has only a part, plus 2
+ *
+ * A VMA that section s has write-locked has generation s + 2.
  */
 struct vma_generation_base {
 	unsigned long word;

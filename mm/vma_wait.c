@@ -63,8 +63,6 @@ void vma_reader_leaves(struct mm_struct *mm)
  * Returns at once outside of a write section. That covers the writer that wakes
  * readers before this one sleeps: it ends the section before it wakes.
  *
- * Returns at once if no write section lasts. This also covers the writer that
- * wakes readers before this one sleeps: it ends the section before it wakes.
  * Context: process context. Sleeps, killably, for VMA_STARVED_SLEEP at most.
  */
 void vma_reader_sleep(struct mm_struct *mm)

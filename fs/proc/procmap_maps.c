@@ -62,7 +62,13 @@ struct procmap_what {
 	size_t len;
 };
 
-/* The last line: the end of the line before, its first address, where it is in the buffer. */
+/**
+ * struct procmap_line - the last line of this read()
+ * @after: the end of the VMA of the line before
+ * @addr: its first address
+ * @start: where it is in the buffer
+ * @end: where it ends there; 0: there is none yet
+ */
 struct procmap_line {
 	unsigned long after;
 	unsigned long addr;
@@ -378,6 +384,7 @@ static void procmap_replace_line(struct seq_file *m, struct vm_area_struct *vma)
 	procmap_show_line(m, vma, line->addr);
 	if (seq_has_overflowed(m))
 		return;
+	/* The buffer has the last line, then this one: move this one over it. */
 	m->count -= line->end;
 	memmove(m->buf + line->start, m->buf + line->end, m->count);
 	m->count += line->start;

@@ -28,11 +28,11 @@ static inline void vma_lock_ctor(void *vma)
 }
 
 /**
- * vma_lock_clear() - zero a VMA except for its lock
+ * vma_lock_clear() - zero a VMA, which is detached
  * @vma: a VMA that is in no tree
  *
  * A reader with an old pointer may test the lock at any time. It must find the
- * VMA detached throughout.
+ * VMA detached throughout. A VMA that is not from the cache gets its lock here.
  *
  * Context: any.
  */

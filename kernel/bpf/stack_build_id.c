@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Build IDs of user stacks without mmap_lock, for BPF programs that do not sleep.
+ * Build IDs of user stacks without mmap_lock, for BPF programs that must not sleep.
  * Each VMA is held while the build ID of its file is read, so the file stays open.
  */
 #include <linux/bpf.h>

@@ -65,7 +65,7 @@ enum procmap_query_flags {
  * @vma_name_size: in: size of the name buffer in bytes, 0: no name wanted;
  *	out: bytes written to it with the terminating NUL, 0: no name
  * @build_id_size: in: size of the build ID buffer in bytes, 0: not wanted;
- *	out: bytes written to it, 0: the file has no build ID
+ *	out: bytes written to it, 0: no build ID is known
  * @vma_name_addr: in: address of the name buffer; 0 if and only if
  *	@vma_name_size is 0. The name is the one in the maps output, without
  *	escapes.

@@ -11,7 +11,8 @@
 
 #include "profile.h"
 
-#define PAGE_SHIFT	12
+/* Of a page of this machine */
+const volatile __u32 page_shift = 12;
 
 /* The fields that this reads; libbpf finds out where the kernel has them. */
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
@@ -63,7 +64,7 @@ static long note_vma(struct task_struct *task, struct vm_area_struct *vma,
 
 	if (!file)
 		return 0;
-	sample->offset += (vma->vm_pgoff << PAGE_SHIFT) - vma->vm_start;
+	sample->offset += (vma->vm_pgoff << page_shift) - vma->vm_start;
 	bpf_probe_read_kernel_str(sample->binary, sizeof(sample->binary),
 				  BPF_CORE_READ(file, f_path.dentry, d_name.name));
 	return 0;

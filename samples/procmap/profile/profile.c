@@ -54,7 +54,7 @@ static int print_sample(void *arg, void *data, size_t size)
 	return 0;
 }
 
-/* Sample a processor @hz times in a second; false if that cannot be done. */
+/* Sample a processor, if it is online, @hz times in a second; false if that fails. */
 static bool sample_cpu(struct profile *skel, int cpu, unsigned long hz)
 {
 	struct perf_event_attr attr = {
@@ -66,6 +66,8 @@ static bool sample_cpu(struct profile *skel, int cpu, unsigned long hz)
 	};
 	int fd = syscall(SYS_perf_event_open, &attr, -1, cpu, -1, PERF_FLAG_FD_CLOEXEC);
 
+	if (fd < 0 && errno == ENODEV)
+		return true;
 	if (fd < 0) {
 		fprintf(stderr, "profile: cannot sample processor %d: %s\n", cpu, strerror(errno));
 		return false;
@@ -126,8 +128,10 @@ int main(int argc, char **argv)
 
 	if (!hz)
 		return refuse();
-	skel = profile__open_and_load();
-	if (!skel) {
+	skel = profile__open();
+	if (skel)
+		skel->rodata->page_shift = __builtin_ctzl(sysconf(_SC_PAGESIZE));
+	if (!skel || profile__load(skel)) {
 		fprintf(stderr, "profile: cannot load the BPF program; are you root?\n");
 		return 1;
 	}
