@@ -73,7 +73,7 @@ struct mm_struct *mm_ref_access(struct task_struct *task, unsigned int mode)
  * handed to a caller that is not running.
  *
  * Context: any in which mmap_read_trylock() may be called.
- * Return: true with mmap_lock held for reading, for mm_ref_unlock(). False with
+ * Return: true with mmap_lock held for reading, for mmap_read_unlock(). False with
  * nothing held: a writer has mmap_lock, somebody waits for it, or no user of
  * the address space is left.
  */

@@ -17,6 +17,7 @@
 #include <linux/minmax.h>
 #include <linux/mm.h>
 #include <linux/mm_ref.h>
+#include <linux/mmap_lock.h>
 #include <linux/mmu_context.h>
 #include <linux/pagemap.h>
 #include <linux/ptrace.h>
@@ -141,7 +142,7 @@ static int nowait_lookup(struct nowait_pages *np, unsigned long addr)
 		return mm_ref_exited(np->mm) ? -ESRCH : -EAGAIN;
 	}
 	found = np->write ? nowait_pin(np, addr) : nowait_get(np, addr);
-	mm_ref_unlock(np->mm);
+	mmap_read_unlock(np->mm);
 	mm_ref_preempt_enable();
 
 	if (found <= 0)

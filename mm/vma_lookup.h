@@ -27,7 +27,7 @@ enum vma_result {
 	VMA_LOOKUP_FOUND,	/* search->vma is locked, and matches */
 	VMA_LOOKUP_NONE,	/* there is no VMA that matches */
 	VMA_LOOKUP_MORE,	/* no match yet: continue at search->addr */
-	VMA_LOOKUP_BUSY,	/* a writer is at work at search->addr */
+	VMA_LOOKUP_BUSY,	/* a writer may be at work at search->addr */
 };
 
 #ifdef CONFIG_VMA_SEARCH

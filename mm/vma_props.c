@@ -184,11 +184,6 @@ static __always_inline unsigned int vma_props_complete(struct vma_props *props, 
 	return i;
 }
 
-enum vma_read {
-	VMA_READ_SOME,	/* there are properties, or the next VMA must be locked */
-	VMA_READ_MORE,	/* nothing in this leaf */
-};
-
 /*
  * The kernel's names, except those of heap and stack, belong to special
  * mappings, which have vm_ops.
@@ -257,11 +252,12 @@ static __always_inline unsigned int vma_leaf_peek(const struct vma_walk *walk,
 
 /*
  * Copy up to @nr matches from the rest of a leaf, and move the address of the
- * search after them. *@got stays 0 if there was a writer.
+ * search after them. *@got stays 0 if there was a writer. Returns true if nothing in
+ * this leaf matches, and another one follows.
  */
-static __always_inline enum vma_read vma_read_leaf(struct vma_walk *walk, struct vma_run *run,
-						   struct vma_props *props, unsigned int nr,
-						   unsigned int *got)
+static __always_inline bool vma_read_leaf(struct vma_walk *walk, struct vma_run *run,
+					  struct vma_props *props, unsigned int nr,
+					  unsigned int *got)
 {
 	struct vma_search *search = &walk->search;
 	struct mm_struct *mm = search->mm;
@@ -273,22 +269,22 @@ static __always_inline enum vma_read vma_read_leaf(struct vma_walk *walk, struct
 	struct maple_leaf leaf;
 
 	if ((seq & 1) || (run && run->generation != seq))
-		return VMA_READ_SOME;
+		return false;
 	if (!vma_walk_resume(walk, seq, &leaf) &&
 	    maple_leaf_find(&mm->mm_mt, search->addr, &leaf))
-		return VMA_READ_SOME;
+		return false;
 	nr = vma_leaf_peek(walk, run, &leaf, props, nr, seq);
 	if (vma_seq_changed(mm, seq))
-		return VMA_READ_SOME;
+		return false;
 	if (!nr) {
 		if (leaf.slot <= leaf.end || leaf.max == ULONG_MAX)
-			return VMA_READ_SOME;
+			return false;
 		search->addr = leaf.max + 1;
-		return VMA_READ_MORE;
+		return true;
 	}
 	vma_props_find_inodes(props, nr);
 	if (vma_seq_changed(mm, seq))
-		return VMA_READ_SOME;
+		return false;
 	*got = vma_props_complete(props, nr);
 	if (unlikely(*got < nr)) {
 		if (*got)
@@ -296,13 +292,13 @@ static __always_inline enum vma_read vma_read_leaf(struct vma_walk *walk, struct
 		/* The VMA to lock belongs to the run, wherever that ends. */
 		if (run)
 			run->generation = seq;
-		return VMA_READ_SOME;
+		return false;
 	}
 	/* What is after the last VMA in the leaf need not be seen again. */
 	search->addr = leaf.slot > leaf.end && leaf.max != ULONG_MAX ? leaf.max + 1 :
 								       props[nr - 1].end;
 	vma_walk_keep(walk, seq, &leaf, search->addr);
-	return VMA_READ_SOME;
+	return false;
 }
 
 /**
@@ -327,15 +323,15 @@ unsigned int vma_walk_read(struct vma_walk *walk, struct vma_run *run,
 			   struct vma_props *props, unsigned int nr)
 {
 	unsigned int steps = VMA_SEARCH_STEPS;
-	enum vma_read more = VMA_READ_SOME;
 	unsigned int got = 0;
+	bool more;
 
 	rcu_read_lock();
 	/* As in vma_lookup_rcu(): what __mmput() frees outlasts the section. */
 	if (likely(!mm_ref_exited(walk->search.mm))) {
 		do {
 			more = vma_read_leaf(walk, run, props, nr, &got);
-		} while (more == VMA_READ_MORE && walk->search.addr <= walk->search.last &&
+		} while (more && walk->search.addr <= walk->search.last &&
 			 --steps && !need_resched());
 	}
 	rcu_read_unlock();

@@ -13,7 +13,7 @@
 #include <uapi/linux/procmap_scan.h>
 #include "procmap.h"
 
-/* The bits of a record that conditions may name. */
+/* The bits of a record that conditions may name; the last term is those below UNLINKED. */
 #define PROCMAP_CONDITIONS						\
 	(PROCMAP_QUERY_VMA_READABLE | PROCMAP_QUERY_VMA_WRITABLE |	\
 	 PROCMAP_QUERY_VMA_EXECUTABLE | PROCMAP_QUERY_VMA_SHARED |	\

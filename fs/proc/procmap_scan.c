@@ -99,6 +99,7 @@ static int procmap_scan_fetch_fast(struct procmap_scan *s, const struct procmap_
 	unsafe_get_user(s->names_size, &us->names_size, fault);
 	unsafe_get_user(s->reserved, &us->reserved, fault);
 	unsafe_get_user(s->known_generation, &us->known_generation, fault);
+	/* It is out only; procmap_scan_store() writes it back first. */
 	unsafe_get_user(s->code_generation, &us->code_generation, fault);
 	user_read_access_end();
 	return 0;

@@ -25,7 +25,7 @@
 /* Read what a writer may be overwriting; the caller confirms the result. */
 #define maple_peek(what)	data_race(READ_ONCE(what))
 
-/* Freeing a node overwrites nothing after this. */
+/* Freeing a node overwrites only what is before the slots of a leaf. */
 static_assert(offsetofend(struct maple_node, ma_flags) <= offsetof(struct maple_range_64, slot));
 
 /**
@@ -70,7 +70,10 @@ static __always_inline unsigned int maple_node_slot(const unsigned long *pivots,
 	return pivot - pivots;
 }
 
-/* A leaf that is not full keeps the number of its last slot in its last slot. */
+/*
+ * A leaf that is not full keeps the number of its last slot in its last slot. 0 is
+ * no last index of a slot there.
+ */
 static inline unsigned int maple_leaf_end(const struct maple_range_64 *node, unsigned long max)
 {
 	unsigned long pivot = READ_ONCE(node->pivot[MAPLE_RANGE64_SLOTS - 2]);

@@ -20,7 +20,6 @@
 #include <linux/atomic.h>
 #include <linux/kconfig.h>
 #include <linux/mm_types.h>
-#include <linux/mmap_lock.h>
 #include <linux/preempt.h>
 
 struct task_struct;
@@ -41,17 +40,6 @@ void mm_ref_drain(struct mm_struct *mm);
 static inline bool mm_ref_exited(const struct mm_struct *mm)
 {
 	return !atomic_read(&mm->mm_users);
-}
-
-/**
- * mm_ref_unlock() - release mmap_lock of an address space
- * @mm: the address space that mm_ref_trylock() locked
- *
- * Context: as mmap_read_unlock().
- */
-static inline void mm_ref_unlock(struct mm_struct *mm)
-{
-	mmap_read_unlock(mm);
 }
 
 /**

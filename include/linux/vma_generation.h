@@ -52,7 +52,7 @@ static inline struct vma_generations vma_generations_now(const struct mm_struct 
 		.code = READ_ONCE(mm->vma_changes.code),
 	};
 
-	/* Does it begin only at the end of this section? */
+	/* It is @seq + 2 in the section that changes code, and @seq + 1 at most afterwards. */
 	if ((s64)(now.code - seq) > 1)
 		now.code = 0;
 	return now;
