@@ -118,7 +118,7 @@ def build(variant, tests):
 def passes(variant, test, verdict):
     """Run a test in the machine; without a verdict it must fail."""
     result = subprocess.run([*VM, "--variant", variant, "--memory", "1G", "--root", "host",
-                             "--timeout", "1200", "--results",
+                             "--timeout", "3600", "--results",
                              os.path.join(BUILD, "results", f"bpf-{variant}"), "--", "/bin/sh", "-c",
                              f"cd {OUT} && ./test_progs -v -a {test}"],
                             capture_output=True, text=True, check=False)
