@@ -4,9 +4,10 @@
  *
  *   PID COMMAND BINARY+0xOFFSET BUILD-ID
  *
- * BINARY is ? where the code is in no file, and BUILD-ID is - if there is none in
- * memory. All of it was read at the sample, so it is there for processes that have
- * ended meanwhile, too.
+ * BINARY is ? where the code is in no file: in memory, or nowhere, if the sample is
+ * in execve(), when the old program is gone and the registers are still those of it.
+ * BUILD-ID is - if there is none in memory. All of it was read at the sample, so it is
+ * there for processes that have ended meanwhile, too.
  */
 #include <errno.h>
 #include <linux/perf_event.h>
