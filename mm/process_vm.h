@@ -1,20 +1,23 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/*
- * PROCESS_VM_PIDFD of process_vm_readv(2) and process_vm_writev(2).
- */
+/* Flags of process_vm_readv(2) and process_vm_writev(2). */
 #ifndef _MM_PROCESS_VM_H
 #define _MM_PROCESS_VM_H
 
 #include <linux/err.h>
 #include <linux/pid.h>
 #include <linux/sched.h>
+#include <linux/uio.h>
 #include <uapi/linux/process_vm.h>
 
 struct mm_struct;
+struct page;
 
 struct mm_struct *process_vm_grab(struct task_struct *task, unsigned long flags,
 				  unsigned int mode);
 struct mm_struct *process_vm_access(struct task_struct *task, unsigned long flags);
+struct mm_struct *process_vm_access_nowait(struct task_struct *task, unsigned long flags);
+int process_vm_rw_nowait(const struct iovec *remote, struct iov_iter *iter, struct mm_struct *mm,
+			 struct page **pages, unsigned int max_pages, int vm_write);
 
 /**
  * process_vm_task - get the task that the first argument names

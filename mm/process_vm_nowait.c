@@ -26,9 +26,7 @@
 #include <linux/secretmem.h>
 
 #include "process_vm.h"
-#include "process_vm_nowait.h"
 #include "resident.h"
-#include "resident_base.h"
 
 /* Lookups of a page that moves between the page table and another place. */
 #define NOWAIT_LOOKUPS	4

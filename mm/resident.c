@@ -14,7 +14,6 @@
 
 #include "internal.h"
 #include "resident.h"
-#include "resident_base.h"
 
 /*
  * May a page of the page cache be used without asking the file system? One with

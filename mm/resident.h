@@ -1,11 +1,60 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Find what part of an address space is in memory: see resident.c. */
+/*
+ * Find what part of an address space is in memory: see resident.c. Access to
+ * page tables and swap cache differs between kernels.
+ */
 #ifndef _MM_RESIDENT_H
 #define _MM_RESIDENT_H
 
-struct page;
-struct vm_area_struct;
+#include <linux/filemap_cached.h>
+#include <linux/mm.h>
+#include <linux/pgtable.h>
+#include <linux/swapops.h>
+#include <linux/uaccess.h>
+
+#include "swap.h"
 
 struct page *resident_page(struct vm_area_struct *vma, unsigned long address);
+
+/*
+ * The page mapped at @address, with a reference; NULL: none. FOLL_FORCE also
+ * finds one that NUMA balancing has removed access to. The caller holds
+ * mmap_lock.
+ */
+static inline struct page *resident_mapped_page(struct vm_area_struct *vma, unsigned long address)
+{
+	return follow_page(vma, address, FOLL_GET | FOLL_FORCE);
+}
+
+/* Pin mapped pages. The caller holds mmap_lock, and keeps it. */
+static inline long resident_pin(struct mm_struct *mm, unsigned long start, unsigned long nr,
+				unsigned int flags, struct page **pages)
+{
+	return pin_user_pages_remote(mm, start, nr, flags, pages, NULL, NULL);
+}
+
+/* The address as a VMA has it. The caller holds mmap_lock. */
+static inline unsigned long resident_untagged(struct mm_struct *mm, unsigned long address)
+{
+	return untagged_addr(address);
+}
+
+static inline bool resident_pmd_none(pmd_t *pmd)
+{
+	return pmd_none(pmd_read_atomic(pmd));
+}
+
+/* Map the page table and lock it. NULL: there is none, or it is going away. */
+static inline pte_t *resident_lock_table(struct vm_area_struct *vma, unsigned long address,
+					 pmd_t *pmd, spinlock_t **ptl)
+{
+	return pmd_trans_unstable(pmd) ? NULL : pte_offset_map_lock(vma->vm_mm, pmd, address, ptl);
+}
+
+/* The folio of the swap cache, with a reference; NULL: none. */
+static inline struct folio *resident_swap_folio(swp_entry_t entry)
+{
+	return filemap_cached_folio(swap_address_space(entry), swp_offset(entry));
+}
 
 #endif /* _MM_RESIDENT_H */

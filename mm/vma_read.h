@@ -94,5 +94,15 @@ static inline bool vma_seq_changed(const struct mm_struct *mm, unsigned long seq
 	return (seq & 1) || READ_ONCE(mm->vma_seq) != seq || !atomic_read(&mm->mm_users);
 }
 
+void vma_reader_starves(struct mm_struct *mm);
+void vma_reader_leaves(struct mm_struct *mm);
+void vma_reader_sleep(struct mm_struct *mm);
+
+#else /* !CONFIG_VMA_SEARCH */
+
+static inline void vma_reader_starves(struct mm_struct *mm) {}
+static inline void vma_reader_leaves(struct mm_struct *mm) {}
+static inline void vma_reader_sleep(struct mm_struct *mm) {}
+
 #endif /* CONFIG_VMA_SEARCH */
 #endif /* _MM_VMA_READ_H */

@@ -18,7 +18,7 @@
 #include <linux/vmstat.h>
 
 #include "vma_lookup.h"
-#include "vma_wait.h"
+#include "vma_read.h"
 #include "vma_walk.h"
 
 /* Rounds without a sleep. Nearly all changes of a VMA are over by then. */

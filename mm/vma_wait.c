@@ -22,7 +22,7 @@
 #include <linux/sched.h>
 #include <linux/wait_bit.h>
 
-#include "vma_wait.h"
+#include "vma_read.h"
 
 /* How long a writer waits for the readers that it lets in. */
 #define VMA_LET_IN		(2 * NSEC_PER_MSEC)

@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "shim/kernel.h"
-#include "mm/vma_wait.h"
+#include "mm/vma_read.h"
 #include "world.h"
 
 static unsigned long seed = 1;

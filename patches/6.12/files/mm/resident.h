@@ -1,55 +1,69 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Page tables and swap cache: access differs between kernels. */
-#ifndef _MM_RESIDENT_BASE_H
-#define _MM_RESIDENT_BASE_H
+/*
+ * Find what part of an address space is in memory: see resident.c. Access to
+ * page tables and swap cache differs between kernels.
+ */
+#ifndef _MM_RESIDENT_H
+#define _MM_RESIDENT_H
 
 #include <linux/filemap_cached.h>
 #include <linux/mm.h>
+#include <linux/pagewalk.h>
 #include <linux/pgtable.h>
 #include <linux/swapops.h>
 #include <linux/uaccess.h>
 
 #include "swap.h"
 
+struct page *resident_page(struct vm_area_struct *vma, unsigned long address);
+
 /*
- * The page mapped at @address, with a reference; NULL: none. FOLL_FORCE also
- * finds one that NUMA balancing has removed access to. The caller holds
- * mmap_lock.
+ * The page mapped at @address, with a reference; NULL: none. Also finds one
+ * that NUMA balancing has removed access to. The caller holds mmap_lock.
  */
 static inline struct page *resident_mapped_page(struct vm_area_struct *vma, unsigned long address)
 {
-	return follow_page(vma, address, FOLL_GET | FOLL_FORCE);
+	struct folio_walk fw;
+	struct page *page;
+
+	if (!folio_walk_start(&fw, vma, address, FW_ZEROPAGE))
+		return NULL;
+	/* The walk does not give out pages of zeros. */
+	page = fw.page ?: ZERO_PAGE(address);
+	get_page(page);
+	folio_walk_end(&fw, vma);
+	return page;
 }
 
 /* Pin mapped pages. The caller holds mmap_lock, and keeps it. */
 static inline long resident_pin(struct mm_struct *mm, unsigned long start, unsigned long nr,
 				unsigned int flags, struct page **pages)
 {
-	return pin_user_pages_remote(mm, start, nr, flags, pages, NULL, NULL);
+	return pin_user_pages_remote(mm, start, nr, flags, pages, NULL);
 }
 
 /* The address as a VMA has it. The caller holds mmap_lock. */
 static inline unsigned long resident_untagged(struct mm_struct *mm, unsigned long address)
 {
-	return untagged_addr(address);
+	return untagged_addr_remote(mm, address);
 }
 
 static inline bool resident_pmd_none(pmd_t *pmd)
 {
-	return pmd_none(pmd_read_atomic(pmd));
+	return pmd_none(pmdp_get_lockless(pmd));
 }
 
 /* Map the page table and lock it. NULL: there is none, or it is going away. */
 static inline pte_t *resident_lock_table(struct vm_area_struct *vma, unsigned long address,
 					 pmd_t *pmd, spinlock_t **ptl)
 {
-	return pmd_trans_unstable(pmd) ? NULL : pte_offset_map_lock(vma->vm_mm, pmd, address, ptl);
+	return pte_offset_map_lock(vma->vm_mm, pmd, address, ptl);
 }
 
 /* The folio of the swap cache, with a reference; NULL: none. */
 static inline struct folio *resident_swap_folio(swp_entry_t entry)
 {
-	return filemap_cached_folio(swap_address_space(entry), swp_offset(entry));
+	return filemap_cached_folio(swap_address_space(entry), swap_cache_index(entry));
 }
 
-#endif /* _MM_RESIDENT_BASE_H */
+#endif /* _MM_RESIDENT_H */
