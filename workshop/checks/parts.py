@@ -217,7 +217,7 @@ MACHINE = [
     # The test machine distinguishes all ways to fail.
     guest_script("vm_test.py", packages=("shell",)),
     # The text of /proc/<pid>/maps is that of the unpatched kernel, byte for byte.
-    guest_script("text_test.py", needs=(PLAIN, "kernel:base", GUEST), inputs=(f"{TESTS}/procmap",)),
+    guest_script("maps_test.py", needs=(PLAIN, "kernel:base", GUEST), inputs=(f"{TESTS}/procmap",)),
     # Mainline's test of maps output beside a writer, a minute a case.
     guest_script("maps_race_test.py", part="maps-race"),
     # Debian's gdb and strace work as on any kernel.

@@ -87,7 +87,7 @@ struct bench_vma *bench_pass_add(struct bench_pass *pass, const char *name, size
 const struct bench_vma *bench_pass_same_file(const struct bench_pass *pass);
 const char *bench_pass_differ(const struct bench_pass *a, const struct bench_pass *b);
 
-/* bench_pass_text.c */
+/* bench_pass_maps.c */
 int bench_symbolize_text(struct bench_pass *pass);
 int bench_synthesize_text(struct bench_pass *pass);
 int bench_dump_text(struct bench_pass *pass);

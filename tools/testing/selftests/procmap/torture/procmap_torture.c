@@ -228,7 +228,7 @@ static void check_beats(struct torture *t, unsigned long *beat)
 	}
 }
 
-/* Must a run do this? Few lines are clipped; procmap_text_race_test sees to them. */
+/* Must a run do this? Few lines are clipped; procmap_maps_race_test sees to them. */
 static bool is_asked(const struct torture *t, unsigned int ask)
 {
 	return ask != ASK_CLIPPED_LINE && (t->text || ask < ASK_TEXT);

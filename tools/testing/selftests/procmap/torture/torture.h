@@ -235,7 +235,7 @@ bool torture_ask(struct torture *t, struct torture_query *query, int maps, __u64
 		 __u64 flags, __u32 name_size);
 void torture_grow_old(const struct torture *t, struct torture_query *query);
 
-/* torture_text.c */
+/* torture_maps.c */
 int torture_read_texts(struct torture *t, unsigned int actor);
 void torture_read_child_text(struct torture *t, int maps);
 

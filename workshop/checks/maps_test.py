@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """The text of /proc/<pid>/maps: reads return the same as on the unpatched kernel, byte for byte.
 
-procmap_text_dump sets up the same processes on both kernels and writes down what each read()
+procmap_maps_dump sets up the same processes on both kernels and writes down what each read()
 returns. Nothing is masked: the machine counts instructions and has one processor, so that
 addresses, device and inode numbers are the same each time. Prints TAP.
 """
@@ -19,7 +19,7 @@ from places import BUILD, ROOT
 VM = [sys.executable, os.path.join(ROOT, "workshop", "qemu", "vm.py")]
 RESULTS = os.path.join(BUILD, "results")
 KERNELS = ("base", "plain")
-PROGRAMS = ("procmap_text_dump", "procmap_text_dump_32")
+PROGRAMS = ("procmap_maps_dump", "procmap_maps_dump_32")
 HEADER = re.compile(rb"^(?:read|pread|lseek) \d+ at \d+ = -?\d+$", re.M)
 # What must be in the text, so that the comparison is one of something
 LINES = (b"/row\n", b"/linked\n", b"/file (deleted)\n", b"/a\\012file\\012\\012of lines\\012\n",
@@ -36,7 +36,7 @@ CALLS = (rb"^read 1048576 at 0 = 40\d\d$", rb"^read 1 at \d+ = 0$", rb"^read 409
 @functools.cache
 def dumps(kernel):
     """{program: what it wrote} on one kernel."""
-    where = os.path.join(RESULTS, f"text-{kernel}")
+    where = os.path.join(RESULTS, f"maps-{kernel}")
     out = os.path.join(where, "out")
     os.makedirs(out, exist_ok=True)
     for name in os.listdir(out):

@@ -2,7 +2,7 @@
 /*
  * Write down all that reads of /proc/<pid>/maps return, to compare kernels with
  * each other: for processes that are the same on each of them, down to the last
- * address. usage: procmap_text_dump FILE
+ * address. usage: procmap_maps_dump FILE
  *
  * Each call is one record: a line with the call, its position and size, and
  * what it returned, then the bytes that it gave, then a newline.
@@ -25,14 +25,14 @@
 #include "procmap_util.h"
 
 #define MIB		(1024 * 1024)
-#define DIR_NAME	"/tmp/procmap_text_dump"
+#define DIR_NAME	"/tmp/procmap_maps_dump"
 
 static char space[MIB];
 static FILE *out;
 
 static void fail(const char *what, int err)
 {
-	fprintf(stderr, "procmap_text_dump: %s: %s\n", what, strerror(err));
+	fprintf(stderr, "procmap_maps_dump: %s: %s\n", what, strerror(err));
 	kinds_remove(DIR_NAME);
 	exit(1);
 }
@@ -146,7 +146,7 @@ static int target(struct procmap_child *child, void *arg)
 		return 1;
 	err = *(char *)arg == 'k' ? kinds_map(DIR_NAME) : kinds_map_long(DIR_NAME);
 	if (err)
-		fprintf(stderr, "procmap_text_dump: cannot map: %s\n", strerror(-err));
+		fprintf(stderr, "procmap_maps_dump: cannot map: %s\n", strerror(-err));
 	return err || procmap_send(child, 0) || procmap_sync(child) ? 1 : 0;
 }
 
@@ -230,7 +230,7 @@ static void begin_again(char **argv)
 int main(int argc, char **argv)
 {
 	if (argc != 2) {
-		fprintf(stderr, "usage: procmap_text_dump FILE\n");
+		fprintf(stderr, "usage: procmap_maps_dump FILE\n");
 		return 2;
 	}
 	if (!(personality(0xffffffff) & ADDR_NO_RANDOMIZE))
