@@ -11,8 +11,8 @@
 
 #include "profile.h"
 
-/* Of a page of this machine */
-const volatile __u32 page_shift = 12;
+/* Of a page of this machine; set before this is loaded */
+__u32 page_shift = 12;
 
 /* The fields that this reads; libbpf finds out where the kernel has them. */
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)

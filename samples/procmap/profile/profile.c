@@ -131,7 +131,7 @@ int main(int argc, char **argv)
 		return refuse();
 	skel = profile__open();
 	if (skel)
-		skel->rodata->page_shift = __builtin_ctzl(sysconf(_SC_PAGESIZE));
+		skel->data->page_shift = __builtin_ctzl(sysconf(_SC_PAGESIZE));
 	if (!skel || profile__load(skel)) {
 		fprintf(stderr, "profile: cannot load the BPF program; are you root?\n");
 		return 1;
