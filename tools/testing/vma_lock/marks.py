@@ -60,7 +60,7 @@ MARKED = re.compile(r"(?!mm/vma_lock)(mm|fs|kernel|ipc|arch|drivers)/|include/li
 # Removing these leaves no write in the same function without a mark.
 NO_MARK = {
     "vma_change_begin(brkvma)": "for mm->brk, which names the VMA",
-    "brk_change_begin_next: vma_change_begin(vma)": "for mm->brk, which names the VMA",
+    "brk_change_begin: vma_change_begin(vma)": "for mm->brk, which names the VMA",
     "vma_change_begin(remove)": "vma_complete() frees it, and vm_area_free() asserts the mark",
     "vma_change_begin(remove2)": "vma_complete() frees it, and vm_area_free() asserts the mark",
     "dup_mmap: vma_hold_attach(tmp)": "no reader can lock a VMA that stays detached",

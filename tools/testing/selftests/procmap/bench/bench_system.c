@@ -64,6 +64,21 @@ static __u64 clock_long(void)
 {
 	return clock_loop(CLOCK_LONG);
 }
+
+static int clock_measure(void)
+{
+	const __u64 more = clock_least(clock_long), less = clock_least(clock_short);
+
+	/* A busy machine may take longer for less. */
+	if (more > less)
+		clock_scale = (more - less) / (2.0 * (CLOCK_LONG - CLOCK_SHORT));
+	return more ? 0 : -ERANGE;
+}
+#else
+static int clock_measure(void)
+{
+	return 0;
+}
 #endif
 
 /*
@@ -73,13 +88,7 @@ static __u64 clock_long(void)
 int bench_clock_calibrate(void)
 {
 	bench_overhead = clock_least(clock_nothing);
-#ifdef BENCH_X86_64
-	clock_scale = ((double)clock_least(clock_long) - (double)clock_least(clock_short)) /
-		      (2 * (CLOCK_LONG - CLOCK_SHORT));
-	if (clock_scale <= 0)
-		return -ERANGE;
-#endif
-	return 0;
+	return clock_measure();
 }
 
 /*
