@@ -588,18 +588,18 @@ static void generation_tells_of_changes(struct kunit *test)
 	unsigned long first;
 
 	vma_search_begin(&search, mm, 0);
-	first = vma_search_generation(&search);
+	first = vma_search_seq(&search);
 	KUNIT_EXPECT_NE(test, 0UL, first);
 	expect_vma(test, start_of(10), 10);
-	KUNIT_EXPECT_EQ(test, first, vma_search_generation(&search));
+	KUNIT_EXPECT_EQ(test, first, vma_search_seq(&search));
 	/* mmap_lock without a write-locked VMA changes nothing. */
 	mmap_write_lock(mm);
-	KUNIT_EXPECT_EQ(test, first, vma_search_generation(&search));
+	KUNIT_EXPECT_EQ(test, first, vma_search_seq(&search));
 	vma_change_begin(find_vma(mm, start_of(10)));
-	KUNIT_EXPECT_EQ(test, 0UL, vma_search_generation(&search));
+	KUNIT_EXPECT_EQ(test, 0UL, vma_search_seq(&search));
 	mmap_write_unlock(mm);
-	KUNIT_EXPECT_NE(test, 0UL, vma_search_generation(&search));
-	KUNIT_EXPECT_NE(test, first, vma_search_generation(&search));
+	KUNIT_EXPECT_NE(test, 0UL, vma_search_seq(&search));
+	KUNIT_EXPECT_NE(test, first, vma_search_seq(&search));
 }
 
 /* A generation without users holds no more: the VMAs may be freed by then. */
@@ -723,7 +723,7 @@ static void begin_run(struct mm_struct *mm, struct vma_walk *walk, struct vma_ru
 	mmap_read_lock(mm);
 	run->file = find_vma(mm, start_of(FILE_VMA))->vm_file;
 	mmap_read_unlock(mm);
-	run->generation = vma_search_generation(&walk->search);
+	run->seq = vma_search_seq(&walk->search);
 }
 
 /* A run ends at the first VMA of another file, or of none. */
@@ -736,7 +736,7 @@ static void a_row_has_one_file(struct kunit *test)
 	begin_run(test->priv, &walk, &run);
 	KUNIT_EXPECT_EQ(test, 1U, vma_walk_read(&walk, &run, props, 8));
 	expect_props(test, &props[0], FILE_VMA);
-	KUNIT_EXPECT_EQ(test, 0UL, run.generation);
+	KUNIT_EXPECT_EQ(test, 0UL, run.seq);
 
 	/*
 	 * Nor does a run continue after a change: the file may be another one
@@ -756,7 +756,7 @@ static unsigned int count_nameless(struct kunit *test, unsigned int nr)
 	struct vma_run run = {};
 
 	vma_walk_begin(&walk, test->priv, start_of(nr));
-	run.generation = vma_search_generation(&walk.search);
+	run.seq = vma_search_seq(&walk.search);
 	while ((got = vma_walk_read(&walk, &run, props, ARRAY_SIZE(props)))) {
 		expect_props(test, &props[0], nr + sum);
 		sum += got;

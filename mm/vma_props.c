@@ -239,7 +239,7 @@ static __always_inline unsigned int vma_leaf_peek(const struct vma_walk *walk,
 		to->file = file;
 		vma_props_peek(to, vma, &base);
 		if (run && !vma_peek_in_run(run, search->mm, vma, to)) {
-			run->generation = 0;
+			run->seq = 0;
 			break;
 		}
 		if (++to == end) {
@@ -268,7 +268,7 @@ static __always_inline bool vma_read_leaf(struct vma_walk *walk, struct vma_run 
 	unsigned long seq = smp_load_acquire(&mm->vma_seq);
 	struct maple_leaf leaf;
 
-	if ((seq & 1) || (run && run->generation != seq))
+	if ((seq & 1) || (run && run->seq != seq))
 		return false;
 	if (!vma_walk_resume(walk, seq, &leaf) &&
 	    maple_leaf_find(&mm->mm_mt, search->addr, &leaf))
@@ -291,7 +291,7 @@ static __always_inline bool vma_read_leaf(struct vma_walk *walk, struct vma_run 
 			search->addr = props[*got - 1].end;
 		/* The VMA to lock belongs to the run, wherever that ends. */
 		if (run)
-			run->generation = seq;
+			run->seq = seq;
 		return false;
 	}
 	/* What is after the last VMA in the leaf need not be seen again. */
@@ -305,7 +305,7 @@ static __always_inline bool vma_read_leaf(struct vma_walk *walk, struct vma_run 
  * vma_walk_read() - copy properties of VMAs that match, without a lock
  * @walk: the walk, begun with vma_walk_begin(); it must not hold a VMA
  * @run: copy only VMAs of this run; NULL: all that match. If the next VMA is not
- *	in the run, the run has no generation afterwards
+ *	in the run, @run->seq is 0 afterwards
  * @props: out: the properties, in the order of addresses
  * @nr: the size of @props, at least 1
  *

@@ -56,7 +56,7 @@ struct procmap_digits {
 /* The second part of a line, from the device to the newline; @column: where it begins. */
 struct procmap_what {
 	const struct file *file;
-	unsigned long generation;
+	unsigned long seq;
 	size_t column;
 	size_t start;
 	size_t len;
@@ -283,7 +283,7 @@ static void procmap_show_path(struct seq_file *m, struct vm_area_struct *vma)
 
 /*
  * The second part of the line is that of the last one if the file and the padding
- * are. With the same generation no VMA has changed since: this one had this file
+ * are. With the same seq no VMA has changed since: this one had this file
  * already then, so it cannot be another file at the same place in memory.
  */
 static bool procmap_repeat_what(struct seq_file *m, const struct procmap_what *last,
@@ -291,7 +291,7 @@ static bool procmap_repeat_what(struct seq_file *m, const struct procmap_what *l
 {
 	if (!now->file || now->file != last->file || now->column != last->column)
 		return false;
-	if (!now->generation || now->generation != last->generation)
+	if (!now->seq || now->seq != last->seq)
 		return false;
 	/* After lseek() the buffer is filled from its start. */
 	if (last->start + last->len > now->start)
@@ -333,7 +333,7 @@ static void procmap_show_file(struct seq_file *m, struct vm_area_struct *vma, si
 	struct procmap_maps *pm = m->private;
 	struct procmap_what now = {
 		.file = vma_given_name(vma) ? NULL : vma->vm_file,
-		.generation = vma_search_generation(&pm->walk.search),
+		.seq = vma_search_seq(&pm->walk.search),
 		.column = column,
 		.start = m->count,
 	};

@@ -60,7 +60,7 @@ static_assert(sizeof(struct procmap_scan_space) <= 2048);
  * @end: only VMAs that begin below this address
  * @complete: there are no more of them
  * @names: bytes of names that were written
- * @run: the run of the last VMA; without a generation, no other VMA belongs to it
+ * @run: the run of the last VMA; with a seq of 0, no other VMA belongs to it
  * @space: kernel memory
  * @name: a name that was copied and is still to be written, if it has a length
  * @file: a file with a reference, whose build ID is still to be read; NULL: none
@@ -169,10 +169,9 @@ static int procmap_scan_copy_out(struct procmap_scanner *sc, unsigned int nr)
 
 /* Is the held VMA one more of the run? Its file cannot be another one then. */
 static bool procmap_scan_in_run(const struct procmap_scanner *sc, const struct vma_props *props,
-				unsigned long generation)
+				unsigned long seq)
 {
-	return props->file && sc->run.file == props->file && generation &&
-	       sc->run.generation == generation;
+	return props->file && sc->run.file == props->file && seq && sc->run.seq == seq;
 }
 
 /* Copy the name of the held VMA. One that fits no buffer is no error. */
@@ -197,7 +196,7 @@ static void procmap_scan_find_build_id(struct procmap_scanner *sc, struct file *
 
 static void procmap_scan_reset_run(struct procmap_scanner *sc)
 {
-	sc->run.generation = 0;
+	sc->run.seq = 0;
 	sc->name.len = 0;
 	sc->out.flags = 0;
 	sc->out.tail = (struct procmap_tail){ .name = PROCMAP_RECORD_NO_NAME };
@@ -205,7 +204,7 @@ static void procmap_scan_reset_run(struct procmap_scanner *sc)
 
 /* Begin a new run with the held VMA. Nothing here may sleep or allocate. */
 static int procmap_scan_begin_run(struct procmap_scanner *sc, struct vm_area_struct *vma,
-				  unsigned long generation)
+				  unsigned long seq)
 {
 	int err;
 
@@ -221,7 +220,7 @@ static int procmap_scan_begin_run(struct procmap_scanner *sc, struct vm_area_str
 	if (vma_given_name(vma) || (!vma->vm_file && sc->name.len))
 		return 0;
 	sc->run.file = vma->vm_file;
-	sc->run.generation = generation;
+	sc->run.seq = seq;
 	return 0;
 }
 
@@ -253,7 +252,7 @@ static int procmap_scan_end_run(struct procmap_scanner *sc)
 static int procmap_scan_copy(struct procmap_scanner *sc, struct vm_area_struct *vma)
 {
 	struct vma_props *props = sc->space->props;
-	unsigned long generation;
+	unsigned long seq;
 
 	vma_props_copy(&sc->walk.search, props);
 	sc->out.page_shift = ilog2(vma_kernel_pagesize(vma));
@@ -263,10 +262,10 @@ static int procmap_scan_copy(struct procmap_scanner *sc, struct vm_area_struct *
 		return 0;
 	if (procmap_has_conditions(&sc->out.args) && !procmap_record_wanted(&sc->out.args, props))
 		return 0;
-	generation = vma_search_generation(&sc->walk.search);
-	if (!vma_given_name(vma) && procmap_scan_in_run(sc, props, generation))
+	seq = vma_search_seq(&sc->walk.search);
+	if (!vma_given_name(vma) && procmap_scan_in_run(sc, props, seq))
 		return 0;
-	return procmap_scan_begin_run(sc, vma, generation);
+	return procmap_scan_begin_run(sc, vma, seq);
 }
 
 /* Lock the next VMA and write its record. */
@@ -289,7 +288,7 @@ static int procmap_scan_one(struct procmap_scanner *sc)
 		return procmap_scan_copy_out(sc, 1);
 	/* This VMA does not count: the walk is before it again. */
 	sc->walk.search.addr = addr;
-	sc->run.generation = 0;
+	sc->run.seq = 0;
 	return err == -ENAMETOOLONG ? procmap_name_grow(&sc->name, procmap_scan_names_left(sc)) :
 				      err;
 }
@@ -301,7 +300,7 @@ static int procmap_scan_step(struct procmap_scanner *sc)
 	const bool runs = s->flags & (PROCMAP_SCAN_NAMES | PROCMAP_SCAN_BUILD_IDS);
 	unsigned int nr = min_t(u32, PROCMAP_SCAN_CHUNK, s->records_len - sc->out.filled);
 
-	if (runs && !sc->run.generation)
+	if (runs && !sc->run.seq)
 		return procmap_scan_one(sc);
 	nr = vma_walk_read(&sc->walk, runs ? &sc->run : NULL, sc->space->props, nr);
 	if (!nr)

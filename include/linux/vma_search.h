@@ -93,11 +93,11 @@ struct vma_props {
  * struct vma_run - VMAs that follow each other and have the same file, or no name
  * @file: the file of all, only to be compared; NULL: they have neither a file nor
  *	a name
- * @generation: vma_search_generation() when the first was held; 0: no run
+ * @seq: vma_search_seq() when the first was held; 0: no run
  */
 struct vma_run {
 	const struct file *file;
-	unsigned long generation;
+	unsigned long seq;
 };
 
 struct vm_area_struct *vma_search_next(struct vma_search *search);
@@ -149,24 +149,24 @@ static inline void vma_walk_begin(struct vma_walk *walk, struct mm_struct *mm, u
 
 #ifdef CONFIG_VMA_SEARCH
 /**
- * vma_search_generation() - tell whether VMAs have changed
+ * vma_search_seq() - tell whether VMAs have changed
  * @search: the search
  *
- * While this returns the same generation, and not 0, no VMA of the address
+ * While this returns the same number, and not 0, no VMA of the address
  * space is added, changed or removed. A VMA that the search holds at the second
  * time had the same properties at the first one.
  *
  * Context: any.
- * Return: the generation; 0 in a write section.
+ * Return: mm->vma_seq, which is no generation; 0 in a write section.
  */
-static inline unsigned long vma_search_generation(const struct vma_search *search)
+static inline unsigned long vma_search_seq(const struct vma_search *search)
 {
 	unsigned long seq = READ_ONCE(search->mm->vma_seq);
 
 	return seq & 1 ? 0 : seq;
 }
 #else
-static inline unsigned long vma_search_generation(const struct vma_search *search)
+static inline unsigned long vma_search_seq(const struct vma_search *search)
 {
 	return 0;
 }

@@ -22,7 +22,7 @@
  * @list: the regions
  * @nr: their number
  * @held: number of the last region that was held, and its
- * @generation: vma_search_generation(); 0: not known
+ * @generation: vma_search_seq(); 0: not known
  * @beside: for each region, number of another one that was there in the same
  *	generation, plus 1; 0: not known
  */
@@ -280,7 +280,7 @@ static bool walk_held(struct reader *reader, struct vma_walk *walk, struct found
 	look_at_held(reader, vma, &region);
 	vma_props_copy(&walk->search, &props);
 	row->file = vma->vm_file;
-	row->generation = vma_search_generation(&walk->search);
+	row->generation = vma_search_seq(&walk->search);
 	if (row->generation && row->generation == found->generation)
 		beside = found->held + 1;
 	found->generation = row->generation;
@@ -458,7 +458,7 @@ static void watch_generation(struct reader *reader)
 		shim_yield();
 	}
 	vma_search_begin(&search, mm, 0);
-	generation = vma_search_generation(&search);
+	generation = vma_search_seq(&search);
 	now = vma_generations_now(mm);
 	smp_rmb(); /* The generation before the VMA. */
 	vma = data_race(READ_ONCE(*at)); /* Writers go on. */
@@ -472,7 +472,7 @@ static void watch_generation(struct reader *reader)
 	if (data_race(READ_ONCE(vma->vm_flags)) == flags)
 		return;
 	smp_rmb(); /* The VMA before the generation. */
-	if (generation && vma_search_generation(&search) == generation && !mm_ref_exited(mm))
+	if (generation && vma_search_seq(&search) == generation && !mm_ref_exited(mm))
 		wrong("a generation lasts, and a VMA has changed", flags);
 	if (now.all && vma_generations_kept(mm, now).all)
 		wrong("a generation is kept, and a VMA has changed", flags);
