@@ -13,7 +13,7 @@
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <unistd.h>
-#include "process-vm-abi.h" /* or <linux/process_vm.h>, with headers of this kernel */
+#include <linux/process_vm.h>
 
 #define FLAGS (PROCESS_VM_PIDFD | PROCESS_VM_NOWAIT)
 

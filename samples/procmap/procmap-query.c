@@ -12,7 +12,7 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
-#include "procmap-abi.h" /* or <linux/fs.h>, with headers of Linux 6.11 */
+#include <linux/fs.h>
 
 /* Everything that a query can answer about one mapping */
 struct answer {

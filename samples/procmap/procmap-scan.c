@@ -14,7 +14,7 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
-#include "procmap-abi.h" /* or <linux/fs.h> of a kernel with PROCMAP_SCAN */
+#include <linux/fs.h>
 
 #ifndef AREA
 #define AREA	4096	/* mappings that one call has space for */

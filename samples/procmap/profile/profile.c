@@ -151,7 +151,7 @@ int main(int argc, char **argv)
 	}
 	status = follow(ring, pid);
 	fflush(stdout);
-	fprintf(stderr, "profile: %lu samples, %llu lost, %lu found the VMA locked\n", nr_samples,
+	fprintf(stderr, "profile: %lu samples, %llu lost, %lu found it locked\n", nr_samples,
 		(unsigned long long)skel->bss->nr_lost, nr_busy);
 	ring_buffer__free(ring);
 	profile__destroy(skel);
