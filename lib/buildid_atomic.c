@@ -93,7 +93,7 @@ static int build_id_atomic_seek(struct build_id_reader *r, u64 pos)
  *
  * Reads only pages that are in the page cache and up to date.
  *
- * Context: any; with 64 bits, NMI included.
+ * Context: any; NMI only with 64 bits, where i_size_read() does not loop.
  * Return: 0 if there is a build ID; -ENODATA if there is none, if the file may not
  * be read, or after BUILD_ID_ATOMIC_READS reads; -EAGAIN if a page that is needed
  * cannot be had like this, or after BUILD_ID_ATOMIC_WINDOWS windows. On an error,

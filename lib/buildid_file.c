@@ -31,10 +31,11 @@
  * server. What the page cache has under the lock of the VMA is all there is to
  * know about it.
  *
- * A page fault of the caller's own would wait like this. Two waits are left
+ * A page fault of the caller's own would wait like this. Three waits are left
  * that a signal does not end: for a file system that reads its metadata before
- * it can start the read; and for a truncation that takes the invalidate_lock
- * just after the reader has waited for this lock, killably.
+ * it can start the read; for one that reads the data before it returns, as
+ * squashfs does; and for a truncation that takes the invalidate_lock just after
+ * the reader has waited for this lock, killably.
  *
  * Who pays
  *
@@ -42,7 +43,7 @@
  * pages, which are charged to its memory cgroup as by any read. They are
  * evictable. If there is no memory for them, there is no build ID; no process
  * is killed for them. BUILD_ID_FILE_READS bounds the parser, BUILD_ID_FILE_PAGES
- * the pages.
+ * the pages that it asks for; a file system may bring in more around each.
  */
 #include <linux/buildid.h>
 #include <linux/buildid_file.h>

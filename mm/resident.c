@@ -99,10 +99,11 @@ static struct page *resident_special_page(struct vm_area_struct *vma, unsigned l
 }
 
 /*
- * Copying from the page cache needs no lock, as in filemap_read(). The page is
- * tested for being up to date before the size of the file is read: a truncation
- * that changes the page later is no older than the copy. A task that removes
- * the page from the page cache does not change its contents.
+ * Copying from the page cache needs no lock, as in filemap_read(). If the size of
+ * the file, which is read after the page was tested for being up to date, still
+ * covers the page, a truncation that zeroes it began later: the copy may have bytes
+ * of before or after. A task that removes the page from the page cache does not
+ * change its contents.
  */
 static struct page *resident_folio_page(struct folio *folio, struct vm_area_struct *vma,
 					pgoff_t pgoff)

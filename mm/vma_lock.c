@@ -63,7 +63,7 @@ void vma_note_code(struct vm_area_struct *vma, unsigned long flags)
 	smp_wmb();
 }
 
-/* The lock word keeps out new readers. */
+/* The lock word keeps out new readers, except one of another mm, which only reads vm_mm. */
 static void vma_lock_wait_for_readers(struct vm_area_struct *vma)
 {
 	atomic_long_t *lock = &vma->vm_hold;
@@ -84,7 +84,7 @@ static void vma_lock_wait_for_readers(struct vm_area_struct *vma)
 }
 
 /* Write-lock an attached VMA, and add @flags. Returns false if it is detached. */
-static bool vma_hold_write(struct vm_area_struct *vma, long flags)
+static bool vma_change_lock(struct vm_area_struct *vma, long flags)
 {
 	long old = atomic_long_read(&vma->vm_hold);
 	long new;
@@ -97,7 +97,7 @@ static bool vma_hold_write(struct vm_area_struct *vma, long flags)
 	vma_begin_write_section(vma->vm_mm);
 	vma_note_code(vma, vma->vm_flags);
 	do {
-		new = vma_hold_write_word(vma->vm_mm) | flags | (old & VMA_HOLD_READERS);
+		new = vma_change_word(vma->vm_mm) | flags | (old & VMA_HOLD_READERS);
 	} while (!atomic_long_try_cmpxchg(&vma->vm_hold, &old, new));
 	if (unlikely(new & VMA_HOLD_READERS))
 		vma_lock_wait_for_readers(vma);
@@ -117,7 +117,7 @@ static bool vma_hold_write(struct vm_area_struct *vma, long flags)
  */
 void __vma_change_begin(struct vm_area_struct *vma)
 {
-	vma_hold_write(vma, 0);
+	vma_change_lock(vma, 0);
 }
 EXPORT_SYMBOL_GPL(__vma_change_begin);
 
@@ -198,7 +198,7 @@ void vma_start_remove(struct vm_area_struct *vma)
 	mmap_assert_write_locked(vma->vm_mm);
 	vma_note_removal(vma);
 	/* Full barrier: the range before the hole; pairs with vma_hole_counts(). */
-	attached = vma_hold_write(vma, VMA_HOLD_DETACHED);
+	attached = vma_change_lock(vma, VMA_HOLD_DETACHED);
 	VM_WARN_ON_ONCE(!attached);
 }
 
@@ -217,7 +217,7 @@ void vma_cancel_remove(struct vm_area_struct *vma)
 }
 
 /**
- * vma_lock_release() - wait for the last readers of a VMA, and keep others out
+ * vma_lock_retire() - wait for the last readers of a VMA, and keep others out
  * @vma: the VMA, in no tree, or of an address space without users
  *
  * Returns when no reader holds the lock of @vma, and none can get it. The last
@@ -226,7 +226,7 @@ void vma_cancel_remove(struct vm_area_struct *vma)
  *
  * Context: may sleep.
  */
-void vma_lock_release(struct vm_area_struct *vma)
+void vma_lock_retire(struct vm_area_struct *vma)
 {
 	long old = atomic_long_read(&vma->vm_hold);
 

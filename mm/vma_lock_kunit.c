@@ -727,7 +727,7 @@ static void begin_run(struct mm_struct *mm, struct vma_walk *walk, struct vma_ru
 }
 
 /* A run ends at the first VMA of another file, or of none. */
-static void a_row_has_one_file(struct kunit *test)
+static void a_run_has_one_file(struct kunit *test)
 {
 	struct vma_props props[8];
 	struct vma_walk walk;
@@ -773,7 +773,7 @@ static void swap_ops(struct mm_struct *mm, unsigned int one, unsigned int other)
 }
 
 /* A run without a file ends before the first VMA that has a name. */
-static void a_row_without_a_file_has_no_name(struct kunit *test)
+static void a_run_without_a_file_has_no_name(struct kunit *test)
 {
 	struct mm_struct *mm = test->priv;
 
@@ -937,8 +937,8 @@ static struct kunit_case vma_lock_test_cases[] = {
 	KUNIT_CASE(properties_are_copied_without_a_lock),
 	KUNIT_CASE(properties_are_not_copied_beside_a_writer),
 	KUNIT_CASE(properties_of_a_changed_vma_are_new),
-	KUNIT_CASE(a_row_has_one_file),
-	KUNIT_CASE(a_row_without_a_file_has_no_name),
+	KUNIT_CASE(a_run_has_one_file),
+	KUNIT_CASE(a_run_without_a_file_has_no_name),
 	KUNIT_CASE(writer_waits_for_reader),
 	KUNIT_CASE(writer_is_woken_with_irqs_disabled),
 	KUNIT_CASE(writer_is_woken_from_nmi),

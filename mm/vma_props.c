@@ -22,11 +22,12 @@
 
 /**
  * struct vma_generation_base - what the generations of VMAs are counted from
- * @word: a lock word with the number after that of the most recent write section,
- *	and with all low bits
- * @next: that number, of which the word has only a part, plus 2
+ * @word: a lock word of section @even + 1, with all low bits
+ * @next: @even + 2
  *
- * A VMA that section s has write-locked has generation s + 2.
+ * Here @even is mm->vma_seq, rounded up to even. A lock word has a part of the
+ * number s of the section that write-locked its VMA. It is behind @word by
+ * @even - s; so its generation, @next less that, is s + 2.
  */
 struct vma_generation_base {
 	unsigned long word;
@@ -140,8 +141,8 @@ static __always_inline void vma_props_peek(struct vma_props *props,
 
 /*
  * The VMAs were right at one instant in this RCU section, so their files were
- * open then. The memory of a file may have been reused since: the caller
- * confirms the inodes before it uses them. A file with two inodes must be
+ * open then. Where files are SLAB_TYPESAFE_BY_RCU, their memory may have been
+ * reused since: the caller confirms the inodes before it uses them. A file with two inodes must be
  * locked; its inode stays NULL.
  */
 static __always_inline void vma_props_find_inodes(struct vma_props *props, unsigned int nr)
@@ -289,7 +290,7 @@ static __always_inline bool vma_read_leaf(struct vma_walk *walk, struct vma_run 
 	if (unlikely(*got < nr)) {
 		if (*got)
 			search->addr = props[*got - 1].end;
-		/* The VMA to lock belongs to the run, wherever that ends. */
+		/* props[*got] is in the run, though the leaf may have ended that later. */
 		if (run)
 			run->seq = seq;
 		return false;

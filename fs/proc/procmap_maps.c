@@ -64,7 +64,7 @@ struct procmap_what {
 
 /**
  * struct procmap_line - the last line of this read()
- * @after: the end of the VMA of the line before
+ * @after: the end of the VMA of the line before; the line must not begin below it
  * @addr: its first address
  * @start: where it is in the buffer
  * @end: where it ends there; 0: there is none yet
@@ -124,8 +124,9 @@ static void *procmap_maps_start(struct seq_file *m, loff_t *ppos)
 	pm->line.end = 0;
 	vma = procmap_maps_find(pm);
 	/*
-	 * Do not wait long for a writer once there is output. Exception: after a
-	 * short read, wait, or traverse() on behalf of pread() would loop.
+	 * Do not wait long for a writer once there is output. The read() after one
+	 * that was cut short waits for each line: traverse() of a pread() starts
+	 * over on a short walk, and would never get to its position.
 	 */
 	if (!pm->cut_short)
 		pm->walk.search.patience = PROCMAP_MAPS_PATIENCE;

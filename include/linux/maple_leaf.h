@@ -71,8 +71,8 @@ static __always_inline unsigned int maple_node_slot(const unsigned long *pivots,
 }
 
 /*
- * A leaf that is not full keeps the number of its last slot in its last slot. 0 is
- * no last index of a slot there.
+ * A leaf that is not full keeps the number of its last slot in its last slot. The
+ * last pivot is 0 only if it is unused: no slot but the first can end at index 0.
  */
 static inline unsigned int maple_leaf_end(const struct maple_range_64 *node, unsigned long max)
 {
@@ -89,7 +89,7 @@ static inline unsigned int maple_leaf_end(const struct maple_range_64 *node, uns
  */
 static inline bool maple_node_replaced(const struct maple_arange_64 *node)
 {
-	/* Read the parent last: it is the node itself then; pairs with mte_set_node_dead(). */
+	/* After pivots and slots; pairs with mte_set_node_dead(), which makes it its own parent. */
 	smp_rmb();
 	return ((unsigned long)maple_peek(node->parent) & ~MAPLE_NODE_MASK) ==
 	       (unsigned long)node;

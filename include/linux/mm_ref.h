@@ -4,8 +4,9 @@
  *
  * The task that drops the last of mm_users tears the address space down. This
  * can block indefinitely on the file systems that the process uses. So a reader
- * of another process holds mm_count, which keeps only the struct, and takes
- * mmap_lock while it reads. Two rules exclude the teardown meanwhile:
+ * of another process holds mm_count, which keeps only the struct. A search for
+ * VMAs reads mm_users in each RCU section, see vma_lookup_rcu(). A reader of
+ * pages takes mmap_lock. Two rules exclude the teardown meanwhile:
  *
  * - With mmap_lock held, the reader tests mm_users. If that is 0, it gives up.
  * - The task that drops the last of mm_users takes and releases mmap_lock for
@@ -47,8 +48,7 @@ static inline bool mm_ref_exited(const struct mm_struct *mm)
  *
  * A reader that is preempted with the lock held makes the process wait, for
  * long if it has low priority or a quota. Does nothing with PREEMPT_RT: its
- * spinlocks sleep, so the reader could not wake a writer with preemption
- * disabled.
+ * spinlocks sleep, and the reader takes some while it holds the lock.
  *
  * Context: any. The caller must not sleep until mm_ref_preempt_enable(), except with
  * PREEMPT_RT.

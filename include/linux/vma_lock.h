@@ -26,12 +26,12 @@ void vma_begin_removal(struct mm_struct *mm);
 void vma_start_remove(struct vm_area_struct *vma);
 void vma_cancel_remove(struct vm_area_struct *vma);
 void vma_note_code(struct vm_area_struct *vma, unsigned long flags);
-void vma_lock_release(struct vm_area_struct *vma);
+void vma_lock_retire(struct vm_area_struct *vma);
 void vma_let_readers_in(struct mm_struct *mm);
 void vma_hold_end(struct vm_area_struct *vma);
 
 /* The lock word of a VMA without readers that is write-locked in this section. */
-static inline long vma_hold_write_word(const struct mm_struct *mm)
+static inline long vma_change_word(const struct mm_struct *mm)
 {
 	return mm->vma_seq << VMA_HOLD_SEQ_SHIFT;
 }
@@ -85,18 +85,18 @@ static inline void vma_changes_end(struct mm_struct *mm)
 }
 
 /**
- * vma_hold_assert_write() - warn if a VMA is not write-locked
+ * vma_change_assert() - warn if a VMA is not write-locked
  * @vma: the VMA; a lock word of 0 passes: tests make VMAs that are not from the
  *	cache
  *
  * Context: mmap_lock of the address space held for writing.
  */
-static inline void vma_hold_assert_write(struct vm_area_struct *vma)
+static inline void vma_change_assert(struct vm_area_struct *vma)
 {
 	const long flags = VMA_HOLD_READERS | VMA_HOLD_WAITING;
 
 	VM_WARN_ONCE(atomic_long_read(&vma->vm_hold) &&
-		     (atomic_long_read(&vma->vm_hold) & ~flags) != vma_hold_write_word(vma->vm_mm),
+		     (atomic_long_read(&vma->vm_hold) & ~flags) != vma_change_word(vma->vm_mm),
 		     "VMA stored without vma_change_begin()");
 }
 
@@ -122,7 +122,7 @@ static inline void vma_lock_forget(struct vm_area_struct *vma) {}
 static inline void vma_change_begin(struct vm_area_struct *vma)
 {
 	lockdep_assert_held_write(&vma->vm_mm->mmap_lock);
-	if (atomic_long_read(&vma->vm_hold) != vma_hold_write_word(vma->vm_mm))
+	if (atomic_long_read(&vma->vm_hold) != vma_change_word(vma->vm_mm))
 		__vma_change_begin(vma);
 	else
 		vma_lock_forget(vma);
@@ -150,15 +150,15 @@ static inline void vma_tree_store(struct ma_state *mas, struct vm_area_struct *v
 }
 
 /**
- * vma_hold_attach() - attach a VMA that is about to be stored in its tree
+ * vma_change_attach() - attach a VMA that is about to be stored in its tree
  * @vma: a new VMA with all its fields set, or a write-locked one
  *
  * Context: mmap_lock of the address space held for writing.
  */
-static inline void vma_hold_attach(struct vm_area_struct *vma)
+static inline void vma_change_attach(struct vm_area_struct *vma)
 {
 	if (!(atomic_long_read(&vma->vm_hold) & VMA_HOLD_DETACHED)) {
-		vma_hold_assert_write(vma);
+		vma_change_assert(vma);
 		return;
 	}
 	vma_begin_write_section(vma->vm_mm);
@@ -169,7 +169,7 @@ static inline void vma_hold_attach(struct vm_area_struct *vma)
 	 * Nobody else writes the word of a detached VMA. Release: a reader that
 	 * sees it attached also sees its fields; pairs with vma_hold_try().
 	 */
-	atomic_long_set_release(&vma->vm_hold, vma_hold_write_word(vma->vm_mm));
+	atomic_long_set_release(&vma->vm_hold, vma_change_word(vma->vm_mm));
 }
 
 #else /* !CONFIG_VMA_SEARCH */
@@ -182,9 +182,9 @@ static inline void vma_begin_removal(struct mm_struct *mm) {}
 static inline void vma_start_remove(struct vm_area_struct *vma) {}
 static inline void vma_cancel_remove(struct vm_area_struct *vma) {}
 static inline void vma_note_code(struct vm_area_struct *vma, unsigned long flags) {}
-static inline void vma_hold_attach(struct vm_area_struct *vma) {}
-static inline void vma_hold_assert_write(struct vm_area_struct *vma) {}
-static inline void vma_lock_release(struct vm_area_struct *vma) {}
+static inline void vma_change_attach(struct vm_area_struct *vma) {}
+static inline void vma_change_assert(struct vm_area_struct *vma) {}
+static inline void vma_lock_retire(struct vm_area_struct *vma) {}
 static inline void vma_hold_end(struct vm_area_struct *vma) {}
 
 static inline void vma_tree_store(struct ma_state *mas, struct vm_area_struct *vma)

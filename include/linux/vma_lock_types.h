@@ -19,9 +19,10 @@
 
 /*
  * mremap() removes VMAs at up to three places in one write section: at the new
- * place, after the new end, and at the old place. Only shmdt() can have more,
- * one for each piece of the segment: the last range then covers the rest, and a
- * reader waits for the holes in there until shmdt() ends.
+ * place, at the old place, and what it cuts off the old place when it also
+ * shrinks. Only shmdt() can have more, one for each piece of the segment: the
+ * last range then covers the rest, and a reader waits for the holes in there
+ * until shmdt() ends.
  */
 #define VMA_REMOVALS	3
 

@@ -166,9 +166,9 @@ identifier id;
 |
 	vma_start_remove(v)
 |
-	vma_hold_attach(v)
+	vma_change_attach(v)
 |
-	vma_lock_release(v)
+	vma_lock_retire(v)
 |
 	vma_mas_store(v, ...)
 |
@@ -201,8 +201,8 @@ f(...)
 {
 	... when != vma_change_begin(v)
 	    when != vma_start_remove(v)
-	    when != vma_hold_attach(v)
-	    when != vma_lock_release(v)
+	    when != vma_change_attach(v)
+	    when != vma_lock_retire(v)
 	    when != vma_mas_store(v, ...)
 	    when != vm_flags_set(v, ...)
 	    when != vm_flags_clear(v, ...)
@@ -236,8 +236,8 @@ identifier id;
 )
 	... when != vma_change_begin(v)
 	    when != vma_start_remove(v)
-	    when != vma_hold_attach(v)
-	    when != vma_lock_release(v)
+	    when != vma_change_attach(v)
+	    when != vma_lock_retire(v)
 	    when != vma_mas_store(v, ...)
 	    when != vm_flags_set(v, ...)
 	    when != vm_flags_clear(v, ...)
@@ -265,8 +265,8 @@ each(..., v, ...)
 {
 	... when != vma_change_begin(v)
 	    when != vma_start_remove(v)
-	    when != vma_hold_attach(v)
-	    when != vma_lock_release(v)
+	    when != vma_change_attach(v)
+	    when != vma_lock_retire(v)
 (
 	v->id@p
 |

@@ -53,8 +53,8 @@ GREP = (rf"(->|\.){FIELDS}[[:space:]]*([-+|&^<>]*=[^=]|\+\+|--)|&[^;]*(->|\.){FI
         rf"(\+\+|--)[a-z_>.-]*(->|\.){FIELDS}|WRITE_ONCE\(.*{FIELDS}|swap\(.*{FIELDS}|"
         rf"ACCESS_PRIVATE|\b{STORES}[a-z_]*\(|\b{HELPERS}|{WHOLE}").replace("(?:", "(")
 
-MARK = re.compile(r"^\s*(vma_change_begin|vma_hold_attach|vma_start_remove|vma_begin_removal|"
-                  r"vma_cancel_remove|vma_tree_store|vma_note_code|vma_lock_release)\(.*\);$")
+MARK = re.compile(r"^\s*(vma_change_begin|vma_change_attach|vma_start_remove|vma_begin_removal|"
+                  r"vma_cancel_remove|vma_tree_store|vma_note_code|vma_lock_retire)\(.*\);$")
 # Files whose marks --self-test removes: not the lock itself.
 MARKED = re.compile(r"(?!mm/vma_lock)(mm|fs|kernel|ipc|arch|drivers)/|include/linux/mm\.h")
 # Removing these leaves no write in the same function without a mark.
@@ -63,7 +63,7 @@ NO_MARK = {
     "brk_change_begin: vma_change_begin(vma)": "for mm->brk, which names the VMA",
     "vma_change_begin(remove)": "vma_complete() frees it, and vm_area_free() asserts the mark",
     "vma_change_begin(remove2)": "vma_complete() frees it, and vm_area_free() asserts the mark",
-    "dup_mmap: vma_hold_attach(tmp)": "no reader can lock a VMA that stays detached",
+    "dup_mmap: vma_change_attach(tmp)": "no reader can lock a VMA that stays detached",
     "vms_gather_munmap_vmas: vma_begin_removal(vms->vma->vm_mm)":
         "for vma_start_remove(), which asserts it; the callers store",
     "vma_cancel_remove": "attaches again what was not removed: nothing is written",
@@ -126,7 +126,7 @@ class Write:
         if self.vma == "NULL":
             return "call vma_begin_removal() before, or excuse it in the table"
         if self.name == "vma_tree_store":
-            return f"call vma_hold_attach({self.vma}) before, or excuse it in the table"
+            return f"call vma_change_attach({self.vma}) before, or excuse it in the table"
         if self.name == "whole":
             return "set the fields one by one, or excuse it in the table"
         some = " on every path" if "mark" in self.facts else ""

@@ -280,10 +280,10 @@ static bool walk_held(struct reader *reader, struct vma_walk *walk, struct found
 	look_at_held(reader, vma, &region);
 	vma_props_copy(&walk->search, &props);
 	row->file = vma->vm_file;
-	row->generation = vma_search_seq(&walk->search);
-	if (row->generation && row->generation == found->generation)
+	row->seq = vma_search_seq(&walk->search);
+	if (row->seq && row->seq == found->generation)
 		beside = found->held + 1;
-	found->generation = row->generation;
+	found->generation = row->seq;
 	found->held = found->nr;
 	vma_search_end(&walk->search);
 	region_of_props(&props, &region);
@@ -297,7 +297,7 @@ static void walk_copied(struct reader *reader, struct vma_walk *walk, struct fou
 			struct vma_run *row)
 {
 	unsigned int nr = 1 + below(&reader->rng, ROW_MAX), from = page_of(walk->search.addr);
-	const bool in_row = row->generation && below(&reader->rng, 2);
+	const bool in_row = row->seq && below(&reader->rng, 2);
 	const struct file *file = row->file;
 	struct vma_props props[ROW_MAX];
 	struct region copied[ROW_MAX];
@@ -310,7 +310,7 @@ static void walk_copied(struct reader *reader, struct vma_walk *walk, struct fou
 	for (i = below(&reader->rng, 8) ? 0 : below(&reader->rng, 200); i; i--)
 		shim_yield();
 	window_begin(&window);
-	over = in_row && READ_ONCE(reader->space->mm.vma_seq) != row->generation;
+	over = in_row && READ_ONCE(reader->space->mm.vma_seq) != row->seq;
 	nr = vma_walk_read(walk, in_row ? row : NULL, props, nr);
 	if (nr && over)
 		wrong("a row outlasts its generation", from);

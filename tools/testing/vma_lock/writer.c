@@ -108,7 +108,7 @@ static struct vm_area_struct *vm_area_dup(struct vm_area_struct *orig)
 
 static void vm_area_free(struct vm_area_struct *vma)
 {
-	vma_lock_release(vma);
+	vma_lock_retire(vma);
 	vma->next_free = free_vmas;
 	free_vmas = vma;
 	in_use--;
@@ -172,7 +172,7 @@ static void vma_mas_store(struct vm_area_struct *vma)
 
 	if (mas_preallocate(&mas, vma, GFP_KERNEL))
 		abort();
-	vma_hold_attach(vma);
+	vma_change_attach(vma);
 	vma_tree_store(&mas, vma);
 }
 
@@ -212,7 +212,7 @@ static void mark(struct space *space, struct vm_area_struct *vma)
 	 * it backs out.
 	 */
 	word = atomic_long_read(&vma->vm_hold) & ~VMA_HOLD_READERS;
-	if (word != vma_hold_write_word(&space->mm))
+	if (word != vma_change_word(&space->mm))
 		wrong("vma_change_begin() has not marked a VMA", vma->vm_start);
 }
 
@@ -761,7 +761,7 @@ void space_exit(struct space *space)
 
 	atomic_dec_return(&space->mm.mm_users);
 	for (vma = space_find(space, 0, PAGES); vma; vma = space_next(space, vma, PAGES)) {
-		vma_lock_release(vma);
+		vma_lock_retire(vma);
 		file_put(vma->vm_file);
 	}
 	for (page = 0; page < PAGES; page = vma ? page_of(vma->vm_end) : page + 1) {

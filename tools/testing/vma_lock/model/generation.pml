@@ -22,7 +22,7 @@ inline vma_note_code(flags)
 	fi
 }
 
-/* vma_hold_write(), vma_hold_attach(): code is noted before the change. */
+/* vma_change_lock(), vma_change_attach(): code is noted before the change. */
 inline begin_change(v)
 {
 	vma_begin_write_section(A);

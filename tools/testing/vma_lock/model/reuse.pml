@@ -31,7 +31,7 @@ inline unmap()
 	tree[space] = NONE;
 	vma_changes_end(space);
 	tear_down();
-	vma_lock_release(0)
+	vma_lock_retire(0)
 }
 
 /* A merge: the VMA is freed in the section in which it was removed. */
@@ -39,7 +39,7 @@ inline merge()
 {
 	vma_change_begin(0);
 	tree[space] = NONE;
-	vma_lock_release(0);
+	vma_lock_retire(0);
 	tear_down();
 	vma_changes_end(space)
 }
@@ -76,7 +76,7 @@ inline attach()
 #else
 	alloc();
 #endif
-	vma_hold_attach(0);
+	vma_change_attach(0);
 	tree[space] = 0;
 	vma_changes_end(space)
 }

@@ -115,7 +115,7 @@ inline note_and_mark(v)
  */
 inline free_vma(v)
 {
-	vma_lock_release(v);
+	vma_lock_retire(v);
 	assert(!vma[v].held && !(vma[v].word & READERS));
 	if
 #ifdef SCENARIO_END
@@ -135,7 +135,7 @@ inline new_vma(i, wanted)
 	:: else -> cur = 2
 	fi;
 	/* It leaves the other address space first. */
-	vma_lock_release(cur);
+	vma_lock_retire(cur);
 	assert(!(vma[cur].word & READERS));
 	d_step {
 		vma[cur].word = DETACHED;
@@ -150,9 +150,9 @@ inline attach_and_store(i)
 {
 #ifdef NO_ATTACH_FIRST
 	vma_tree_store(i, cur);
-	vma_hold_attach(cur)
+	vma_change_attach(cur)
 #else
-	vma_hold_attach(cur);
+	vma_change_attach(cur);
 	vma_tree_store(i, cur)
 #endif
 }
@@ -226,7 +226,7 @@ inline op_split(i)
 	vma_change_begin(spare);
 	assert(!vma[spare].held);
 	new_vma(i, vma[spare].want);
-	vma_hold_attach(cur);
+	vma_change_attach(cur);
 	if
 	:: i == 0 -> vma[spare].start = 1
 	:: else -> vma[spare].end = 1
@@ -280,9 +280,9 @@ proctype exit_mmap()
 	:: else ->
 #ifdef NO_RELEASE_FIRST
 		freed[vma[where].file] = true;
-		vma_lock_release(where);
+		vma_lock_retire(where);
 #else
-		vma_lock_release(where);
+		vma_lock_retire(where);
 		d_step { freed[vma[where].file] = true; printf("writer: closes VMA %d\n", where) };
 #endif
 		free_vma(where);

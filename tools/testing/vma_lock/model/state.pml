@@ -120,7 +120,7 @@ inline vma_lock_wait_for_readers(v)
 }
 
 /* vma_change_begin() if flags is 0, vma_start_remove() if it is DETACHED. */
-inline vma_hold_write(v, flags)
+inline vma_change_lock(v, flags)
 {
 	d_step { old = vma[v].word; m = vma[v].space };
 	assert(!(old & DETACHED));
@@ -169,7 +169,7 @@ inline vma_change_begin(v)
 	m = vma[v].space;
 	if
 	:: vma[v].word == MARK(seq[m])
-	:: else -> vma_hold_write(v, 0)
+	:: else -> vma_change_lock(v, 0)
 	fi
 }
 
@@ -181,11 +181,11 @@ inline vma_change_begin(v)
 
 inline vma_start_remove(v)
 {
-	vma_hold_write(v, REMOVAL)
+	vma_change_lock(v, REMOVAL)
 }
 
 /* All fields are set. Nobody else writes the word of a detached VMA. */
-inline vma_hold_attach(v)
+inline vma_change_attach(v)
 {
 	m = vma[v].space;
 #ifndef NO_ATTACH_SECTION
@@ -197,7 +197,7 @@ inline vma_hold_attach(v)
 	}
 }
 
-inline vma_lock_release(v)
+inline vma_lock_retire(v)
 {
 	old = vma[v].word;
 	if
