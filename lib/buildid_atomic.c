@@ -19,8 +19,8 @@
 
 #include "buildid_elf.h"
 
-/* A usual file needs 5 windows and 20 reads. */
-#define BUILD_ID_ATOMIC_BYTES	256
+/* A usual file needs 2 windows and 20 reads. */
+#define BUILD_ID_ATOMIC_BYTES	512
 #define BUILD_ID_ATOMIC_WINDOWS	64
 #define BUILD_ID_ATOMIC_READS	1000
 
