@@ -82,7 +82,8 @@ int walk_in_interrupt(void *ctx)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
 
-	if (task->tgid == target && task->pid != target)
+	/* A thread that exits loses its address space first. */
+	if (task->tgid == target && task->pid != target && task->mm)
 		count_walk(task, &in_interrupt);
 	return 0;
 }
