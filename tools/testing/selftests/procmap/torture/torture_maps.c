@@ -29,10 +29,12 @@
  * @maps: descriptor of a maps file, for this reader alone
  * @random: its generator
  * @now: the states that the last read() may have met
- * @low: the last state that each region had reached before the last read() that
- *	has begun a line
+ * @low: the last state that each region had reached before the read() that has
+ *	printed the last line that was begun
+ * @ahead_low: the same, before the read() that has printed a line ahead
  * @fresh: this read() has not begun a line yet
- * @ahead: the read() before has printed a line, and not returned a byte of it
+ * @ahead: the read() before has printed a line, and not returned a byte of it; or
+ *	this one has begun that line, and no other
  * @query: the line as an answer; @query.q.query_addr is the end of the line
  *	before
  * @line: the line, as far as it was read
@@ -49,6 +51,7 @@ struct text_reader {
 	unsigned int random;
 	struct torture_query now;
 	__u64 low[TORTURE_REGIONS];
+	__u64 ahead_low[TORTURE_REGIONS];
 	bool fresh;
 	bool ahead;
 	struct torture_query query;
@@ -285,10 +288,13 @@ static bool read_text(struct text_reader *r)
 		offset += got;
 		if (!judge_bytes(r, got))
 			return false;
-		/* It got the rest of a line, to its end. */
-		r->ahead = r->fresh && !r->used && got == size;
+		/* The read() that prints a line finds the position of the next one. */
 		if (!r->fresh)
-			memcpy(r->low, r->now.low, sizeof(r->low));
+			memcpy(r->low, r->ahead ? r->ahead_low : r->now.low, sizeof(r->low));
+		/* It got the rest of a line, or the line ahead, to its end. */
+		r->ahead = (r->fresh || r->ahead) && !r->used && got == size;
+		if (r->ahead)
+			memcpy(r->ahead_low, r->now.low, sizeof(r->ahead_low));
 	} while (got);
 	torture_count(&r->t->asks[ASK_TEXT]);
 	return judge_end(r);

@@ -8,7 +8,7 @@
 #include "scan.h"
 #include "torture.h"
 
-#define TORTURE_REPORT	"%s: address %llx flags %llx name size %u returned %d, %llx-%llx " \
+#define TORTURE_REPORT	"%s%s: address %llx flags %llx name size %u returned %d, %llx-%llx " \
 			"flags %llx offset %llx inode %llu '%.80s'%s"
 
 /* The units that form one VMA in a state of a region. */
@@ -483,8 +483,9 @@ void torture_fail_query(struct torture *t, const struct torture_query *query, co
 	for (; region && number <= query->high[i]; number++)
 		used += describe_state(states + used, sizeof(states) - used, region, number,
 				       query);
-	torture_fail(t, TORTURE_REPORT, wrong, q->query_addr, q->query_flags, query->name_size,
-		     query->ret, q->vma_start, q->vma_end, q->vma_flags, q->vma_offset, q->inode,
+	torture_fail(t, TORTURE_REPORT, query->text ? "in a line, " : "", wrong, q->query_addr,
+		     q->query_flags, query->name_size, query->ret, q->vma_start, q->vma_end,
+		     q->vma_flags, q->vma_offset, q->inode,
 		     !query->ret && query->name_size && q->vma_name_size ? query->name : "",
 		     states);
 }
