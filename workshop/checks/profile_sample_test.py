@@ -96,7 +96,7 @@ def samples():
 
 def test_nothing_is_lost():
     found, _, errors = samples()
-    total, locked = map(int, re.fullmatch(r"profile: (\d+) samples, 0 lost, (\d+) found the VMA locked\n",
+    total, locked = map(int, re.fullmatch(r"profile: (\d+) samples, 0 lost, (\d+) found it locked\n",
                                           errors).groups())
     # These interrupted the writer of this VMA.
     print(f"# {locked} of {total} samples found the VMA locked")
