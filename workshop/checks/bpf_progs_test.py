@@ -16,7 +16,8 @@ import sys
 from places import BUILD, ROOT, SRC
 
 BPF = os.path.join(SRC, "tools", "testing", "selftests", "bpf")
-OUT = os.path.join(BUILD, "bpf")
+# Of one variant: several run at the same time.
+OUT = os.path.join(BUILD, f"bpf-{sys.argv[1]}")
 VM = [sys.executable, os.path.join(ROOT, "workshop", "qemu", "vm.py")]
 INCLUDES = [f"-I{OUT}", f"-I{BPF}", f"-I{OUT}/inst/usr/include", f"-I{SRC}/tools/include",
             f"-I{SRC}/tools/include/uapi", f"-I{SRC}/tools/lib", f"-I{SRC}/tools/bpf/bpftool"]
