@@ -869,6 +869,8 @@ static void release_in_nmi(struct vm_area_struct *vma)
 	nmi_enter();
 	vma_hold_end(vma);
 	nmi_exit();
+	/* Lockdep is off in NMI. */
+	rwsem_release(&vma_lock_map, _RET_IP_);
 	local_irq_enable();
 }
 
