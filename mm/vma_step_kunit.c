@@ -193,9 +193,10 @@ static bool map(unsigned long addr, unsigned long pages, unsigned long prot)
 }
 
 /* Map @pages from @addr, or unmap them if @prot is 0, step by step. */
-static void change(struct kunit *test, struct step step, unsigned long addr, unsigned long pages,
-		   unsigned long prot, const char *what)
+static void change(struct kunit *test, struct span before, struct span after, unsigned long addr,
+		   unsigned long pages, unsigned long prot, const char *what)
 {
+	struct step step = step_of(test->priv, before, after);
 	bool good;
 
 	kthread_use_mm(step.mm);
@@ -211,14 +212,13 @@ static void writer_is_interrupted(struct kunit *test)
 {
 	const struct span all = span_of(MIDDLE, MIDDLE_PAGES), hole = {};
 	const struct span one = span_of(MIDDLE + PAGE_SIZE, 1);
-	struct mm_struct *mm = test->priv;
 
-	change(test, step_of(mm, all, one), MIDDLE + PAGE_SIZE, 1, PROT_READ, "replace");
-	change(test, step_of(mm, one, all), MIDDLE + PAGE_SIZE, 1, PROT_READ | PROT_WRITE, "merge");
-	change(test, step_of(mm, all, hole), MIDDLE + PAGE_SIZE, 1, 0, "split");
-	change(test, step_of(mm, hole, all), MIDDLE + PAGE_SIZE, 1, PROT_READ | PROT_WRITE, "fill");
-	change(test, step_of(mm, all, hole), MIDDLE, MIDDLE_PAGES, 0, "unmap");
-	change(test, step_of(mm, hole, all), MIDDLE, MIDDLE_PAGES, PROT_READ | PROT_WRITE, "map");
+	change(test, all, one, MIDDLE + PAGE_SIZE, 1, PROT_READ, "replace");
+	change(test, one, all, MIDDLE + PAGE_SIZE, 1, PROT_READ | PROT_WRITE, "merge");
+	change(test, all, hole, MIDDLE + PAGE_SIZE, 1, 0, "split");
+	change(test, hole, all, MIDDLE + PAGE_SIZE, 1, PROT_READ | PROT_WRITE, "fill");
+	change(test, all, hole, MIDDLE, MIDDLE_PAGES, 0, "unmap");
+	change(test, hole, all, MIDDLE, MIDDLE_PAGES, PROT_READ | PROT_WRITE, "map");
 }
 
 /* A thread that unmaps the VMA in the middle. */
