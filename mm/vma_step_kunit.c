@@ -19,11 +19,15 @@
 #include <linux/kthread.h>
 #include <linux/mm.h>
 #include <linux/mman.h>
+#include <linux/nmi.h>
+#include <linux/pagemap.h>
+#include <linux/rcupdate.h>
 #include <linux/sched.h>
 #include <linux/sched/mm.h>
 #include <linux/sched/signal.h>
 #include <linux/shmem_fs.h>
 #include <linux/string.h>
+#include <linux/swap.h>
 #include <linux/vma_lock.h>
 #include <linux/vma_search.h>
 #include <asm/debugreg.h>
@@ -85,6 +89,9 @@ static int step_done(struct notifier_block *nb, unsigned long event, void *data)
 		args->regs->flags &= ~X86_EFLAGS_TF;
 		return NOTIFY_STOP;
 	}
+	/* The steps of one system call may take a minute with KASAN. */
+	touch_softlockup_watchdog();
+	rcu_cpu_stall_reset();
 	step->steps++;
 	step->look(step);
 	/* A writer may sleep, and the locks of its wait queue and run queue be held. */
@@ -320,21 +327,51 @@ static bool write_page(struct file *file, loff_t pos)
 	return kernel_write(file, &image, sizeof(image), &pos) == sizeof(image);
 }
 
+/* Add a page of zeros. Unlike a write, this does not offer the processor to others. */
+static bool add_page(struct address_space *mapping, pgoff_t index)
+{
+	struct page *page = shmem_read_mapping_page(mapping, index);
+
+	if (IS_ERR(page))
+		return false;
+	put_page(page);
+	return true;
+}
+
+/* Remove a page as reclaim does, which freezes its count. */
+static bool remove_page(struct address_space *mapping, pgoff_t index)
+{
+	struct folio *folio = filemap_lock_folio(mapping, index);
+	bool good;
+
+	if (IS_ERR_OR_NULL(folio))
+		return false;
+	folio_clear_dirty(folio);
+	good = remove_mapping(mapping, folio);
+	folio_unlock(folio);
+	folio_put(folio);
+	return good;
+}
+
 /*
- * The tree of pages gets its first page, then a node for a second one, loses
- * that, and becomes empty again.
+ * The tree of pages, a node with two of them, loses the second and then the first,
+ * which has the build ID. Then it gets both again.
  */
 static void page_cache_is_interrupted(struct kunit *test)
 {
 	struct file *file = shmem_kernel_file_setup("vma_step_kunit", 0, VM_NORESERVE);
 	struct step step = step_of_file(file);
+	struct address_space *mapping;
 	bool good;
 
 	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, file);
+	mapping = file->f_mapping;
+	KUNIT_EXPECT_TRUE(test, write_page(file, 0) && write_page(file, PAGE_SIZE));
+	/* These lists have references, too. */
+	lru_add_drain_all();
 	step_begin(&step);
-	good = write_page(file, 0) && write_page(file, PAGE_SIZE);
-	good = good && !vfs_truncate(&file->f_path, sizeof(image));
-	good = good && !vfs_truncate(&file->f_path, 0);
+	good = remove_page(mapping, 1) && remove_page(mapping, 0);
+	good = good && add_page(mapping, 0) && add_page(mapping, 1);
 	step_end(test, &step);
 	fput(file);
 	kunit_info(test, "%lu steps, %lu build IDs\n", step.steps, step.right);
