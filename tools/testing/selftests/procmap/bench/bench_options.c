@@ -24,7 +24,7 @@ struct bench_options bench_options = {
 static void print_help(void)
 {
 	printf("Usage: procmap_bench [option]...\n"
-	       "       procmap_bench --pid PID (--addresses FILE | --sample SECONDS) [option]...\n\n"
+	       "       procmap_bench --pid PID --addresses FILE [option]...\n\n"
 	       "Measure PROCMAP_QUERY, the text of /proc/PID/maps, process_vm_readv(), and the system\n"
 	       "calls that change an address space. With a process, resolve addresses in it by the\n"
 	       "text and by queries, and compare answers and time.\n\n"
@@ -39,7 +39,6 @@ static void print_help(void)
 	       "  --config-hash TEXT hash of the kernel's configuration, for the record\n"
 	       "  --pid PID          a process to look at\n"
 	       "  --addresses FILE   addresses in it, hexadecimal, one in a line\n"
-	       "  --sample SECONDS   addresses where it is found running (perf_event_open)\n"
 	       "  --help             this text\n\n"
 	       "Exit status: 0, all ran or are not available in this kernel; 1, something failed, or\n"
 	       "answers differ; 2, wrong arguments.\n", BENCH_MAX_REPS, DEFAULT_REPS,
@@ -96,9 +95,6 @@ static void parse_one(int option, const char *name)
 	case 'P':
 		o->pid = parse_number(name, optarg, 1, INT_MAX);
 		return;
-	case 'n':
-		o->sample = parse_number(name, optarg, 1, 3600);
-		return;
 	case 'h':
 		print_help();
 		exit(0);
@@ -138,10 +134,10 @@ static void check_live(int left)
 
 	if (left)
 		refuse("an argument that is no option");
-	if ((o->addresses || o->sample) && !o->pid)
-		refuse("--addresses and --sample need --pid");
-	if (o->pid && !!o->addresses == !!o->sample)
-		refuse("--pid needs either --addresses or --sample");
+	if (!o->pid != !o->addresses)
+		refuse("--pid and --addresses go together");
+	if (o->pid && o->json)
+		refuse("--json is for cases and scenes");
 }
 
 /* Set bench_options; exit for --help and errors. */
@@ -159,7 +155,6 @@ void bench_options_parse(int argc, char **argv)
 		{ "config-hash", required_argument, NULL, 'C' },
 		{ "pid", required_argument, NULL, 'P' },
 		{ "addresses", required_argument, NULL, 'A' },
-		{ "sample", required_argument, NULL, 'n' },
 		{ "help", no_argument, NULL, 'h' },
 		{ }
 	};

@@ -23,7 +23,6 @@
  * @config_hash: hash of the kernel's configuration, for the record
  * @pid: look at this process instead of running cases
  * @addresses: file with the addresses to look up in it
- * @sample: seconds to sample it for, instead of @addresses
  */
 struct bench_options {
 	const char *select[BENCH_MAX_SELECT];
@@ -39,7 +38,6 @@ struct bench_options {
 	const char *config_hash;
 	pid_t pid;
 	const char *addresses;
-	unsigned int sample;
 };
 
 extern struct bench_options bench_options;

@@ -116,8 +116,9 @@ TEST_F_TIMEOUT(bench, list_names_every_kind, CASE_S)
 TEST_F_TIMEOUT(bench, bad_arguments_are_refused, CASE_S)
 {
 	static const char *const bad[] = {
-		"--frobnicate", "--reps 0", "--reps x", "--select nothing-like-this", "--sample 1",
-		"--addresses /dev/null", "--pid 1", "argument",
+		"--frobnicate", "--reps 0", "--reps x", "--select nothing-like-this",
+		"--addresses /dev/null", "--pid 1", "--pid 1 --addresses /dev/null --json",
+		"argument",
 	};
 	struct output output;
 	unsigned int i;
