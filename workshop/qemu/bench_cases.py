@@ -74,6 +74,18 @@ LIMITS = (
 )
 
 
+# Figures that are computed from two cases: what the first one has more, for each of so many units.
+DIFFERENCES = (
+    ("add/name", "what the name adds to a query", "query/library/name", "query/library/plain", 1),
+    ("add/build-id", "what the build ID adds to a query", "query/library/build-id",
+     "query/library/plain", 1),
+    ("walk/adjacent/per-mapping", "passing one mapping that the filter excludes",
+     "walk/adjacent/10000", "walk/adjacent/10", 9990),
+    ("walk/holes/per-mapping", "passing one mapping that the filter excludes and a hole",
+     "walk/holes/10000", "walk/holes/10", 9990),
+)
+
+
 class Row:  # pylint: disable=too-many-instance-attributes
     """One case on both kernels."""
 
@@ -133,9 +145,22 @@ class Row:  # pylint: disable=too-many-instance-attributes
                            if "reason" in case}}
 
 
+def with_differences(cases):
+    """The cases of one kernel by name, and what is computed from them."""
+    found = {case["name"]: case for case in cases}
+    for name, what, *pair, units in DIFFERENCES:
+        if not all(one in found for one in pair):
+            continue
+        plus, minus = (found[one] for one in pair)
+        lacks = [case["reason"] for case in (plus, minus) if case["status"] != "ok"]
+        found[name] = {"name": name, "what": what}
+        found[name] |= ({"status": "not available", "reason": lacks[0]} if lacks else
+                        {"status": "ok", "median": (plus["median"] - minus["median"]) / units})
+    return found
+
+
 def make_rows(results):
-    cases = {kernel: {case["name"]: case for case in results[kernel]["cases"]}
-             for kernel in KERNELS}
+    cases = {kernel: with_differences(results[kernel]["cases"]) for kernel in KERNELS}
     rows = {name: Row({kernel: cases[kernel][name] for kernel in KERNELS
                        if name in cases[kernel]}) for name in cases["patched"]}
     for row in rows.values():

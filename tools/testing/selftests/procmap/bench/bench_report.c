@@ -1,27 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Results of procmap_bench: statistics, differences, table and JSON. */
+/* Results of procmap_bench: statistics, table and JSON. */
 #include <stdlib.h>
 #include <string.h>
 #include <sys/utsname.h>
 #include "bench_report.h"
-
-/* A row that is computed from two others: (plus - minus) / units. */
-static const struct bench_difference {
-	const char *name;
-	const char *what;
-	const char *plus;
-	const char *minus;
-	unsigned long units;
-} differences[] = {
-	{ "add/name", "what the name adds to a query", "query/library/name",
-	  "query/library/plain", 1 },
-	{ "add/build-id", "what the build ID adds to a query", "query/library/build-id",
-	  "query/library/plain", 1 },
-	{ "walk/adjacent/per-mapping", "passing one mapping that the filter excludes",
-	  "walk/adjacent/10000", "walk/adjacent/10", 9990 },
-	{ "walk/holes/per-mapping", "passing one mapping that the filter excludes and a hole",
-	  "walk/holes/10000", "walk/holes/10", 9990 },
-};
 
 static int compare(const void *a, const void *b)
 {
@@ -48,34 +30,6 @@ void bench_result_settle(struct bench_result *result)
 		close += result->raw[i] >= result->median * 0.99 &&
 			 result->raw[i] <= result->median * 1.01;
 	result->agree = (double)close / result->reps;
-}
-
-static const struct bench_result *find(const struct bench_result *results, unsigned int nr,
-				       const char *name)
-{
-	unsigned int i;
-
-	for (i = 0; i < nr; i++)
-		if (!strcmp(results[i].row->name, name))
-			return &results[i];
-	return NULL;
-}
-
-/* Return 0 and set @value, BENCH_UNAVAILABLE and set @reason, or -ENOENT. */
-static int difference(const struct bench_difference *d, const struct bench_result *results,
-		      unsigned int nr, double *value, const char **reason)
-{
-	const struct bench_result *plus = find(results, nr, d->plus);
-	const struct bench_result *minus = find(results, nr, d->minus);
-
-	if (!plus || !minus)
-		return -ENOENT;
-	if (plus->err || minus->err) {
-		*reason = plus->err ? plus->reason : minus->reason;
-		return BENCH_UNAVAILABLE;
-	}
-	*value = (plus->median - minus->median) / d->units;
-	return 0;
 }
 
 static const char *state_word(int err)
@@ -146,19 +100,6 @@ static void json_result(const struct bench_result *result, const char *before)
 	printf("] }");
 }
 
-static void json_difference(const struct bench_difference *d, int err, double value,
-			    const char *reason)
-{
-	printf(",\n  { ");
-	json_string("name", d->name, ", ");
-	json_string("what", d->what, ", ");
-	json_string("status", state_word(err), ", \"derived\": true, ");
-	if (err)
-		json_string("reason", reason, " }");
-	else
-		printf("\"median\": %.3f }", value);
-}
-
 static void table_environment(const struct bench_environment *env)
 {
 	struct utsname name;
@@ -186,15 +127,6 @@ static void table_result(const struct bench_result *result)
 	printf("\n");
 }
 
-static void table_difference(const struct bench_difference *d, int err, double value,
-			     const char *reason)
-{
-	if (err)
-		printf("%-26s %s: %s\n", d->name, state_word(err), reason);
-	else
-		printf("%-26s %12.1f %12s %12s %6s  %s\n", d->name, value, "", "", "", d->what);
-}
-
 /* Print what all results depend on. */
 void bench_report_begin(const struct bench_environment *env, bool json)
 {
@@ -207,10 +139,8 @@ void bench_report_begin(const struct bench_environment *env, bool json)
 /* Print the results of cases. Returns 0, or 1 if a case failed. */
 int bench_report_cases(const struct bench_result *results, unsigned int nr, bool json)
 {
-	const char *reason = "";
-	double value = 0;
 	unsigned int i;
-	int err, failed = 0;
+	int failed = 0;
 
 	if (!json && nr)
 		printf("%-26s %12s %12s %12s %6s  %s\n", "case", "median", "min", "max", "agree",
@@ -221,15 +151,6 @@ int bench_report_cases(const struct bench_result *results, unsigned int nr, bool
 			json_result(&results[i], i ? "," : "");
 		else
 			table_result(&results[i]);
-	}
-	for (i = 0; i < ARRAY_SIZE(differences); i++) {
-		err = difference(&differences[i], results, nr, &value, &reason);
-		if (err == -ENOENT)
-			continue;
-		if (json)
-			json_difference(&differences[i], err, value, reason);
-		else
-			table_difference(&differences[i], err, value, reason);
 	}
 	if (json)
 		printf("\n ],\n \"scenes\": [");

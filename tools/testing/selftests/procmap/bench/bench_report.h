@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Results of procmap_bench: statistics, differences, table and JSON. */
+/* Results of procmap_bench: statistics, table and JSON. */
 #ifndef SELFTEST_PROCMAP_BENCH_REPORT_H
 #define SELFTEST_PROCMAP_BENCH_REPORT_H
 
