@@ -5,38 +5,93 @@
  * the others. So it waits for locks, not for the scheduler. A busy neighbour has
  * a cost of its own: it shares the caches, and an emulator may share out few
  * processors. To show that cost, the same readers look at another process
- * ("elsewhere").
+ * ("elsewhere"). The change is the storm: it maps, protects and unmaps memory all
+ * the time, and measures how long each call takes.
  */
 #include <fcntl.h>
 #include <pthread.h>
 #include <sched.h>
 #include <stdlib.h>
 #include <string.h>
-#include "bench_scene.h"
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include "bench.h"
 
 #define LOAD_MAX_READERS	16
 #define LOAD_BUFFER		65536
 #define LOAD_NAME		256
 #define LOAD_STORM_SHARE	4	/* one query in so many asks for the VMAs that change */
+#define STORM_LIVE		8	/* slots that are mapped at a time */
+#define STORM_MAPPED		(BENCH_STORM_SLOT / 2)
 
-/**
- * struct reader - one thread that looks at the process
- * @scene: its scene
- * @cpu: its processor
- * @err: -errno if it failed
- * @size: bytes of the whole text when it began
- * @lookups: how many lookups it did
- * @took: how long each of them took
- */
+static int storm_call(enum bench_call kind, char *at)
+{
+	struct bench_hist *hist = &bench_shared->took[kind];
+	__u64 began = bench_clock();
+	long ret;
+
+	if (kind == BENCH_MMAP)
+		ret = bench_call6(SYS_mmap, at, STORM_MAPPED, PROT_READ | PROT_WRITE,
+				  MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+	else if (kind == BENCH_MPROTECT)
+		ret = bench_call3(SYS_mprotect, at, STORM_MAPPED / 2, PROT_READ);
+	else
+		ret = bench_call3(SYS_munmap, at, STORM_MAPPED, 0);
+	bench_hist_add(hist, bench_clock() - began - bench_overhead);
+	return ret < 0 && ret > -4096 ? ret : 0;
+}
+
+static char *storm_slot(unsigned long at, unsigned long i)
+{
+	return (char *)at + i % BENCH_STORM_SLOTS * BENCH_STORM_SLOT;
+}
+
+static int storm_until_stopped(unsigned long at)
+{
+	unsigned long i;
+	int err = 0;
+
+	for (i = 0; !err && !__atomic_load_n(&bench_shared->stop, __ATOMIC_RELAXED); i++) {
+		err = storm_call(BENCH_MMAP, storm_slot(at, i));
+		if (!err)
+			err = storm_call(BENCH_MPROTECT, storm_slot(at, i));
+		if (!err && i >= STORM_LIVE)
+			err = storm_call(BENCH_MUNMAP, storm_slot(at, i - STORM_LIVE));
+	}
+	munmap((void *)at, BENCH_STORM_SIZE);
+	return err;
+}
+
+static unsigned long storm_sleeps(void)
+{
+	struct rusage usage;
+
+	getrusage(RUSAGE_SELF, &usage);
+	return usage.ru_nvcsw;
+}
+
+/* Change the address space until bench_shared->stop is set. */
+int bench_storm(unsigned long at)
+{
+	unsigned long before;
+	int err = bench_to_cpu(bench_shared->cpu);
+
+	if (err)
+		return err;
+	before = storm_sleeps();
+	err = storm_until_stopped(at);
+	bench_shared->sleeps = storm_sleeps() - before;
+	return err;
+}
+
+/* One thread that looks at the process. */
 struct reader {
-	const struct bench_scene_state *scene;
+	const struct bench *scene;
 	pthread_t thread;
 	int cpu;
 	int err;
-	unsigned long size;
-	double lookups;
 	__u64 random;
-	struct bench_hist took;
+	struct bench_hist took;	/* how long each look took */
 };
 
 static bool readers_stop;
@@ -49,9 +104,9 @@ static __u64 reader_random(struct reader *r)
 	return r->random;
 }
 
-static const struct bench_target *reader_target(const struct bench_scene_state *state)
+static const struct bench_target *reader_target(const struct bench *scene)
 {
-	return state->row->elsewhere ? state->bench->twin : state->bench->target;
+	return scene->row->elsewhere ? &bench_shared->twin : &bench_shared->target;
 }
 
 static bool reader_goes_on(void)
@@ -59,23 +114,9 @@ static bool reader_goes_on(void)
 	return !__atomic_load_n(&readers_stop, __ATOMIC_RELAXED);
 }
 
-static int reader_open(const struct reader *r)
-{
-	char path[64];
-	int fd;
-
-	snprintf(path, sizeof(path), "/proc/%d/maps", reader_target(r->scene)->pid);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	return fd < 0 ? -errno : fd;
-}
-
-/*
- * Read the whole text from the start, again and again; part of a text counts as
- * a fraction.
- */
+/* Read the whole text from the start, again and again. */
 static int reader_text(struct reader *r, int fd, char *buffer)
 {
-	unsigned long bytes = 0;
 	__u64 began = bench_clock();
 	long done;
 
@@ -83,7 +124,6 @@ static int reader_text(struct reader *r, int fd, char *buffer)
 		done = bench_call3(SYS_read, fd, buffer, LOAD_BUFFER);
 		if (done < 0)
 			return done;
-		bytes += done;
 		if (done)
 			continue;
 		bench_hist_add(&r->took, bench_clock() - began);
@@ -91,7 +131,6 @@ static int reader_text(struct reader *r, int fd, char *buffer)
 		if (lseek(fd, 0, SEEK_SET))
 			return -errno;
 	}
-	r->lookups = (double)bytes / r->size;
 	return 0;
 }
 
@@ -128,7 +167,6 @@ static int reader_query(struct reader *r, int fd, char *name)
 			err = -EBADMSG;
 		if (err)
 			return err;
-		r->lookups++;
 	}
 	return 0;
 }
@@ -139,16 +177,12 @@ static void *reader_main(void *arg)
 	static unsigned int next;
 	struct reader *r = arg;
 	char *own = buffer[__atomic_fetch_add(&next, 1, __ATOMIC_RELAXED) % LOAD_MAX_READERS];
-	cpu_set_t cpus;
 	int fd;
 
-	CPU_ZERO(&cpus);
-	CPU_SET(r->cpu, &cpus);
-	if (sched_setaffinity(0, sizeof(cpus), &cpus)) {
-		r->err = -errno;
+	r->err = bench_to_cpu(r->cpu);
+	if (r->err)
 		return NULL;
-	}
-	fd = reader_open(r);
+	fd = maps_open(reader_target(r->scene)->child.pid);
 	if (fd < 0) {
 		r->err = fd;
 		return NULL;
@@ -158,43 +192,21 @@ static void *reader_main(void *arg)
 	return NULL;
 }
 
-static int text_size(pid_t pid, unsigned long *size)
-{
-	static char buffer[LOAD_BUFFER];
-	char path[64];
-	long done;
-	int fd;
-
-	snprintf(path, sizeof(path), "/proc/%d/maps", pid);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return -errno;
-	*size = 0;
-	while ((done = read(fd, buffer, sizeof(buffer))) > 0)
-		*size += done;
-	close(fd);
-	return done || !*size ? -EIO : 0;
-}
-
 /* The first processor belongs to the writer. */
-static int reader_cpu(const struct bench_scene_state *state, unsigned int i)
+static int reader_cpu(unsigned int i)
 {
-	return state->cpu[1 + i % (state->cpus - 1)];
+	return bench_cpu[1 + i % (bench_cpus - 1)];
 }
 
-static int readers_start(const struct bench_scene_state *state, struct reader *readers)
+static int readers_start(const struct bench *b, struct reader *readers)
 {
-	unsigned long size = 1;
 	unsigned int i;
 	int err = 0;
 
-	if (!state->row->query && state->row->readers)
-		err = text_size(reader_target(state)->pid, &size);
 	readers_stop = false;
-	for (i = 0; i < state->row->readers && !err; i++) {
-		readers[i].scene = state;
-		readers[i].cpu = reader_cpu(state, i);
-		readers[i].size = size;
+	for (i = 0; i < b->row->readers && !err; i++) {
+		readers[i].scene = b;
+		readers[i].cpu = reader_cpu(i);
 		readers[i].random = 0x9e3779b97f4a7c15 * (i + 1);
 		err = -pthread_create(&readers[i].thread, NULL, reader_main, &readers[i]);
 		if (err)
@@ -203,47 +215,41 @@ static int readers_start(const struct bench_scene_state *state, struct reader *r
 	return err;
 }
 
-static int readers_end(struct bench_scene_state *state, struct reader *readers,
-		       struct bench_round *round)
+static int readers_end(const struct bench *b, struct reader *readers)
 {
 	unsigned int i;
 	int err = 0;
 
 	__atomic_store_n(&readers_stop, true, __ATOMIC_RELAXED);
-	for (i = 0; i < state->row->readers; i++) {
+	for (i = 0; i < b->row->readers; i++) {
 		if (!readers[i].thread)
 			continue;
 		pthread_join(readers[i].thread, NULL);
 		err = err ?: readers[i].err;
-		round->lookups += readers[i].lookups;
-		bench_hist_merge(&state->now[BENCH_SCENE_READER], &readers[i].took);
+		bench_hist_merge(&bench_now[BENCH_READER], &readers[i].took);
 	}
 	return err;
 }
 
-static int storm_start(const struct bench_scene_state *state)
+static int storm_start(const struct bench *b)
 {
-	unsigned int i;
-
-	for (i = 0; i < BENCH_STORM_CALLS; i++)
-		bench_hist_clear(&bench_storm->took[i]);
-	bench_storm->stop = false;
-	bench_storm->cpu = state->cpu[0];
-	return write(state->bench->target->order, "", 1) == 1 ? 0 : -EPIPE;
+	memset(bench_shared->took, 0, sizeof(bench_shared->took));
+	bench_shared->stop = false;
+	bench_shared->cpu = bench_cpu[0];
+	return bench_target_order(b->target, BENCH_ORDER_STORM);
 }
 
-static int storm_end(struct bench_scene_state *state, struct bench_round *round)
+static int storm_end(const struct bench *b, struct bench_round *round)
 {
 	unsigned int i;
-	char byte;
+	int err;
 
-	__atomic_store_n(&bench_storm->stop, true, __ATOMIC_RELAXED);
-	if (read(state->bench->target->report, &byte, 1) != 1)
-		return -EPIPE;
-	for (i = 0; i < BENCH_STORM_CALLS; i++)
-		bench_hist_merge(&state->now[i], &bench_storm->took[i]);
-	round->sleeps = bench_storm->sleeps;
-	return bench_storm->err;
+	__atomic_store_n(&bench_shared->stop, true, __ATOMIC_RELAXED);
+	err = bench_target_wait(b->target);
+	for (i = 0; i < BENCH_READER; i++)
+		bench_hist_merge(&bench_now[i], &bench_shared->took[i]);
+	round->sleeps = bench_shared->sleeps;
+	return err;
 }
 
 static double seconds_since(const struct timespec *begin)
@@ -254,50 +260,41 @@ static double seconds_since(const struct timespec *begin)
 	return now.tv_sec - begin->tv_sec + (now.tv_nsec - begin->tv_nsec) / 1000000000.0;
 }
 
-static int load_play(struct bench_scene_state *state, struct bench_round *round)
+static int load_play(struct bench *b, struct bench_round *round)
 {
-	const struct timespec time = {
-		.tv_sec = state->milliseconds / 1000,
-		.tv_nsec = state->milliseconds % 1000 * 1000000,
-	};
 	struct reader *readers = calloc(LOAD_MAX_READERS, sizeof(*readers));
 	struct timespec begin;
 	int err, end;
 
 	if (!readers)
-		return bench_scene_failed(state, "readers", -ENOMEM);
+		return bench_failed(b, "readers", -ENOMEM);
 	clock_gettime(CLOCK_MONOTONIC, &begin);
-	err = readers_start(state, readers);
-	end = err ?: storm_start(state);
+	err = readers_start(b, readers);
+	end = err ?: storm_start(b);
 	if (!end) {
-		nanosleep(&time, NULL);
-		end = storm_end(state, round);
+		usleep(bench_options.milliseconds * 1000);
+		end = storm_end(b, round);
 	}
 	round->seconds = seconds_since(&begin);
-	err = readers_end(state, readers, round) ?: err;
+	err = readers_end(b, readers) ?: err;
 	free(readers);
 	if (end)
-		return bench_scene_failed(state, "the writer", end);
-	return err ? bench_scene_failed(state, "a reader", err) : 0;
+		return bench_failed(b, "the writer", end);
+	return err ? bench_failed(b, "a reader", err) : 0;
 }
 
-static int load_setup(struct bench_scene_state *state)
+static int load_setup(struct bench *b)
 {
-	const struct bench_target want = { .layout = BENCH_MIXED, .vmas = state->row->vmas };
-	struct bench *b = state->bench;
 	struct procmap_query q = { .size = sizeof(q) };
 	int err;
 
-	if (state->row->readers && state->cpus < 2)
+	if (b->row->readers && bench_cpus < 2)
 		return bench_unavailable(b, "needs two processors");
-	err = bench_target_get(b, &want);
-	if (!err && state->row->elsewhere)
-		err = bench_target_get_twin(b, &want);
+	err = bench_target_get(b);
 	if (err)
 		return err;
 	q.query_addr = b->target->area;
-	if (state->row->query &&
-	    bench_call3(SYS_ioctl, b->target->maps, PROCMAP_QUERY, &q) == -ENOTTY)
+	if (b->row->query && bench_call3(SYS_ioctl, b->fd, PROCMAP_QUERY, &q) == -ENOTTY)
 		return bench_unavailable(b, "the kernel has no PROCMAP_QUERY");
 	return 0;
 }
@@ -305,52 +302,44 @@ static int load_setup(struct bench_scene_state *state)
 static const unsigned long sizes[] = { 30, 1000, 10000, 100000 };
 
 /* The readers of a process of one size. */
-static const struct {
-	const char *key;
-	const char *what;
-	unsigned int readers;
-	bool query;
-	bool elsewhere;
-} casts[] = {
-	{ "stall/none", "mmap, mprotect, munmap; nobody reads", 0, false, false },
-	{ "stall/text-1", "the same, 1 reads the text all the time", 1, false, false },
-	{ "stall/text-2", "2 read the text", 2, false, false },
-	{ "stall/text-4", "4 read the text", 4, false, false },
-	{ "stall/text-elsewhere-1", "1 reads the text of another process", 1, false, true },
-	{ "stall/text-elsewhere-2", "2 read it", 2, false, true },
-	{ "stall/text-elsewhere-4", "4 read it", 4, false, true },
-	{ "stall/query-1", "1 queries all the time", 1, true, false },
-	{ "stall/query-2", "2 query", 2, true, false },
-	{ "stall/query-4", "4 query", 4, true, false },
-	{ "stall/elsewhere-1", "1 queries another process all the time", 1, true, true },
-	{ "stall/elsewhere-2", "2 query another process", 2, true, true },
-	{ "stall/elsewhere-4", "4 query another process", 4, true, true },
+static const struct bench_row casts[] = {
+	{ "stall/none", "mmap, mprotect, munmap; nobody reads", .readers = 0 },
+	{ "stall/text-1", "the same, 1 reads the text all the time", .readers = 1 },
+	{ "stall/text-2", "2 read the text", .readers = 2 },
+	{ "stall/text-4", "4 read the text", .readers = 4 },
+	{ "stall/text-elsewhere-1", "1 reads the text of another process", .readers = 1,
+	  .elsewhere = true },
+	{ "stall/text-elsewhere-2", "2 read it", .readers = 2, .elsewhere = true },
+	{ "stall/text-elsewhere-4", "4 read it", .readers = 4, .elsewhere = true },
+	{ "stall/query-1", "1 queries all the time", .readers = 1, .query = true },
+	{ "stall/query-2", "2 query", .readers = 2, .query = true },
+	{ "stall/query-4", "4 query", .readers = 4, .query = true },
+	{ "stall/elsewhere-1", "1 queries another process all the time", .readers = 1,
+	  .query = true, .elsewhere = true },
+	{ "stall/elsewhere-2", "2 query another process", .readers = 2, .query = true,
+	  .elsewhere = true },
+	{ "stall/elsewhere-4", "4 query another process", .readers = 4, .query = true,
+	  .elsewhere = true },
 };
 
-#define LOAD_SCENES	(ARRAY_SIZE(sizes) * ARRAY_SIZE(casts))
+#define LOAD_ROWS	(ARRAY_SIZE(sizes) * ARRAY_SIZE(casts))
 
-struct bench_scene bench_load_scenes[LOAD_SCENES];
-unsigned int bench_load_nr;
+struct bench_row bench_load_rows[LOAD_ROWS + 1];
 
 /* Fill the table. */
-void bench_load_init_scenes(void)
+void bench_load_init_rows(void)
 {
-	static char names[LOAD_SCENES][32];
-	struct bench_scene *row = bench_load_scenes;
-	unsigned int i, k;
+	static char names[LOAD_ROWS][32];
+	struct bench_row *row;
+	unsigned int i;
 
-	for (i = 0; i < ARRAY_SIZE(sizes); i++) {
-		for (k = 0; k < ARRAY_SIZE(casts); k++, row++) {
-			snprintf(names[bench_load_nr], sizeof(names[0]), "%s/%lu", casts[k].key,
-				 sizes[i]);
-			row->name = names[bench_load_nr++];
-			row->what = casts[k].what;
-			row->vmas = sizes[i];
-			row->readers = casts[k].readers;
-			row->query = casts[k].query;
-			row->elsewhere = casts[k].elsewhere;
-			row->setup = load_setup;
-			row->play = load_play;
-		}
+	for (i = 0; i < LOAD_ROWS; i++) {
+		row = &bench_load_rows[i];
+		*row = casts[i % ARRAY_SIZE(casts)];
+		row->vmas = sizes[i / ARRAY_SIZE(casts)];
+		snprintf(names[i], sizeof(names[i]), "%s/%lu", row->name, row->vmas);
+		row->name = names[i];
+		row->setup = load_setup;
+		row->play = load_play;
 	}
 }

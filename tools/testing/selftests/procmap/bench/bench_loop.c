@@ -9,8 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include "bench.h"
-#include "bench_churn.h"
-#include "bench_set.h"
 
 #define LOOP_BATCH	100	/* addresses of a round */
 #define LOOP_ROUNDS	200	/* of a repetition; code changes in the same ones of each */
@@ -32,28 +30,17 @@ struct loop_place {
 	__u32 dev_minor;
 };
 
-/**
- * struct loop - state of the running case
- * @set: the program; its VMAs have the file and the offset that it was made with
- * @code: numbers of its samples in code
- * @nr: their number
- * @vmas: number of the VMAs that these are in
- * @now: for each VMA, which file is mapped now, and where
- * @file: inode and device of each file, as the text has them
- * @sample: the samples of this round, ascending
- * @found: the answers of this round
- * @known: generation of the code that is kept
- */
+/* State of the running case. */
 static struct loop {
-	const struct bench_set *set;
-	unsigned int *code;
+	const struct bench_set *set;	/* has the files and offsets that it was made with */
+	unsigned int *code;		/* numbers of its samples in code */
 	unsigned int nr;
-	unsigned int vmas;
-	struct bench_change *now;
-	struct loop_place *file;
-	unsigned int sample[LOOP_BATCH];
-	struct loop_place found[LOOP_BATCH];
-	__u64 known;
+	unsigned int vmas;		/* that these are in */
+	struct bench_change *now;	/* for each VMA, which file is mapped now, and where */
+	struct loop_place *file;	/* inode and device of each, as the text has them */
+	unsigned int sample[LOOP_BATCH];	/* of this round, ascending */
+	struct loop_place found[LOOP_BATCH];	/* the answers of this round */
+	__u64 known;			/* generation of the code that is kept */
 } loop;
 
 static void loop_teardown(struct bench *b)
@@ -122,11 +109,12 @@ static int loop_learn_files(struct bench_pass *pass)
 /* Let the process change what it maps, and remember that. */
 static int loop_change(struct bench *b, bool code)
 {
-	struct bench_change change;
-	int err = bench_target_change(b->target, code, &change);
+	const struct bench_change *change = &b->target->change;
+	int err = bench_target_order(b->target, code ? BENCH_ORDER_CODE : BENCH_ORDER_MEMORY) ?:
+		  bench_target_wait(b->target);
 
-	if (!err && change.vma >= 0)
-		loop.now[change.vma] = change;
+	if (!err && change->vma >= 0)
+		loop.now[change->vma] = *change;
 	return err;
 }
 
@@ -147,19 +135,15 @@ static int loop_settle(struct bench *b)
 
 static int loop_setup(struct bench *b)
 {
-	const struct bench_target want = {
-		.layout = BENCH_REPLAY, .vmas = b->row->vmas, .program = b->row->program,
-	};
 	int err;
 
 	/* One that was used may have other code than the set by now. */
 	bench_target_drop();
-	err = bench_target_get(b, &want);
+	err = bench_target_get(b);
 	if (err)
 		return err;
-	b->fd = b->target->maps;
 	b->items = LOOP_BATCH;
-	err = loop_init(b) ?: bench_pass_init(&b->pass, b->target->pid, NULL, 0);
+	err = loop_init(b) ?: bench_pass_init(&b->pass, b->target->child.pid, NULL, 0);
 	if (!err)
 		err = loop_learn_files(&b->pass) ?: loop_settle(b);
 	b->pass.no_names = true;
@@ -302,9 +286,9 @@ static int loop_cache(struct bench *b, unsigned int round)
 	return err ?: loop_look_up(b);
 }
 
-static int loop_round(struct bench *b, unsigned int round,
-		      int (*resolve)(struct bench *b, unsigned int round))
+static int loop_op(struct bench *b, unsigned int round)
 {
+	int (*const resolve)(struct bench *b, unsigned int round) = b->row->resolve;
 	unsigned int wrong;
 	int err = loop_change(b, round % LOOP_CODE == LOOP_CHANGE);
 
@@ -324,45 +308,20 @@ static int loop_round(struct bench *b, unsigned int round,
 	       bench_failed(b, "an answer is wrong", -EBADMSG) : 0;
 }
 
-static int loop_op_text(struct bench *b, unsigned int round)
-{
-	return loop_round(b, round, loop_text);
-}
-
-static int loop_op_text_cached(struct bench *b, unsigned int round)
-{
-	return loop_round(b, round, loop_text_cached);
-}
-
-static int loop_op_query(struct bench *b, unsigned int round)
-{
-	return loop_round(b, round, loop_query);
-}
-
-static int loop_op_query_skip(struct bench *b, unsigned int round)
-{
-	return loop_round(b, round, loop_query_skip);
-}
-
-static int loop_op_cache(struct bench *b, unsigned int round)
-{
-	return loop_round(b, round, loop_cache);
-}
-
-#define LOOP		.program = "python3", .batch = LOOP_ROUNDS, .reps = 5, \
-			.teardown = loop_teardown
-#define TEXT		LOOP, .setup = loop_setup, .op = loop_op_text, \
+#define LOOP		.program = "python3", .layout = BENCH_REPLAY, .batch = LOOP_ROUNDS, \
+			.reps = 5, .op = loop_op, .teardown = loop_teardown
+#define TEXT		LOOP, .setup = loop_setup, .resolve = loop_text, \
 			.what = "round of a profiler that reads the text"
-#define TEXT_CACHED	LOOP, .setup = loop_setup, .op = loop_op_text_cached, \
+#define TEXT_CACHED	LOOP, .setup = loop_setup, .resolve = loop_text_cached, \
 			.what = "the same, the text kept for ten rounds"
-#define QUERY		LOOP, .setup = loop_setup_query, .op = loop_op_query, \
+#define QUERY		LOOP, .setup = loop_setup_query, .resolve = loop_query, \
 			.what = "the same by a query for each address"
-#define QUERY_SKIP	LOOP, .setup = loop_setup_query, .op = loop_op_query_skip, \
+#define QUERY_SKIP	LOOP, .setup = loop_setup_query, .resolve = loop_query_skip, \
 			.what = "the same without queries for what the last answer covers"
-#define CACHE		LOOP, .setup = loop_setup_scan, .op = loop_op_cache, \
+#define CACHE		LOOP, .setup = loop_setup_scan, .resolve = loop_cache, \
 			.what = "the same with kept records, asked whether code has changed"
 
-const struct bench_case bench_loop_cases[] = {
+const struct bench_row bench_loop_rows[] = {
 	{ .name = "loop/text/python3", TEXT },
 	{ .name = "loop/text-cached/python3", TEXT_CACHED },
 	{ .name = "loop/query/python3", QUERY },
@@ -378,6 +337,5 @@ const struct bench_case bench_loop_cases[] = {
 	{ .name = "loop/query/10000", .vmas = 10000, QUERY },
 	{ .name = "loop/query-skip/10000", .vmas = 10000, QUERY_SKIP },
 	{ .name = "loop/cache/10000", .vmas = 10000, CACHE },
+	{ }
 };
-
-const unsigned int bench_loop_nr = ARRAY_SIZE(bench_loop_cases);

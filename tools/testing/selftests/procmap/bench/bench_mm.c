@@ -16,12 +16,10 @@
 #define MANY		100	/* VMAs for one munmap() */
 #define FAULTS		256	/* pages touched in one operation */
 
-/*
- * Find address space with holes of @hole bytes on both sides, so that nothing
- * merges with it.
- */
-static int mm_place(struct bench *b, size_t size, size_t hole)
+/* Find address space with holes on both sides, so that nothing merges with it. */
+static int mm_place(struct bench *b, size_t size)
 {
+	const size_t hole = PAGES(b->row->apart);
 	char *at = mmap(NULL, size + 2 * hole, PROT_NONE, ANON | MAP_NORESERVE, -1, 0);
 
 	if (at == MAP_FAILED || munmap(at, size + 2 * hole))
@@ -43,13 +41,24 @@ static int mm_check(struct bench *b, const char *what, long ret)
 	return ret < 0 && ret > -4096 ? bench_failed(b, what, ret) : 0;
 }
 
-/*
- * mmap(NULL) places the new VMA below this one. Its protection prevents a
- * merge.
- */
+/* Find space for as many pages as the row says, map the first ones, and touch them. */
+static int mm_setup(struct bench *b)
+{
+	const size_t mapped = PAGES(b->row->mapped);
+	int err = mm_place(b, PAGES(b->row->pages));
+	size_t i;
+
+	b->other = b->area + b->size / 2;
+	if (!err && mapped)
+		err = mm_map_at(b, b->area, mapped, RW);
+	for (i = 0; !err && b->row->flags && i < mapped; i += PAGES(1))
+		b->area[i] = 1;
+	return err;
+}
+
+/* mmap(NULL) places the new VMA below this one. Its protection prevents a merge. */
 static int map_setup(struct bench *b)
 {
-	b->fd = -1;
 	b->size = PAGES(16);
 	b->area = mmap(NULL, b->size, PROT_NONE, ANON, -1, 0);
 	return b->area == MAP_FAILED ? bench_failed(b, "mmap", -errno) : 0;
@@ -57,14 +66,13 @@ static int map_setup(struct bench *b)
 
 static int map_setup_file(struct bench *b)
 {
-	const char *path;
 	int err = map_setup(b);
 
 	if (err)
 		return err;
-	err = bench_library(&path, NULL);
+	err = bench_make_library();
 	if (!err) {
-		b->fd = open(path, O_RDONLY | O_CLOEXEC);
+		b->fd = open(bench_library, O_RDONLY | O_CLOEXEC);
 		err = b->fd < 0 ? -errno : 0;
 	}
 	return err ? bench_failed(b, "file to map", err) : 0;
@@ -91,21 +99,6 @@ static void mm_teardown(struct bench *b)
 		close(b->fd);
 }
 
-static int protect_setup(struct bench *b)
-{
-	return mm_place(b, PAGES(16), PAGES(16)) ?: mm_map_at(b, b->area, b->size, RW);
-}
-
-static int protect_setup_touched(struct bench *b)
-{
-	size_t i;
-	int err = protect_setup(b);
-
-	for (i = 0; !err && i < b->size; i += PAGES(1))
-		b->area[i] = 1;
-	return err;
-}
-
 /* Split into three VMAs, and merge again. */
 static int protect_op(struct bench *b, unsigned int i)
 {
@@ -119,13 +112,6 @@ static int protect_op(struct bench *b, unsigned int i)
 	return mm_check(b, "mprotect", split) ?: mm_check(b, "mprotect", merge);
 }
 
-static int grow_setup(struct bench *b)
-{
-	int err = mm_place(b, PAGES(16), PAGES(16));
-
-	return err ?: mm_map_at(b, b->area, b->size / 2, RW);
-}
-
 static int grow_op(struct bench *b, unsigned int i)
 {
 	long grow, shrink;
@@ -135,14 +121,6 @@ static int grow_op(struct bench *b, unsigned int i)
 	shrink = bench_call6(SYS_mremap, b->area, b->size, b->size / 2, 0, 0, 0);
 	bench_end(b);
 	return mm_check(b, "mremap", grow) ?: mm_check(b, "mremap", shrink);
-}
-
-static int move_setup(struct bench *b)
-{
-	int err = mm_place(b, PAGES(64), PAGES(16));
-
-	b->other = b->area + b->size / 2;
-	return err ?: mm_map_at(b, b->area, b->size / 4, RW);
 }
 
 static int move_op(struct bench *b, unsigned int i)
@@ -188,7 +166,7 @@ static int fork_setup(struct bench *b)
 
 	if (have < 0 || more < 0)
 		return bench_failed(b, "this process has too many mappings", -ERANGE);
-	err = mm_place(b, more * page, PAGES(16));
+	err = mm_place(b, more * page);
 	for (i = 0; !err && i < more; i++)
 		err = mm_map_at(b, b->area + i * page, page, i % 2 ? PROT_READ : RW);
 	if (!err && bench_count_vmas(getpid()) != (long)b->row->vmas)
@@ -212,12 +190,6 @@ static int fork_op(struct bench *b, unsigned int i)
 	return 0;
 }
 
-static int fault_setup(struct bench *b)
-{
-	b->units = FAULTS;
-	return mm_place(b, PAGES(FAULTS), PAGES(512));
-}
-
 /* Touch each page first: for writing, or for reading (zero page). */
 static int fault_op(struct bench *b, unsigned int i)
 {
@@ -239,11 +211,6 @@ static int fault_op(struct bench *b, unsigned int i)
 	return munmap(b->area, b->size) ? bench_failed(b, "munmap", -errno) : 0;
 }
 
-static int unmap_setup(struct bench *b)
-{
-	return mm_place(b, PAGES(MANY), PAGES(16));
-}
-
 static int unmap_op(struct bench *b, unsigned int i)
 {
 	const size_t page = PAGES(1);
@@ -260,36 +227,35 @@ static int unmap_op(struct bench *b, unsigned int i)
 	return mm_check(b, "munmap", ret);
 }
 
-const struct bench_case bench_mm_cases[] = {
-	{ .name = "mm/mmap-munmap/anon", .batch = 5000, .what = "mmap + munmap, 16 pages, private",
-	  .setup = map_setup, .op = map_op, .teardown = mm_teardown },
-	{ .name = "mm/mmap-munmap/file", .batch = 5000, .what = "mmap + munmap, 16 pages, file",
-	  .setup = map_setup_file, .op = map_op, .teardown = mm_teardown },
-	{ .name = "mm/mprotect/untouched", .batch = 5000,
-	  .what = "mprotect, split + merge, no pages",
-	  .setup = protect_setup, .op = protect_op, .teardown = mm_teardown },
-	{ .name = "mm/mprotect/touched", .batch = 5000,
-	  .what = "mprotect, split + merge, 16 pages touched",
-	  .setup = protect_setup_touched, .op = protect_op, .teardown = mm_teardown },
-	{ .name = "mm/mremap/grow", .batch = 5000,
-	  .what = "mremap, grow + shrink in place by 8 pages",
-	  .setup = grow_setup, .op = grow_op, .teardown = mm_teardown },
-	{ .name = "mm/mremap/move", .batch = 2000, .what = "mremap, there and back, no pages",
-	  .setup = move_setup, .op = move_op, .teardown = mm_teardown },
-	{ .name = "mm/brk", .batch = 5000, .what = "brk, grow + shrink by 16 pages",
-	  .setup = brk_setup, .op = brk_op },
-	{ .name = "mm/fork/20", .batch = 256, .vmas = 20, .what = "fork + exit + wait, 20 mappings",
-	  .setup = fork_setup, .op = fork_op, .teardown = mm_teardown },
-	{ .name = "mm/fork/1000", .batch = 16, .vmas = 1000,
-	  .what = "fork + exit + wait, 1,000 mappings",
-	  .setup = fork_setup, .op = fork_op, .teardown = mm_teardown },
-	{ .name = "mm/fault/write", .batch = 16, .flags = 1,
-	  .what = "first write to a private page, clearing included",
-	  .setup = fault_setup, .op = fault_op },
-	{ .name = "mm/fault/read", .batch = 64, .what = "first read of a private page (zero page)",
-	  .setup = fault_setup, .op = fault_op },
-	{ .name = "mm/munmap/100", .batch = 128, .what = "munmap of 100 mappings at once",
-	  .setup = unmap_setup, .op = unmap_op },
-};
+#define MM(nr, hole)	.setup = mm_setup, .teardown = mm_teardown, .pages = nr, .apart = hole
+#define MAP		.op = map_op, .teardown = mm_teardown, .batch = 5000
+#define FORK		.setup = fork_setup, .op = fork_op, .teardown = mm_teardown, .apart = 16
+#define FAULT		MM(FAULTS, 512), .op = fault_op, .units = FAULTS
 
-const unsigned int bench_mm_nr = ARRAY_SIZE(bench_mm_cases);
+const struct bench_row bench_mm_rows[] = {
+	{ .name = "mm/mmap-munmap/anon", MAP, .setup = map_setup,
+	  .what = "mmap + munmap, 16 pages, private" },
+	{ .name = "mm/mmap-munmap/file", MAP, .setup = map_setup_file,
+	  .what = "mmap + munmap, 16 pages, file" },
+	{ .name = "mm/mprotect/untouched", MM(16, 16), .mapped = 16, .op = protect_op,
+	  .batch = 5000, .what = "mprotect, split + merge, no pages" },
+	{ .name = "mm/mprotect/touched", MM(16, 16), .mapped = 16, .op = protect_op, .flags = 1,
+	  .batch = 5000, .what = "mprotect, split + merge, 16 pages touched" },
+	{ .name = "mm/mremap/grow", MM(16, 16), .mapped = 8, .op = grow_op, .batch = 5000,
+	  .what = "mremap, grow + shrink in place by 8 pages" },
+	{ .name = "mm/mremap/move", MM(64, 16), .mapped = 16, .op = move_op, .batch = 2000,
+	  .what = "mremap, there and back, no pages" },
+	{ .name = "mm/brk", .setup = brk_setup, .op = brk_op, .batch = 5000,
+	  .what = "brk, grow + shrink by 16 pages" },
+	{ .name = "mm/fork/20", FORK, .batch = 256, .vmas = 20,
+	  .what = "fork + exit + wait, 20 mappings" },
+	{ .name = "mm/fork/1000", FORK, .batch = 16, .vmas = 1000,
+	  .what = "fork + exit + wait, 1,000 mappings" },
+	{ .name = "mm/fault/write", FAULT, .batch = 16, .flags = 1,
+	  .what = "first write to a private page, clearing included" },
+	{ .name = "mm/fault/read", FAULT, .batch = 64,
+	  .what = "first read of a private page (zero page)" },
+	{ .name = "mm/munmap/100", MM(MANY, 16), .op = unmap_op, .batch = 128,
+	  .what = "munmap of 100 mappings at once" },
+	{ }
+};

@@ -1,17 +1,22 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The results of the passes of procmap_bench, see bench_pass.h, and the passes as
- * cases. Each case must find the answer that the text gives, or it fails.
+ * The passes that procmap_bench compares. The symbolizer pass finds the mapping
+ * of each address of a profile. The synthesizer pass finds all executable
+ * mappings of files, as "perf record" does when it starts to watch a process.
+ * The dump takes all mappings. Each pass exists with the text of
+ * /proc/<pid>/maps and with queries, the last two also with a scan. All are
+ * written as well as possible.
+ *
+ * Here are their results, and the passes as cases. Each case must find the
+ * answer that the text gives, or it fails.
  */
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include "bench.h"
-#include "bench_pass.h"
-#include "bench_set.h"
 
 #define PASS_BUFFER	65536
 #define PASS_VMAS	1024
+#define PASS_NAMES	0x100000	/* initial bytes of all names */
 #define PASS_NAME_MAX	4096
 
 /*
@@ -28,7 +33,7 @@ int bench_pass_init(struct bench_pass *pass, pid_t pid, const unsigned long *add
 	pass->address = address;
 	pass->addresses = nr;
 	pass->vma_max = PASS_VMAS;
-	pass->names_max = BENCH_PASS_NAMES;
+	pass->names_max = PASS_NAMES;
 	pass->index = malloc((nr ?: 1) * sizeof(*pass->index));
 	pass->vma = malloc(pass->vma_max * sizeof(*pass->vma));
 	pass->names = malloc(pass->names_max);
@@ -184,33 +189,8 @@ const char *bench_pass_differ(const struct bench_pass *a, const struct bench_pas
 /* For the running case: the answer by the text, and the addresses. */
 static struct bench_pass expected;
 static unsigned long *asked;
-static int (*pass_run)(struct bench_pass *pass);
 
-#define WAYS		(BENCH_WANT_QUERY | BENCH_WANT_SCAN)
-#define WITHOUT		(BENCH_WANT_ALL | BENCH_WANT_DUMP)	/* without addresses */
-
-/* Returns the function that does it. */
-static int (*pass_function(unsigned int want))(struct bench_pass *pass)
-{
-	if (want & BENCH_WANT_DUMP)
-		return want & BENCH_WANT_SCAN ? bench_dump_scan :
-		       want & BENCH_WANT_QUERY ? bench_dump_query : bench_dump_text;
-	if (want & BENCH_WANT_ALL)
-		return want & BENCH_WANT_SCAN ? bench_synthesize_scan :
-		       want & BENCH_WANT_QUERY ? bench_synthesize_query : bench_synthesize_text;
-	return want & BENCH_WANT_QUERY ? bench_symbolize_query : bench_symbolize_text;
-}
-
-static int pass_init(struct bench *b, struct bench_pass *pass, size_t nr)
-{
-	int err = bench_pass_init(pass, b->target->pid, asked, nr);
-
-	pass->build_id = b->row->want & BENCH_WANT_BUILD_ID;
-	pass->flags = b->row->want & BENCH_WANT_DUMP;
-	return err;
-}
-
-/* Ask for the addresses at which the program was running. */
+/* Ask for the addresses at which the program was running. Returns their number. */
 static size_t pass_ask_samples(const struct bench_target *t)
 {
 	unsigned int i;
@@ -233,57 +213,62 @@ static size_t pass_ask_share(const struct bench_target *t, unsigned int share)
 	return nr;
 }
 
-static int pass_prepare(struct bench *b, size_t nr)
+static int pass_prepare(struct bench *b, struct bench_pass *pass, size_t nr)
 {
-	int err;
+	int err = bench_pass_init(pass, b->target->child.pid, asked, nr);
 
-	if (!asked && !(b->row->want & WITHOUT))
-		return bench_failed(b, "addresses", -ENOMEM);
-	err = pass_init(b, &expected, nr) ?: pass_init(b, &b->pass, nr);
-	if (!err)
-		err = pass_function(b->row->want & ~WAYS)(&expected);
+	pass->build_id = b->row->way->build_id;
+	pass->flags = b->row->way->by_text == bench_dump_text;
+	return err;
+}
+
+/* Do it by the text, and once in its own way, to have the space for it. */
+static int pass_try(struct bench *b)
+{
+	int err = b->row->way->by_text(&expected);
+
 	if (err == -EPERM || err == -EACCES)
 		return bench_unavailable(b, "build IDs by the text need root (map_files)");
 	if (err)
 		return bench_failed(b, "the pass over the text", err);
-	b->items = nr ?: expected.nr;
 	if (!expected.nr)
 		return bench_failed(b, "nothing was found", -ENODATA);
-	pass_run = pass_function(b->row->want);
-	if (pass_run(&b->pass) == -ENOTTY)
-		return bench_unavailable(b, b->row->want & BENCH_WANT_SCAN ?
-					 "the kernel has no PROCMAP_SCAN" :
+	if (b->row->way->run(&b->pass) == -ENOTTY)
+		return bench_unavailable(b, b->pass.records ? "the kernel has no PROCMAP_SCAN" :
 					 "the kernel has no PROCMAP_QUERY");
+	b->items = expected.addresses ?: expected.nr;
+	if (b->row->each)
+		b->units = expected.nr;
 	return 0;
 }
 
 static int pass_setup(struct bench *b)
 {
-	const struct bench_case *row = b->row;
-	const struct bench_target want = {
-		.layout = row->layout, .vmas = row->vmas, .program = row->program,
-	};
+	const bool ask = b->row->way->by_text == bench_symbolize_text;
 	size_t nr = 0;
-	int err = bench_target_get(b, &want);
+	int err = bench_target_get(b);
 
 	if (err)
 		return err;
-	if (row->share)
-		nr = pass_ask_share(b->target, row->share);
-	else if (!(row->want & WITHOUT))
-		nr = pass_ask_samples(b->target);
-	return pass_prepare(b, nr);
+	if (ask)
+		nr = b->row->share ? pass_ask_share(b->target, b->row->share) :
+				     pass_ask_samples(b->target);
+	if (ask && !asked)
+		return bench_failed(b, "addresses", -ENOMEM);
+	err = pass_prepare(b, &expected, nr) ?: pass_prepare(b, &b->pass, nr);
+	return err ? bench_failed(b, "space for a pass", err) : pass_try(b);
 }
 
 static int pass_op(struct bench *b, unsigned int i)
 {
+	int (*const run)(struct bench_pass *pass) = b->row->way->run;
 	const char *differ;
 	int err;
 
 	bench_begin(b);
-	err = pass_run(&b->pass);
+	err = run(&b->pass);
 	bench_end(b);
-	if (!err && b->row->want & BENCH_WANT_SCAN)
+	if (!err && b->pass.records)
 		err = bench_pass_take_records(&b->pass);
 	if (err)
 		return bench_failed(b, "the pass", err);
@@ -314,44 +299,60 @@ static const struct {
 	{ "100000", "python3", 100000, 1 },
 };
 
+#define SYMBOLIZE	.by_text = bench_symbolize_text, .run
+#define SYNTHESIZE	.by_text = bench_synthesize_text, .run
+#define DUMP		.sized = true, .by_text = bench_dump_text, .run
+
 /* The passes over each of them. */
-static const struct {
-	const char *key;
-	const char *what;
-	unsigned int want;
-} ways[] = {
-	{ "symbolize/text", "symbolizer pass by the text", 0 },
-	{ "symbolize/query", "the same by queries", BENCH_WANT_QUERY },
+static const struct bench_way ways[] = {
+	{ "symbolize/text", "symbolizer pass by the text", SYMBOLIZE = bench_symbolize_text },
+	{ "symbolize/query", "the same by queries", SYMBOLIZE = bench_symbolize_query },
 	{ "symbolize/text-id", "symbolizer pass by the text, build IDs from the files",
-	  BENCH_WANT_BUILD_ID },
+	  SYMBOLIZE = bench_symbolize_text, .build_id = true },
 	{ "symbolize/query-id", "the same by queries, with build IDs",
-	  BENCH_WANT_BUILD_ID | BENCH_WANT_QUERY },
-	{ "synthesize/text", "synthesizer pass by the text", BENCH_WANT_ALL },
-	{ "synthesize/query", "the same by queries", BENCH_WANT_ALL | BENCH_WANT_QUERY },
-	{ "synthesize/scan", "the same by a scan", BENCH_WANT_ALL | BENCH_WANT_SCAN },
-	{ "dump/text", "all mappings by the text", BENCH_WANT_DUMP },
-	{ "dump/query", "the same by queries", BENCH_WANT_DUMP | BENCH_WANT_QUERY },
-	{ "dump/scan", "the same by a scan", BENCH_WANT_DUMP | BENCH_WANT_SCAN },
+	  SYMBOLIZE = bench_symbolize_query, .build_id = true },
+	{ "synthesize/text", "synthesizer pass by the text", SYNTHESIZE = bench_synthesize_text },
+	{ "synthesize/query", "the same by queries", SYNTHESIZE = bench_synthesize_query },
+	{ "synthesize/scan", "the same by a scan", SYNTHESIZE = bench_synthesize_scan,
+	  .sized = true },
+	{ "dump/text", "all mappings by the text", DUMP = bench_dump_text },
+	{ "dump/query", "the same by queries", DUMP = bench_dump_query },
+	{ "dump/scan", "the same by a scan", DUMP = bench_dump_scan },
+};
+
+static const struct bench_way parsed_ways[] = {
+	{ "parsed", "text of libraries, read and parsed, per mapping",
+	  DUMP = bench_dump_text },
+	{ "parsed", "text of mixed mappings, read and parsed", DUMP = bench_dump_text },
+};
+
+static const struct bench_way share_ways[] = {
+	{ "share/text", "one address in so many % of 10,000 mappings, by the text",
+	  SYMBOLIZE = bench_symbolize_text },
+	{ "share/query", "the same by queries", SYMBOLIZE = bench_symbolize_query },
 };
 
 /* These show from which share of 1,000 VMAs on the text is cheaper. */
 static const unsigned int shares[] = { 1, 10, 50, 100, 250, 500, 1000 };
 
-#define SHARE_VMAS	10000
 #define PASS_REPS	3	/* few: a pass is long and has many equal steps */
-#define PASS_CASES	(ARRAY_SIZE(programs) * ARRAY_SIZE(ways) + 2 * ARRAY_SIZE(shares))
+#define PASS_ROWS	(ARRAY_SIZE(parsed_ways) + ARRAY_SIZE(programs) * ARRAY_SIZE(ways) + \
+			 ARRAY_SIZE(shares) * ARRAY_SIZE(share_ways))
 
-struct bench_case bench_pass_cases[PASS_CASES];
-unsigned int bench_pass_nr;
+struct bench_row bench_pass_rows[PASS_ROWS + 1];
+static unsigned int pass_rows;
 
-static struct bench_case *pass_add(const char *key, const char *last, const char *what)
+static struct bench_row *pass_add(const struct bench_way *way, const char *key,
+				  unsigned long vmas)
 {
-	static char names[PASS_CASES][40];
-	struct bench_case *row = &bench_pass_cases[bench_pass_nr];
+	static char names[PASS_ROWS][40];
+	struct bench_row *row = &bench_pass_rows[pass_rows];
 
-	snprintf(names[bench_pass_nr], sizeof(names[0]), "%s/%s", key, last);
-	row->name = names[bench_pass_nr++];
-	row->what = what;
+	snprintf(names[pass_rows], sizeof(names[0]), "%s/%s", way->key, key);
+	row->name = names[pass_rows++];
+	row->what = way->what;
+	row->way = way;
+	row->vmas = vmas;
 	row->batch = 1;
 	row->reps = PASS_REPS;
 	row->setup = pass_setup;
@@ -360,47 +361,49 @@ static struct bench_case *pass_add(const char *key, const char *last, const char
 	return row;
 }
 
+static void pass_add_parsed(unsigned int i, const char *key, enum bench_layout layout)
+{
+	struct bench_row *row = pass_add(&parsed_ways[i], key, 10000);
+
+	row->layout = layout;
+	row->each = true;
+	row->reps = 0;
+}
+
 static void pass_add_program(unsigned int i)
 {
-	struct bench_case *row;
+	struct bench_row *row;
 	unsigned int k;
 
 	for (k = 0; k < ARRAY_SIZE(ways); k++) {
-		/* These are for plots over the number of VMAs. */
-		if (!programs[i].vmas && ways[k].want & (BENCH_WANT_DUMP | BENCH_WANT_SCAN))
+		if (!programs[i].vmas && ways[k].sized)
 			continue;
-		row = pass_add(ways[k].key, programs[i].key, ways[k].what);
+		row = pass_add(&ways[k], programs[i].key, programs[i].vmas);
 		row->layout = BENCH_REPLAY;
 		row->program = programs[i].program;
-		row->vmas = programs[i].vmas;
 		row->batch = programs[i].batch;
-		row->want = ways[k].want;
 	}
 }
 
-static void pass_add_share(unsigned int share, unsigned int want)
+static void pass_add_share(unsigned int share)
 {
-	struct bench_case *row;
 	char percent[16];
+	unsigned int k;
 
 	snprintf(percent, sizeof(percent), "%g", share / 10.0);
-	row = pass_add(want ? "share/query" : "share/text", percent,
-		       want ? "the same by queries" :
-			      "one address in so many % of 10,000 mappings, by the text");
-	row->vmas = SHARE_VMAS;
-	row->share = share;
-	row->want = want;
+	for (k = 0; k < ARRAY_SIZE(share_ways); k++)
+		pass_add(&share_ways[k], percent, 10000)->share = share;
 }
 
 /* Fill the table. */
-void bench_pass_init_cases(void)
+void bench_pass_init_rows(void)
 {
 	unsigned int i;
 
+	pass_add_parsed(0, "libraries", BENCH_LIBRARIES);
+	pass_add_parsed(1, "10000", BENCH_MIXED);
 	for (i = 0; i < ARRAY_SIZE(programs); i++)
 		pass_add_program(i);
-	for (i = 0; i < ARRAY_SIZE(shares); i++) {
-		pass_add_share(shares[i], 0);
-		pass_add_share(shares[i], BENCH_WANT_QUERY);
-	}
+	for (i = 0; i < ARRAY_SIZE(shares); i++)
+		pass_add_share(shares[i]);
 }

@@ -5,14 +5,10 @@
  * only enough to know that. They read nothing after the last address. So the text
  * does not lose because it is read badly.
  */
-#include <errno.h>
 #include <fcntl.h>
-#include <stdbool.h>
-#include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 #include <linux/elf.h>
-#include "bench_pass.h"
+#include "bench.h"
 
 #define ID_HEAD		4096	/* first read; it is enough for nearly all files */
 #define ID_HEADERS	64	/* the most program headers that it looks at */

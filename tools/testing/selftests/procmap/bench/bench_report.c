@@ -3,7 +3,50 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/utsname.h>
-#include "bench_report.h"
+#include "bench.h"
+
+static const char *const call_names[BENCH_CALLS] = { "mmap", "mprotect", "munmap", "reader" };
+
+/* Add the latencies of another histogram. */
+void bench_hist_merge(struct bench_hist *to, const struct bench_hist *from)
+{
+	unsigned int i;
+
+	for (i = 0; i < BENCH_HIST_BUCKETS; i++)
+		to->bucket[i] += from->bucket[i];
+	to->nr += from->nr;
+	if (from->max > to->max)
+		to->max = from->max;
+}
+
+/* The shortest latency that a bucket counts, in ticks. */
+static __u64 hist_value(unsigned int bucket)
+{
+	unsigned int shift = 0;
+
+	if (bucket >= 2 * BENCH_HIST_SUB)
+		shift = bucket / BENCH_HIST_SUB - 1;
+	return (__u64)(bucket - shift * BENCH_HIST_SUB) << shift;
+}
+
+/*
+ * A percentile. Returns the latency in ticks that this share does not exceed; 0
+ * for an empty histogram.
+ * @share: 0.5 for the median, 0.99 for the 99th percentile
+ */
+__u64 bench_hist_quantile(const struct bench_hist *hist, double share)
+{
+	const double want = share * hist->nr;
+	__u64 seen = 0;
+	unsigned int i;
+
+	for (i = 0; i < BENCH_HIST_BUCKETS; i++) {
+		seen += hist->bucket[i];
+		if (seen && seen >= want)
+			return hist_value(i);
+	}
+	return 0;
+}
 
 static int compare(const void *a, const void *b)
 {
@@ -12,24 +55,21 @@ static int compare(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/*
- * Compute the statistics of the repetitions.
- * @result: @raw, @reps and @err are set; out: the rest
- */
-void bench_result_settle(struct bench_result *result)
+/* The median of figures, which are sorted after. */
+static double median_of(double *figure, unsigned int nr)
+{
+	qsort(figure, nr, sizeof(*figure), compare);
+	return (figure[nr / 2] + figure[(nr - 1) / 2]) / 2;
+}
+
+/* The share of the repetitions within 1 % of the median. */
+static double agreement(const struct bench *b, double median)
 {
 	unsigned int i, close = 0;
 
-	if (result->err || !result->reps)
-		return;
-	qsort(result->raw, result->reps, sizeof(result->raw[0]), compare);
-	result->min = result->raw[0];
-	result->max = result->raw[result->reps - 1];
-	result->median = (result->raw[result->reps / 2] + result->raw[(result->reps - 1) / 2]) / 2;
-	for (i = 0; i < result->reps; i++)
-		close += result->raw[i] >= result->median * 0.99 &&
-			 result->raw[i] <= result->median * 1.01;
-	result->agree = (double)close / result->reps;
+	for (i = 0; i < b->reps; i++)
+		close += b->raw[i] >= median * 0.99 && b->raw[i] <= median * 1.01;
+	return (double)close / b->reps;
 }
 
 static const char *state_word(int err)
@@ -54,232 +94,217 @@ static void json_string(const char *key, const char *text, const char *end)
 	printf("\"%s", end);
 }
 
-static void json_environment(const struct bench_environment *env)
+static void json_environment(void)
 {
+	const struct bench_options *o = &bench_options;
 	struct utsname name;
 
 	uname(&name);
-	printf("{\n \"tool\": \"procmap_bench\",\n \"format\": 2,\n \"environment\": {\n  ");
+	printf("{\n \"tool\": \"procmap_bench\",\n \"format\": 3,\n \"environment\": {\n  ");
 	json_string("release", name.release, ",\n  ");
 	json_string("version", name.version, ",\n  ");
 	json_string("machine", name.machine, ",\n  ");
-	json_string("accelerator", env->accelerator, ",\n  ");
-	json_string("config_hash", env->config_hash, ",\n  ");
-	json_string("clock", bench_clock_name(), ",\n  ");
+	json_string("accelerator", o->accelerator, ",\n  ");
+	json_string("config_hash", o->config_hash, ",\n  ");
 	json_string("unit", bench_clock_unit(), ",\n  ");
 	printf("\"ticks_per_instruction\": %.6f,\n", bench_clock_scale());
 	printf("  \"overhead_subtracted\": %llu,\n", bench_overhead);
-	printf("  \"cpu\": %ld,\n  \"reps\": %lu,\n  \"warm_up\": %lu,\n", env->cpu, env->reps,
-	       env->warm_up);
-	printf("  \"milliseconds\": %lu\n },\n \"cases\": [", env->milliseconds);
+	printf("  \"cpu\": %d,\n  \"reps\": %lu,\n  \"warm_up\": %lu,\n", bench_cpu[0], o->reps,
+	       o->warm_up);
+	printf("  \"milliseconds\": %lu\n },\n \"cases\": [", o->milliseconds);
 }
 
-static void json_result(const struct bench_result *result, const char *before)
+static void json_case(struct bench *b)
+{
+	const double median = median_of(b->raw, b->reps);
+	unsigned int i;
+
+	printf(", \"units\": %u, \"median\": %.3f", b->row->batch * b->units, median);
+	if (b->items)
+		printf(", \"items\": %lu", b->items);
+	if (b->answers)
+		printf(", \"answers\": %lu, \"wrong\": %lu", b->answers, b->wrong);
+	printf(", \"agree\": %.3f,\n    \"raw\": [", agreement(b, median));
+	for (i = 0; i < b->reps; i++)
+		printf("%s%.3f", i ? ", " : "", b->raw[i]);
+	printf("]");
+}
+
+static void json_round(const struct bench_round *round)
 {
 	unsigned int i;
 
-	printf("%s\n  { ", before);
-	json_string("name", result->row->name, ", ");
-	json_string("what", result->row->what, ", ");
-	json_string("status", state_word(result->err), "");
-	if (result->err) {
-		printf(", ");
-		json_string("reason", result->reason, " }");
-		return;
+	printf("\n      { \"seconds\": %.6f, \"sleeps\": %lu, \"hangs\": %lu", round->seconds,
+	       round->sleeps, round->hangs);
+	for (i = 0; i < BENCH_CALLS; i++) {
+		const struct bench_latency *latency = &round->latency[i];
+
+		if (!latency->nr)
+			continue;
+		printf(", \"%s\": { \"nr\": %llu, \"p50\": %.0f", call_names[i], latency->nr,
+		       latency->p50);
+		printf(", \"p99\": %.0f, \"max\": %.0f }", latency->p99, latency->max);
 	}
-	printf(", \"units\": %u, \"min\": %.3f, \"median\": %.3f, \"max\": %.3f", result->units,
-	       result->min, result->median, result->max);
-	if (result->items)
-		printf(", \"items\": %lu", result->items);
-	if (result->answers)
-		printf(", \"answers\": %lu, \"wrong\": %lu", result->answers, result->wrong);
-	printf(", \"agree\": %.3f,\n", result->agree);
-	printf("    \"raw\": [");
-	for (i = 0; i < result->reps; i++)
-		printf("%s%.3f", i ? ", " : "", result->raw[i]);
-	printf("] }");
+	printf(" }");
 }
 
-static void table_environment(const struct bench_environment *env)
+static void json_scene(const struct bench *b)
 {
+	unsigned int i;
+
+	printf(", \"mappings\": %lu, \"readers\": %u,\n    \"rounds\": [", b->row->vmas,
+	       b->row->readers);
+	for (i = 0; i < b->reps; i++) {
+		if (i)
+			printf(",");
+		json_round(&b->round[i]);
+	}
+	printf(" ]");
+}
+
+static void json_result(struct bench *b, const char *before)
+{
+	printf("%s\n  { ", before);
+	json_string("name", b->row->name, ", ");
+	json_string("what", b->row->what, ", ");
+	json_string("status", state_word(b->err), "");
+	if (b->err) {
+		printf(", ");
+		json_string("reason", b->reason, "");
+	} else if (b->row->play) {
+		json_scene(b);
+	} else {
+		json_case(b);
+	}
+	printf(" }");
+}
+
+static void table_environment(void)
+{
+	const struct bench_options *o = &bench_options;
 	struct utsname name;
 
 	uname(&name);
 	printf("kernel %s %s, accelerator: %s, configuration: %s\n", name.release, name.machine,
-	       env->accelerator, env->config_hash);
-	printf("unit: %s (%s, %.4f an instruction; %llu of a look at it are subtracted)\n",
-	       bench_clock_unit(), bench_clock_name(), bench_clock_scale(), bench_overhead);
-	printf("%lu repetitions after %lu to warm up, on processor %ld\n\n", env->reps,
-	       env->warm_up, env->cpu);
+	       o->accelerator, o->config_hash);
+	printf("unit: %s (%.4f an instruction; %llu of a look at the clock are subtracted)\n",
+	       bench_clock_unit(), bench_clock_scale(), bench_overhead);
+	printf("%lu repetitions after %lu to warm up, on processor %d\n", o->reps, o->warm_up,
+	       bench_cpu[0]);
 }
 
-static void table_result(const struct bench_result *result)
+static void table_case(struct bench *b)
 {
-	if (result->err) {
-		printf("%-26s %s: %s\n", result->row->name, state_word(result->err),
-		       result->reason);
+	const double median = b->err ? 0 : median_of(b->raw, b->reps);
+
+	if (b->err) {
+		printf("%-26s %s: %s\n", b->row->name, state_word(b->err), b->reason);
 		return;
 	}
-	printf("%-26s %12.1f %12.1f %12.1f %5.0f%%  %s", result->row->name, result->median,
-	       result->min, result->max, 100 * result->agree, result->row->what);
-	if (result->answers)
-		printf("; %lu of %lu answers wrong", result->wrong, result->answers);
+	printf("%-26s %12.1f %12.1f %12.1f %5.0f%%  %s", b->row->name, median, b->raw[0],
+	       b->raw[b->reps - 1], 100 * agreement(b, median), b->row->what);
+	if (b->answers)
+		printf("; %lu of %lu answers wrong", b->wrong, b->answers);
 	printf("\n");
 }
 
-/* Print what all results depend on. */
-void bench_report_begin(const struct bench_environment *env, bool json)
+/* Returns the number of calls. */
+static __u64 table_latency(const struct bench *b, enum bench_call call)
 {
-	if (json)
-		json_environment(env);
-	else
-		table_environment(env);
-}
-
-/* Print the results of cases. Returns 0, or 1 if a case failed. */
-int bench_report_cases(const struct bench_result *results, unsigned int nr, bool json)
-{
+	double p50[BENCH_MAX_REPS], p99[BENCH_MAX_REPS], max = 0;
 	unsigned int i;
-	int failed = 0;
-
-	if (!json && nr)
-		printf("%-26s %12s %12s %12s %6s  %s\n", "case", "median", "min", "max", "agree",
-		       "what");
-	for (i = 0; i < nr; i++) {
-		failed |= results[i].err < 0;
-		if (json)
-			json_result(&results[i], i ? "," : "");
-		else
-			table_result(&results[i]);
-	}
-	if (json)
-		printf("\n ],\n \"scenes\": [");
-	return failed;
-}
-
-/* End the report. Returns 0, or 1 if it could not be written. */
-int bench_report_end(bool json)
-{
-	if (json)
-		printf("\n ]\n}\n");
-	return fflush(stdout) || ferror(stdout);
-}
-
-/* Return the median over the rounds of the figure at @offset. */
-static double rounds_median(const struct bench_scene_state *state, size_t offset)
-{
-	double value[BENCH_MAX_REPS];
-	unsigned int i;
-
-	for (i = 0; i < state->rounds; i++)
-		value[i] = *(const double *)((const char *)&state->round[i] + offset);
-	qsort(value, state->rounds, sizeof(value[0]), compare);
-	return (value[state->rounds / 2] + value[(state->rounds - 1) / 2]) / 2;
-}
-
-static void json_round(const struct bench_round *round, const char *end)
-{
-	unsigned int i;
-
-	printf("\n      { \"seconds\": %.6f, \"lookups\": %.3f, \"sleeps\": %lu",
-	       round->seconds, round->lookups, round->sleeps);
-	printf(", \"hangs\": %lu", round->hangs);
-	for (i = 0; i < BENCH_SCENE_HISTS; i++) {
-		const struct bench_latency *latency = &round->latency[i];
-
-		if (latency->nr)
-			printf(", \"%s\": { \"nr\": %llu, \"p50\": %.0f, \"p99\": %.0f",
-			       bench_scene_hist_names[i], latency->nr, latency->p50, latency->p99);
-		if (latency->nr)
-			printf(", \"max\": %.0f }", latency->max);
-	}
-	printf(" }%s", end);
-}
-
-static void json_scene(const struct bench_scene_state *state, const char *before)
-{
-	const struct bench_scene *row = state->row;
-	unsigned int i;
-
-	printf("%s\n  { ", before);
-	json_string("name", row->name, ", ");
-	json_string("what", row->what, ", ");
-	json_string("status", state_word(state->err), ", ");
-	if (state->err) {
-		json_string("reason", state->reason, " }");
-		return;
-	}
-	printf("\"mappings\": %lu, \"readers\": %u,\n    \"rounds\": [", row->vmas, row->readers);
-	for (i = 0; i < state->rounds; i++)
-		json_round(&state->round[i], i + 1 < state->rounds ? "," : "");
-	printf(" ] }");
-}
-
-static void table_latency(const struct bench_scene_state *state, unsigned int i)
-{
-	const size_t at = offsetof(struct bench_round, latency) + i * sizeof(struct bench_latency);
-	double max = 0;
 	__u64 nr = 0;
-	unsigned int r;
 
-	for (r = 0; r < state->rounds; r++) {
-		const struct bench_latency *latency = &state->round[r].latency[i];
+	for (i = 0; i < b->reps; i++) {
+		const struct bench_latency *latency = &b->round[i].latency[call];
 
+		p50[i] = latency->p50;
+		p99[i] = latency->p99;
+		max = latency->max > max ? latency->max : max;
 		nr += latency->nr;
-		if (latency->max > max)
-			max = latency->max;
 	}
-	if (!nr)
-		return;
-	printf("  %-10s %12.0f %12.0f %12.0f %12llu\n", bench_scene_hist_names[i],
-	       rounds_median(state, at + offsetof(struct bench_latency, p50)),
-	       rounds_median(state, at + offsetof(struct bench_latency, p99)), max, nr);
+	if (nr)
+		printf("  %-10s %12.0f %12.0f %12.0f %12llu\n", call_names[call],
+		       median_of(p50, b->reps), median_of(p99, b->reps), max, nr);
+	return nr;
 }
 
-static void table_scene(const struct bench_scene_state *state)
+static void table_scene(const struct bench *b)
 {
 	unsigned long sleeps = 0, hangs = 0;
-	double lookups = 0, seconds = 0;
+	double seconds = 0;
 	unsigned int i;
+	__u64 nr = 0;
 
-	printf("%s: %s\n", state->row->name, state->row->what);
-	if (state->err) {
-		printf("  %s: %s\n", state_word(state->err), state->reason);
+	printf("%s: %s\n", b->row->name, b->row->what);
+	if (b->err) {
+		printf("  %s: %s\n", state_word(b->err), b->reason);
 		return;
 	}
-	for (i = 0; i < state->rounds; i++) {
-		sleeps += state->round[i].sleeps;
-		hangs += state->round[i].hangs;
-		lookups += state->round[i].lookups;
-		seconds += state->round[i].seconds;
+	for (i = 0; i < b->reps; i++) {
+		sleeps += b->round[i].sleeps;
+		hangs += b->round[i].hangs;
+		seconds += b->round[i].seconds;
 	}
-	for (i = 0; i < BENCH_SCENE_HISTS; i++)
-		table_latency(state, i);
-	if (state->row->readers)
-		printf("  %.1f a second\n", lookups / seconds);
-	if (state->row->vmas)
+	/* The last ones are those of the readers. */
+	for (i = 0; i < BENCH_CALLS; i++)
+		nr = table_latency(b, i);
+	if (b->row->readers)
+		printf("  %.1f a second\n", nr / seconds);
+	if (b->row->vmas)
 		printf("  had to wait %.1f times a second\n", sleeps / seconds);
 	if (hangs)
-		printf("  hung in %lu of %u rounds, and was killed\n", hangs, state->rounds);
+		printf("  hung in %lu of %u rounds, and was killed\n", hangs, b->reps);
 }
 
-/* Print the results of scenes. Returns 0, or 1 if a scene failed. */
-int bench_report_scenes(const struct bench_scene_state *states, unsigned int nr, bool json)
+static void table_result(struct bench *b, bool first)
 {
-	static bool any;
-	unsigned int i;
-	int failed = 0;
+	if (first && b->row->play)
+		printf("\n  %-10s %12s %12s %12s %12s  (ns; medians of the rounds)\n", "call",
+		       "p50", "p99", "max", "calls");
+	else if (first)
+		printf("\n%-26s %12s %12s %12s %6s  %s\n", "case", "median", "min", "max",
+		       "agree", "what");
+	if (b->row->play)
+		table_scene(b);
+	else
+		table_case(b);
+}
 
-	if (!json && nr && !any)
-		printf("\n  %-10s %12s %12s %12s %12s  (ns; medians of %u rounds)\n", "call", "p50",
-		       "p99", "max", "calls", states[0].rounds);
+/* Print the results of cases, or of scenes. Returns whether one failed. */
+static bool report_kind(struct bench *all, unsigned int nr, bool scenes)
+{
+	bool first = true, failed = false;
+	unsigned int i;
+
 	for (i = 0; i < nr; i++) {
-		failed |= states[i].err < 0;
-		if (json)
-			json_scene(&states[i], any ? "," : "");
+		if (!all[i].row->play == scenes)
+			continue;
+		if (bench_options.json)
+			json_result(&all[i], first ? "" : ",");
 		else
-			table_scene(&states[i]);
-		any = true;
+			table_result(&all[i], first);
+		first = false;
+		failed |= all[i].err < 0;
 	}
 	return failed;
+}
+
+/* Print all results. Returns 0; or 1 if one failed, or they could not be written. */
+int bench_report(struct bench *all, unsigned int nr)
+{
+	const bool json = bench_options.json;
+	bool failed;
+
+	if (json)
+		json_environment();
+	else
+		table_environment();
+	failed = report_kind(all, nr, false);
+	if (json)
+		printf("\n ],\n \"scenes\": [");
+	failed |= report_kind(all, nr, true);
+	if (json)
+		printf("\n ]\n}\n");
+	return fflush(stdout) || ferror(stdout) || failed;
 }

@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Read address sets of procmap_bench, and give a process their VMAs: see bench_set.h. */
-#include <errno.h>
+/*
+ * Read address sets of procmap_bench, and give a process their VMAs. It changes
+ * them when it is told to: it maps and unmaps memory, as all programs do, and
+ * replaces code, as one that unloads a plug-in and loads another. What it tells
+ * of that is the truth for those who look at it.
+ */
 #include <fcntl.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
-#include <unistd.h>
-#include "bench_set.h"
+#include "bench.h"
 #include "elf_image.h"
 
 #define SET_MAX_VMAS	65536
@@ -16,7 +18,7 @@
 #define SET_LINE	1024
 
 static struct bench_set *loaded;
-static char loaded_name[64];
+static const char *loaded_name;
 
 static void set_free(struct bench_set *set)
 {
@@ -38,10 +40,7 @@ static int set_prot(const char *text)
 	       (text[2] == 'x' ? PROT_EXEC : 0);
 }
 
-/*
- * "vma GAP PAGES PERMISSIONS OFFSET FILE", in pages; FILE is - if there is
- * none.
- */
+/* "vma GAP PAGES PERMISSIONS OFFSET FILE", in pages; FILE is - if there is none. */
 static int set_add_vma(struct bench_set *set, const char *line)
 {
 	const unsigned long page = sysconf(_SC_PAGESIZE);
@@ -107,10 +106,7 @@ static int set_add_line(struct bench_set *set, const char *line)
 	return *line && *line != '#' ? -EINVAL : 0;
 }
 
-/*
- * Shrink the set: a process that is made inherits it, and shall have few other
- * VMAs.
- */
+/* Shrink the set: a process that is made inherits it, and shall have few other VMAs. */
 static void set_shrink(struct bench_set *set)
 {
 	set->vma = realloc(set->vma, (set->nr ?: 1) * sizeof(*set->vma)) ?: set->vma;
@@ -141,25 +137,23 @@ static int set_read(struct bench_set *set, FILE *file, unsigned int *number)
 /* Sets lie next to the program. */
 static FILE *set_open(const char *name, char *path, size_t size)
 {
+	ssize_t len = readlink("/proc/self/exe", path, size - 1);
 	char *slash;
-	ssize_t len;
 
-	len = readlink("/proc/self/exe", path, size - 1);
 	if (len < 0)
 		return NULL;
 	path[len] = 0;
-	slash = strrchr(path, '/');
-	len = slash + 1 - path;
-	snprintf(path + len, size - len, BENCH_SET_DIR "/%s.txt", name);
+	slash = strrchr(path, '/') + 1;
+	snprintf(slash, path + size - slash, "bench_sets/%s.txt", name);
 	return fopen(path, "re");
 }
 
 /*
  * Read an address set, or return the one read last.
  * @set: out: the set, valid until another one is read
- * @reason: out: what is wrong with the file
+ * @b: out: its reason says what is wrong with the file
  */
-int bench_set_load(const char *name, struct bench_set **set, char *reason, size_t size)
+int bench_set_load(const char *name, struct bench_set **set, struct bench *b)
 {
 	unsigned int number = 0;
 	char path[SET_LINE];
@@ -172,21 +166,18 @@ int bench_set_load(const char *name, struct bench_set **set, char *reason, size_
 	set_free(loaded);
 	loaded = NULL;
 	file = set_open(name, path, sizeof(path));
-	if (!file) {
-		err = -errno;
-		snprintf(reason, size, "%.100s: %s", path, strerror(errno));
-		return err;
-	}
+	if (!file)
+		return bench_failed(b, path, -errno);
 	*set = calloc(1, sizeof(**set));
 	err = *set ? set_read(*set, file, &number) : -ENOMEM;
 	fclose(file);
 	if (err) {
-		snprintf(reason, size, "%.100s: line %u: %s", path, number, strerror(-err));
 		set_free(*set);
-		return err;
+		snprintf(path, sizeof(path), "bench_sets/%s.txt, line %u", name, number);
+		return bench_failed(b, path, err);
 	}
 	loaded = *set;
-	snprintf(loaded_name, sizeof(loaded_name), "%s", name);
+	loaded_name = name;
 	return 0;
 }
 
@@ -238,34 +229,32 @@ unsigned long bench_set_address(const struct bench_set *set, unsigned int sample
 #define MAKE_ID		20
 #define MAKE_PATH	1024
 
-static int make_parents(char *path)
+/* Make the directories of a file of the program, and open it. */
+static int make_open(const char *name, int flags)
 {
-	char *slash;
+	char path[MAKE_PATH], *slash = path + strlen(bench_dir);
+	int fd;
 
-	for (slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
+	if (snprintf(path, sizeof(path), "%s%s", bench_dir, name) >= (int)sizeof(path))
+		return -ENAMETOOLONG;
+	while (flags & O_CREAT && (slash = strchr(slash + 1, '/'))) {
 		*slash = 0;
 		if (mkdir(path, 0755) && errno != EEXIST)
 			return -errno;
 		*slash = '/';
 	}
-	return 0;
+	fd = open(path, O_RDWR | O_CLOEXEC | flags, 0755);
+	return fd < 0 ? -errno : fd;
 }
 
 /* A VMA only needs the length of its file. A build ID is there for readers. */
-static int make_file(const char *root, const char *name, unsigned long size, unsigned char seed)
+static int make_file(const char *name, unsigned long size, unsigned char seed)
 {
+	int fd = make_open(name, O_CREAT | O_TRUNC), err = 0;
 	struct elf_image image;
-	char path[MAKE_PATH];
-	int fd, err = 0;
 
-	if (snprintf(path, sizeof(path), "%s%s", root, name) >= (int)sizeof(path))
-		return -ENAMETOOLONG;
-	err = make_parents(path);
-	if (err)
-		return err;
-	fd = open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0755);
 	if (fd < 0)
-		return -errno;
+		return fd;
 	elf_image_make(&image, sizeof(long) == 8, MAKE_ID, seed);
 	if (write(fd, image.data, sizeof(image.data)) != sizeof(image.data) || ftruncate(fd, size))
 		err = -EIO;
@@ -285,18 +274,17 @@ static unsigned long file_size(const struct bench_set *set, int file)
 }
 
 /*
- * Make all files that the program had mapped.
- * @root: directory below which the files get their paths
+ * Make all files that the program had mapped, below bench_dir.
  *
  * Each file has its original length, a build ID of its own, and nothing else.
  */
-int bench_set_make_files(const struct bench_set *set, const char *root)
+int bench_set_make_files(const struct bench_set *set)
 {
 	unsigned int i;
 	int err = 0;
 
 	for (i = 0; i < set->files && !err; i++)
-		err = make_file(root, set->path[i], file_size(set, i), i);
+		err = make_file(set->path[i], file_size(set, i), i);
 	return err;
 }
 
@@ -317,9 +305,8 @@ static int map_one(const struct bench_set_vma *vma, int fd, bool odd)
  * Map all VMAs of the program in the calling process.
  * @set: the program, placed
  */
-int bench_set_map(const struct bench_set *set, const char *root)
+int bench_set_map(const struct bench_set *set)
 {
-	char path[MAKE_PATH];
 	int open_file = -1, fd = -1, err = 0;
 	unsigned int i;
 
@@ -327,13 +314,12 @@ int bench_set_map(const struct bench_set *set, const char *root)
 		const struct bench_set_vma *vma = &set->vma[i];
 
 		if (vma->file >= 0 && vma->file != open_file) {
-			snprintf(path, sizeof(path), "%s%s", root, set->path[vma->file]);
 			if (fd >= 0)
 				close(fd);
-			fd = open(path, O_RDWR | O_CLOEXEC);
+			fd = make_open(set->path[vma->file], 0);
 			open_file = vma->file;
 			if (fd < 0)
-				return -errno;
+				return fd;
 		}
 		err = map_one(vma, vma->file < 0 ? -1 : fd, i % 2);
 	}
@@ -342,23 +328,97 @@ int bench_set_map(const struct bench_set *set, const char *root)
 	return err;
 }
 
-/*
- * Unmap a VMA of a file, and map it as the set now has it.
- * @set: the program, mapped in the calling process
- */
-int bench_set_remap(const struct bench_set *set, unsigned int i, const char *root)
+/* Unmap a VMA of a file in the calling process, and map it as the set now has it. */
+static int set_remap(const struct bench_set *set, unsigned int i)
 {
 	const struct bench_set_vma *vma = &set->vma[i];
-	char path[MAKE_PATH];
-	int fd, err = 0;
+	int fd = make_open(set->path[vma->file], 0), err = 0;
 
-	snprintf(path, sizeof(path), "%s%s", root, set->path[vma->file]);
-	fd = open(path, O_RDWR | O_CLOEXEC);
 	if (fd < 0)
-		return -errno;
+		return fd;
 	if (munmap((void *)vma->at, vma->size))
 		err = -errno;
 	err = err ?: map_one(vma, fd, i % 2);
 	close(fd);
 	return err;
+}
+
+/* Unmap what the last call mapped, and map something of another size. */
+static int churn_memory(void)
+{
+	static size_t size;
+	static void *at;
+
+	if (size && munmap(at, size))
+		return -errno;
+	size = sysconf(_SC_PAGESIZE) * (size == sysconf(_SC_PAGESIZE) ? 2 : 1);
+	at = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (at != MAP_FAILED)
+		return 0;
+	size = 0;
+	return -errno;
+}
+
+/* Was the program found running in this VMA? */
+static bool churn_was_run(const struct bench_set *set, unsigned int vma)
+{
+	unsigned int i;
+
+	for (i = 0; i < set->samples; i++)
+		if (set->sample[i].vma == vma)
+			return bench_set_is_code(set, vma);
+	return false;
+}
+
+/* Find the next VMA in which the program was running. */
+static unsigned int churn_next(const struct bench_set *set, unsigned int vma)
+{
+	do {
+		vma = (vma + 1) % set->nr;
+	} while (!churn_was_run(set, vma));
+	return vma;
+}
+
+/*
+ * Map another file, or another part of the file, and the next time what was
+ * there before. So the program does not become more and more different from
+ * itself.
+ */
+static int churn_code(struct bench_set *set, struct bench_change *change)
+{
+	static struct bench_set_vma before;
+	static unsigned int turn, at;
+	struct bench_set_vma *vma;
+
+	if (turn % 2 == 0)
+		at = churn_next(set, at);
+	vma = &set->vma[at];
+	if (turn % 2) {
+		*vma = before;
+	} else {
+		before = *vma;
+		if (turn % 4 || set->files == 1)
+			vma->offset += vma->size;
+		else
+			vma->file = (vma->file + 1) % set->files;
+	}
+	turn++;
+	change->vma = at;
+	change->file = vma->file;
+	change->offset = vma->offset;
+	return set_remap(set, at);
+}
+
+/*
+ * Change VMAs of the calling process.
+ * @set: its program, mapped; it is kept up to date
+ * @code: replace code, too
+ * @change: out: what was changed
+ */
+int bench_churn(struct bench_set *set, bool code, struct bench_change *change)
+{
+	int err = churn_memory();
+
+	change->vma = -1;
+	return !err && code ? churn_code(set, change) : err;
 }

@@ -13,25 +13,19 @@
 #include <sys/stat.h>
 #include "bench.h"
 
+#define MAX_MAP_COUNT	"/proc/sys/vm/max_map_count"
 #define CLOCK_TRIES	200
 #define CLOCK_SHORT	10000
 #define CLOCK_LONG	20000
 #define CLOCK_WATCH	50e6	/* ns in which to compare ticks and time */
 
 __u64 bench_overhead;
+/* A directory for files to map, and an ELF file with a short path in it */
+char bench_dir[64];
+char bench_library[96];
 
 static double clock_scale;
-
-#ifdef BENCH_X86_64
-/* Each turn has two instructions. */
-static __u64 clock_loop(unsigned long turns)
-{
-	__u64 began = bench_clock();
-
-	asm volatile("1: dec %0; jnz 1b" : "+r"(turns) : : "cc");
-	return bench_clock() - began;
-}
-#endif
+static unsigned long map_count_before;
 
 static __u64 clock_nothing(void)
 {
@@ -55,6 +49,15 @@ static __u64 clock_least(__u64 (*fn)(void))
 }
 
 #ifdef BENCH_X86_64
+/* Each turn has two instructions. */
+static __u64 clock_loop(unsigned long turns)
+{
+	__u64 began = bench_clock();
+
+	asm volatile("1: dec %0; jnz 1b" : "+r"(turns) : : "cc");
+	return bench_clock() - began;
+}
+
 static __u64 clock_short(void)
 {
 	return clock_loop(CLOCK_SHORT);
@@ -64,21 +67,6 @@ static __u64 clock_long(void)
 {
 	return clock_loop(CLOCK_LONG);
 }
-
-static int clock_measure(void)
-{
-	const __u64 more = clock_least(clock_long), less = clock_least(clock_short);
-
-	/* A busy machine may take longer for less. */
-	if (more > less)
-		clock_scale = (more - less) / (2.0 * (CLOCK_LONG - CLOCK_SHORT));
-	return more ? 0 : -ERANGE;
-}
-#else
-static int clock_measure(void)
-{
-	return 0;
-}
 #endif
 
 /*
@@ -87,8 +75,17 @@ static int clock_measure(void)
  */
 int bench_clock_calibrate(void)
 {
+#ifdef BENCH_X86_64
+	const __u64 more = clock_least(clock_long), less = clock_least(clock_short);
+
+	/* A busy machine may take longer for less. */
+	if (more > less)
+		clock_scale = (more - less) / (2.0 * (CLOCK_LONG - CLOCK_SHORT));
+	if (!more)
+		return -ERANGE;
+#endif
 	bench_overhead = clock_least(clock_nothing);
-	return clock_measure();
+	return 0;
 }
 
 /*
@@ -124,16 +121,6 @@ double bench_clock_ns(void)
 #endif
 }
 
-/* The clock of all figures. */
-const char *bench_clock_name(void)
-{
-#ifdef BENCH_X86_64
-	return "tsc";
-#else
-	return "CLOCK_MONOTONIC";
-#endif
-}
-
 /*
  * The unit of all figures. Returns "instructions" only if a loop of known
  * length took exactly that many ticks; else "ticks" or "ns".
@@ -146,12 +133,6 @@ const char *bench_clock_unit(void)
 	return "ns";
 #endif
 }
-
-#define MAX_MAP_COUNT		"/proc/sys/vm/max_map_count"
-
-static char library_dir[64];
-static char library_path[96];
-static unsigned long map_count_before;
 
 /* Number of VMAs of a process. */
 long bench_count_vmas(pid_t pid)
@@ -184,30 +165,22 @@ static int library_copy(int to)
 	return done ? -errno : 0;
 }
 
-/*
- * Make an ELF file with a short path, in the page cache.
- * @path: out: its path, valid until bench_system_restore()
- * @dir: out: its directory, for further files; may be NULL
- */
-int bench_library(const char **path, const char **dir)
+/* Make bench_library, in the page cache, unless it is there. */
+int bench_make_library(void)
 {
 	const char *tmp = getenv("TMPDIR") ?: "/tmp";
 	int fd, err;
 
-	*path = library_path;
-	if (dir)
-		*dir = library_dir;
-	if (library_path[0])
+	if (bench_library[0])
 		return 0;
-	if (snprintf(library_dir, sizeof(library_dir), "%s/lib.XXXXXX", tmp) >=
-	    (int)sizeof(library_dir))
+	if (snprintf(bench_dir, sizeof(bench_dir), "%s/lib.XXXXXX", tmp) >= (int)sizeof(bench_dir))
 		return -ENAMETOOLONG;
-	if (!mkdtemp(library_dir)) {
-		library_dir[0] = 0;
+	if (!mkdtemp(bench_dir)) {
+		bench_dir[0] = 0;
 		return -errno;
 	}
-	snprintf(library_path, sizeof(library_path), "%s/libc.so.6", library_dir);
-	fd = open(library_path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0755);
+	snprintf(bench_library, sizeof(bench_library), "%s/libc.so.6", bench_dir);
+	fd = open(bench_library, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0755);
 	if (fd < 0)
 		return -errno;
 	err = library_copy(fd);
@@ -266,10 +239,10 @@ static int remove_one(const char *path, const struct stat *st, int type, struct 
 /* Undo all changes outside of this process. */
 void bench_system_restore(void)
 {
-	if (library_dir[0])
-		nftw(library_dir, remove_one, 16, FTW_DEPTH | FTW_PHYS);
-	library_path[0] = 0;
-	library_dir[0] = 0;
+	if (bench_dir[0])
+		nftw(bench_dir, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+	bench_library[0] = 0;
+	bench_dir[0] = 0;
 	if (map_count_before)
 		map_count_write(map_count_before);
 	map_count_before = 0;

@@ -1,17 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Processes with a given number of VMAs, for procmap_bench to query. */
 #include <fcntl.h>
-#include <signal.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include "bench.h"
-#include "bench_churn.h"
-#include "bench_scene.h"
-#include "bench_set.h"
 
 #define TARGET_FILE_EVERY	8	/* one mixed VMA in so many maps a file */
 #define TARGET_HOLE_EVERY	16	/* one in so many is followed by a hole */
@@ -20,7 +13,8 @@
 #define TARGET_SPARE		1000	/* VMAs below vm.max_map_count to keep free */
 #define TARGET_GUARD		0x100000ul
 
-static struct bench_target target, twin;
+struct bench_shared *bench_shared;
+
 static __u64 target_word;
 
 /* Returns the file that a VMA of the area maps, or -1. */
@@ -60,10 +54,7 @@ static unsigned long target_space(unsigned long size)
 	return at == MAP_FAILED || munmap(at, size) ? 0 : (unsigned long)at;
 }
 
-/*
- * In the child: map t->vmas VMAs, the library above them, and space for the
- * storm.
- */
+/* In the child: map t->vmas VMAs, the library above them, and space for the storm. */
 static int target_fill(struct bench_target *t, const int *files, const struct stat *st)
 {
 	unsigned long page = sysconf(_SC_PAGESIZE);
@@ -95,11 +86,8 @@ static int target_fill(struct bench_target *t, const int *files, const struct st
 	return err;
 }
 
-/*
- * In the child: map the VMAs of the captured program. Add data VMAs up to the
- * wanted number.
- */
-static int target_replay(struct bench_target *t, const char *root)
+/* In the child: map the VMAs of the captured program, and data VMAs up to the wanted number. */
+static int target_replay(struct bench_target *t)
 {
 	const unsigned long page = sysconf(_SC_PAGESIZE);
 	struct bench_target padding = { .layout = BENCH_ADJACENT, .stride = page };
@@ -112,7 +100,7 @@ static int target_replay(struct bench_target *t, const char *root)
 	if (!t->area)
 		return -ENOMEM;
 	bench_set_place(t->set, t->area, t->vmas * page);
-	err = bench_set_map(t->set, root);
+	err = bench_set_map(t->set);
 	have = bench_count_vmas(getpid());
 	if (err || !t->vmas)
 		return err;
@@ -126,139 +114,94 @@ static int target_replay(struct bench_target *t, const char *root)
 	return err;
 }
 
-static int target_make(struct bench_target *t, const char *library, const char *root)
+static int target_make(struct bench_target *t)
 {
 	int files[TARGET_FILES];
 	struct stat st;
-	int err = 0;
 
 	if (t->layout == BENCH_REPLAY)
-		return target_replay(t, root);
-	files[0] = open(library, O_RDONLY | O_CLOEXEC);
+		return target_replay(t);
+	files[0] = open(bench_library, O_RDONLY | O_CLOEXEC);
 	files[1] = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
 	if (files[0] < 0 || files[1] < 0 || fstat(files[0], &st))
-		err = -errno;
-	return err ?: target_fill(t, files, &st);
+		return -errno;
+	return target_fill(t, files, &st);
 }
 
-/* In the child: do what a byte orders. Returns false if nobody listens. */
-static bool target_obey(const struct bench_target *t, char byte, int report, const char *root)
+/* The child: says whether all is made, then does what it is told. Its status does not matter. */
+static int target_child(struct procmap_child *child, void *arg)
 {
-	struct bench_change change;
+	struct bench_target *t = arg;
+	__u64 order;
+	int err = target_make(t);
 
-	if (byte == BENCH_ORDER_STORM) {
-		bench_storm_run(t->storm);
-		return write(report, &byte, 1) == 1;
-	}
-	bench_churn(t->set, root, byte == BENCH_ORDER_CODE, &change);
-	return write(report, &change, sizeof(change)) == sizeof(change);
-}
-
-static void target_child(struct bench_target *t, int order, int report, const char *library,
-			 const char *root)
-{
-	char byte;
-	int err;
-
-	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	err = target_make(t, library, root);
 	target_word = BENCH_WORD;
 	t->word = (unsigned long)&target_word;
-	if (write(report, &err, sizeof(err)) != sizeof(err) ||
-	    write(report, t, sizeof(*t)) != sizeof(*t))
-		_exit(1);
-	while (read(order, &byte, 1) == 1 && target_obey(t, byte, report, root))
-		;
-	_exit(0);
+	while (!procmap_send(child, -err) && !procmap_recv(child, &order)) {
+		if (order == BENCH_ORDER_STORM)
+			err = bench_storm(t->storm);
+		else
+			err = bench_churn(t->set, order == BENCH_ORDER_CODE, &t->change);
+	}
+	return 0;
 }
 
-/* Receive what the child knows of itself. */
-static int target_receive(struct bench_target *t)
+/* Tell a process to change its VMAs: with BENCH_REPLAY, or for a storm. */
+int bench_target_order(struct bench_target *t, enum bench_order order)
 {
-	struct bench_target told;
-	int err;
-
-	if (read(t->report, &err, sizeof(err)) != sizeof(err) ||
-	    read(t->report, &told, sizeof(told)) != sizeof(told))
-		return -EPIPE;
-	t->area = told.area;
-	t->stride = told.stride;
-	t->made = told.made;
-	t->library = told.library;
-	t->word = told.word;
-	t->storm = told.storm;
-	if (!err && t->set)
-		bench_set_place(t->set, t->area, t->vmas * sysconf(_SC_PAGESIZE));
-	return err;
+	return procmap_send(&t->child, order);
 }
 
-static int target_fork(struct bench_target *t, const char *library, const char *root)
+/* Wait until a process has done what it was told. Returns what came of that. */
+int bench_target_wait(struct bench_target *t)
 {
-	int order[2], report[2];
+	__u64 result;
+	int err = procmap_recv(&t->child, &result);
 
-	if (pipe2(report, O_CLOEXEC))
-		return -errno;
-	if (pipe2(order, O_CLOEXEC)) {
-		close(report[0]);
-		close(report[1]);
-		return -errno;
-	}
-	t->order = order[1];
-	t->report = report[0];
-	t->pid = fork();
-	if (!t->pid) {
-		close(order[1]);
-		target_child(t, order[0], report[1], library, root);
-	}
-	close(order[0]);
-	close(report[1]);
-	return t->pid < 0 ? -errno : 0;
+	return err ?: -(int)result;
 }
 
 static int target_start(struct bench_target *t)
 {
-	const char *library, *root;
-	char path[64];
-	int err;
+	struct procmap_child child;
+	int err = bench_make_library();
 
-	err = bench_library(&library, &root);
 	if (!err && t->set)
-		err = bench_set_make_files(t->set, root);
+		err = bench_set_make_files(t->set);
+	/* The child writes to its side of it, so it is not in shared memory. */
 	if (!err)
-		err = bench_storm_init();
-	if (!err)
-		err = target_fork(t, library, root);
-	if (!err)
-		err = target_receive(t);
+		err = procmap_child_start(&child, target_child, t);
 	if (err)
 		return err;
-	snprintf(path, sizeof(path), "/proc/%d/maps", t->pid);
-	t->maps = open(path, O_RDONLY | O_CLOEXEC);
-	return t->maps < 0 ? -errno : 0;
+	t->child = child;
+	err = bench_target_wait(t);
+	if (!err && t->set)
+		bench_set_place(t->set, t->area, t->vmas * sysconf(_SC_PAGESIZE));
+	if (!err)
+		t->maps = maps_open(t->child.pid);
+	return err ?: t->maps < 0 ? t->maps : 0;
 }
 
-static bool target_fits(const struct bench_target *t, const struct bench_target *want)
+static bool target_fits(const struct bench_target *t, const struct bench_row *want)
 {
-	if (!t->pid || t->layout != want->layout || t->vmas != want->vmas)
+	if (!t->child.pid || t->layout != want->layout || t->vmas != want->vmas)
 		return false;
 	return !want->program || !strcmp(t->program, want->program);
 }
 
 static void target_end(struct bench_target *t)
 {
-	if (t->pid > 0) {
-		kill(t->pid, SIGKILL);
-		waitpid(t->pid, NULL, 0);
+	if (t->child.pid > 0) {
+		procmap_child_kill(&t->child);
 		if (t->maps >= 0)
 			close(t->maps);
-		close(t->order);
-		close(t->report);
 	}
 	memset(t, 0, sizeof(*t));
 }
 
-static int target_get(struct bench *b, struct bench_target *t, const struct bench_target *want)
+static int target_get(struct bench *b, struct bench_target *t)
 {
+	const struct bench_row *want = b->row;
 	struct bench_set *set = NULL;
 	int err;
 
@@ -267,8 +210,8 @@ static int target_get(struct bench *b, struct bench_target *t, const struct benc
 	target_end(t);
 	if (bench_map_count_raise(want->vmas + TARGET_SPARE))
 		return bench_unavailable(b, "needs root, or a larger vm.max_map_count");
-	if (want->layout == BENCH_REPLAY) {
-		err = bench_set_load(want->program, &set, b->reason, sizeof(b->reason));
+	if (want->program) {
+		err = bench_set_load(want->program, &set, b);
 		if (err)
 			return err;
 	}
@@ -285,48 +228,45 @@ static int target_get(struct bench *b, struct bench_target *t, const struct benc
 	return 0;
 }
 
+/* Touch all pages of what is shared before anything is timed. */
+static int target_share(struct bench *b)
+{
+	void *at;
+
+	if (bench_shared)
+		return 0;
+	at = mmap(NULL, sizeof(*bench_shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
+		  -1, 0);
+	if (at == MAP_FAILED)
+		return bench_failed(b, "shared memory", -errno);
+	bench_shared = memset(at, 0, sizeof(*bench_shared));
+	return 0;
+}
+
 /*
- * Get the process to query; reuse the last one if it fits. Returns 0; or
+ * Get the process to query, as the row wants it; reuse the last one if it fits.
+ * For readers elsewhere, get a second one just like it. Returns 0; or
  * BENCH_UNAVAILABLE or -errno, and the reason is set.
- * @b: the case; out: @b->target
- * @want: layout, vmas and program are used
+ * @b: the case or scene; out: @b->target, and @b->fd for its maps
  */
-int bench_target_get(struct bench *b, const struct bench_target *want)
+int bench_target_get(struct bench *b)
 {
-	b->target = &target;
-	return target_get(b, &target, want);
-}
+	int err = target_share(b) ?: target_get(b, &bench_shared->target);
 
-/*
- * Get a second process just like the one to query. Returns as for
- * bench_target_get().
- * @b: the case; out: @b->twin
- */
-int bench_target_get_twin(struct bench *b, const struct bench_target *want)
-{
-	b->twin = &twin;
-	return target_get(b, &twin, want);
-}
-
-/*
- * Let a process to query change its VMAs.
- * @t: the process, with BENCH_REPLAY
- * @code: replace code, too
- * @change: out: what it has changed
- */
-int bench_target_change(const struct bench_target *t, bool code, struct bench_change *change)
-{
-	const char byte = code ? BENCH_ORDER_CODE : BENCH_ORDER_MEMORY;
-
-	if (write(t->order, &byte, 1) != 1 ||
-	    read(t->report, change, sizeof(*change)) != sizeof(*change))
-		return -EPIPE;
-	return change->err;
+	if (!err && b->row->elsewhere)
+		err = target_get(b, &bench_shared->twin);
+	if (!err) {
+		b->target = &bench_shared->target;
+		b->fd = b->target->maps;
+	}
+	return err;
 }
 
 /* End the processes to query, if there are any. */
 void bench_target_drop(void)
 {
-	target_end(&target);
-	target_end(&twin);
+	if (!bench_shared)
+		return;
+	target_end(&bench_shared->target);
+	target_end(&bench_shared->twin);
 }

@@ -8,7 +8,6 @@
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
@@ -16,7 +15,7 @@
 #include <sys/uio.h>
 #include <sys/wait.h>
 #include <linux/userfaultfd.h>
-#include "bench_scene.h"
+#include "bench.h"
 #include "fuse_server.h"
 
 #define WAIT_NOWAIT	0x2		/* PROCESS_VM_NOWAIT of <linux/process_vm.h> */
@@ -34,24 +33,15 @@ enum wait_adversary {
 	WAIT_LOCKED,		/* a stalled read holds mmap_lock, a writer queues */
 };
 
-/**
- * struct wait_shared - memory shared with the processes of the scene
- * @at: address to read in the victim
- * @places: number of such addresses, WAIT_APART from one to the next
- * @err: -errno of making the victim, or of an illegal result of the caller
- * @unmap: the victim shall unmap something now
- * @writer: the thread that does, once it is about to
- * @calls: number of calls that returned
- * @took: how long they took
- */
+/* Memory shared with the processes of the scene. */
 struct wait_shared {
-	unsigned long at;
-	unsigned int places;
-	int err;
-	bool unmap;
-	pid_t writer;
-	unsigned long calls;
-	struct bench_hist took;
+	unsigned long at;	/* address to read in the victim */
+	unsigned int places;	/* number of such addresses, WAIT_APART from one to the next */
+	int err;		/* of making the victim, or of an illegal result of the caller */
+	bool unmap;		/* the victim shall unmap something now */
+	pid_t writer;		/* the thread that does, once it is about to */
+	bool stop;		/* ends the caller */
+	struct bench_hist took;	/* by its calls */
 };
 
 static struct wait_shared *shared;
@@ -60,10 +50,8 @@ static pid_t victim, caller;
 static __u64 wait_word = BENCH_WORD;
 
 /*
- * End everything that a scene has started.
- *
- * The end of the server ends all waits for it. Only then can killed processes
- * exit.
+ * End everything that a scene has started. The end of the server ends all waits
+ * for it. Only then can killed processes exit.
  */
 void bench_wait_end(void)
 {
@@ -157,9 +145,7 @@ static int victim_prepare(enum wait_adversary adversary, int file)
 	return 0;
 }
 
-/*
- * Called in a child: the server does not end while the child holds its socket.
- */
+/* Called in a child: the server does not end while the child holds its socket. */
 static void leave_server(void)
 {
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -250,14 +236,14 @@ static long wait_read(unsigned long at, unsigned long flags, __u64 *word)
 }
 
 /* Is this result legal if the page is not available without waiting? */
-static bool wait_is_legal(const struct bench_scene *row, long done, __u64 word)
+static bool wait_is_legal(const struct bench_row *row, long done, __u64 word)
 {
 	if (row->adversary == WAIT_RESIDENT || (row->adversary == WAIT_LOCKED && done >= 0))
 		return done == sizeof(word) && word == BENCH_WORD;
 	return done == (row->adversary == WAIT_LOCKED ? -EAGAIN : -EFAULT);
 }
 
-static void caller_main(const struct bench_scene_state *state, const bool *stop)
+static void caller_main(const struct bench_row *row)
 {
 	unsigned long i = 0;
 	__u64 word, began;
@@ -267,15 +253,13 @@ static void caller_main(const struct bench_scene_state *state, const bool *stop)
 	do {
 		word = 0;
 		began = bench_clock();
-		done = wait_read(shared->at + i++ % shared->places * WAIT_APART, state->row->flags,
-				 &word);
+		done = wait_read(shared->at + i++ % shared->places * WAIT_APART, row->flags, &word);
 		bench_hist_add(&shared->took, bench_clock() - began - bench_overhead);
-		if (!wait_is_legal(state->row, done, word)) {
+		if (!wait_is_legal(row, done, word)) {
 			shared->err = done < 0 ? done : -EBADMSG;
 			_exit(1);
 		}
-		shared->calls++;
-	} while (!__atomic_load_n(stop, __ATOMIC_RELAXED));
+	} while (!__atomic_load_n(&shared->stop, __ATOMIC_RELAXED));
 	_exit(0);
 }
 
@@ -292,25 +276,20 @@ static int caller_end(int ended)
 	return err;
 }
 
-/*
- * Let the caller run for a while, for one call at least. If it waits then, it
- * hangs.
- */
-static int caller_run(struct bench_scene_state *state, struct bench_round *round)
+/* Let the caller run for a while, for one call at least. If it waits then, it hangs. */
+static int caller_run(const struct bench_row *row, struct bench_round *round)
 {
-	bool *stop = &bench_storm->stop;
 	int ended[2], err;
 
-	*stop = false;
 	if (pipe2(ended, O_CLOEXEC))
 		return -errno;
 	caller = fork();
 	if (!caller)
-		caller_main(state, stop);
+		caller_main(row);
 	err = caller < 0 ? -errno : 0;
 	close(ended[1]);
-	usleep(state->milliseconds * 1000);
-	__atomic_store_n(stop, true, __ATOMIC_RELAXED);
+	usleep(bench_options.milliseconds * 1000);
+	__atomic_store_n(&shared->stop, true, __ATOMIC_RELAXED);
 	if (!err)
 		err = caller_end(ended[0]);
 	close(ended[0]);
@@ -322,7 +301,7 @@ static int caller_run(struct bench_scene_state *state, struct bench_round *round
 	return err == -EPIPE ? shared->err : err;
 }
 
-static int wait_stage(const struct bench_scene *row)
+static int wait_stage(const struct bench_row *row)
 {
 	const struct fuse_server_file file = { .size = WAIT_PLACES * WAIT_APART };
 	const bool fuse = row->adversary == WAIT_FUSE_PAGE || row->adversary == WAIT_LOCKED ||
@@ -347,91 +326,69 @@ static int wait_stage(const struct bench_scene *row)
 }
 
 /* These errors mean that this kernel or user cannot have the adversary. */
-static int wait_lacks(struct bench_scene_state *state, int err)
+static int wait_lacks(struct bench *b, int err)
 {
-	switch (err) {
-	case -EPERM:
-	case -EACCES:
-	case -ENOENT:
-	case -ENODEV:
-		if (state->row->adversary == WAIT_USERFAULT)
-			return bench_unavailable(state->bench, "needs root and userfaultfd");
-		return bench_unavailable(state->bench, "needs FUSE, and root or user namespaces");
-	}
-	return bench_scene_failed(state, "the adversary", err);
+	if (err != -EPERM && err != -EACCES && err != -ENOENT && err != -ENODEV)
+		return bench_failed(b, "the adversary", err);
+	return bench_unavailable(b, b->row->adversary == WAIT_USERFAULT ?
+				 "needs root and userfaultfd" :
+				 "needs FUSE, and root or user namespaces");
 }
 
-static int wait_play(struct bench_scene_state *state, struct bench_round *round)
+static int wait_play(struct bench *b, struct bench_round *round)
 {
-	int err = wait_stage(state->row);
+	int err = wait_stage(b->row);
 
 	if (err) {
 		bench_wait_end();
-		return wait_lacks(state, err);
+		return wait_lacks(b, err);
 	}
-	err = caller_run(state, round);
-	round->seconds = state->milliseconds / 1000.0;
-	round->lookups = shared->calls;
-	bench_hist_merge(&state->now[BENCH_SCENE_READER], &shared->took);
+	err = caller_run(b->row, round);
+	round->seconds = bench_options.milliseconds / 1000.0;
+	bench_hist_merge(&bench_now[BENCH_READER], &shared->took);
 	bench_wait_end();
-	return err ? bench_scene_failed(state, "process_vm_readv()", err) : 0;
+	return err ? bench_failed(b, "process_vm_readv()", err) : 0;
 }
 
-static int wait_setup(struct bench_scene_state *state)
+static int wait_setup(struct bench *b)
 {
-	long err = bench_storm_init();
+	long err;
 
-	if (!err && !shared) {
+	if (!shared)
 		shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE,
 			      MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-		err = shared == MAP_FAILED ? -errno : 0;
+	if (shared == MAP_FAILED) {
+		shared = NULL;
+		return bench_failed(b, "shared memory", -errno);
 	}
-	if (err)
-		return bench_scene_failed(state, "shared memory", err);
-	err = bench_call6(SYS_process_vm_readv, getpid(), 0, 1, 0, 1, state->row->flags);
+	err = bench_call6(SYS_process_vm_readv, getpid(), 0, 1, 0, 1, b->row->flags);
 	if (err == -EINVAL)
-		return bench_unavailable(state->bench, "the kernel has no PROCESS_VM_NOWAIT");
+		return bench_unavailable(b, "the kernel has no PROCESS_VM_NOWAIT");
 	if (err != -EFAULT)
-		return bench_unavailable(state->bench, "the kernel has no process_vm_readv()");
+		return bench_unavailable(b, "the kernel has no process_vm_readv()");
 	return 0;
 }
 
-static const struct {
-	const char *name[2];
-	const char *what;
-	enum wait_adversary adversary;
-} adversaries[] = {
-	{ { "wait/resident/flags-0", "wait/resident/nowait" },
-	  "process_vm_readv(): the page is there", WAIT_RESIDENT },
-	{ { "wait/fuse-page/flags-0", "wait/fuse-page/nowait" },
-	  "page of a file whose server does not answer", WAIT_FUSE_PAGE },
-	{ { "wait/fuse-queue/flags-0", "wait/fuse-queue/nowait" },
-	  "many such pages, far apart", WAIT_FUSE_QUEUE },
-	{ { "wait/userfault/flags-0", "wait/userfault/nowait" },
-	  "page of a userfaultfd that nobody serves", WAIT_USERFAULT },
-	{ { "wait/locked/flags-0", "wait/locked/nowait" },
-	  "mmap_lock held by a stalled read, a writer after it", WAIT_LOCKED },
+#define WAIT(who)	.adversary = who, .reps = WAIT_ROUNDS, .setup = wait_setup, \
+			.play = wait_play
+#define NOWAIT(who)	WAIT(who), .flags = WAIT_NOWAIT, \
+			.what = "the same with PROCESS_VM_NOWAIT"
+
+const struct bench_row bench_wait_rows[] = {
+	{ .name = "wait/resident/flags-0", WAIT(WAIT_RESIDENT),
+	  .what = "process_vm_readv(): the page is there" },
+	{ .name = "wait/resident/nowait", NOWAIT(WAIT_RESIDENT) },
+	{ .name = "wait/fuse-page/flags-0", WAIT(WAIT_FUSE_PAGE),
+	  .what = "page of a file whose server does not answer" },
+	{ .name = "wait/fuse-page/nowait", NOWAIT(WAIT_FUSE_PAGE) },
+	{ .name = "wait/fuse-queue/flags-0", WAIT(WAIT_FUSE_QUEUE),
+	  .what = "many such pages, far apart" },
+	{ .name = "wait/fuse-queue/nowait", NOWAIT(WAIT_FUSE_QUEUE) },
+	{ .name = "wait/userfault/flags-0", WAIT(WAIT_USERFAULT),
+	  .what = "page of a userfaultfd that nobody serves" },
+	{ .name = "wait/userfault/nowait", NOWAIT(WAIT_USERFAULT) },
+	{ .name = "wait/locked/flags-0", WAIT(WAIT_LOCKED),
+	  .what = "mmap_lock held by a stalled read, a writer after it" },
+	{ .name = "wait/locked/nowait", NOWAIT(WAIT_LOCKED) },
+	{ }
 };
-
-struct bench_scene bench_wait_scenes[2 * ARRAY_SIZE(adversaries)];
-unsigned int bench_wait_nr;
-
-/* Fill the table with each adversary and both flags. */
-void bench_wait_init_scenes(void)
-{
-	unsigned int i, k;
-
-	for (i = 0; i < ARRAY_SIZE(adversaries); i++) {
-		for (k = 0; k < 2; k++) {
-			struct bench_scene *row = &bench_wait_scenes[bench_wait_nr++];
-
-			row->name = adversaries[i].name[k];
-			row->what = k ? "the same with PROCESS_VM_NOWAIT" : adversaries[i].what;
-			row->rounds = WAIT_ROUNDS;
-			row->adversary = adversaries[i].adversary;
-			row->flags = k ? WAIT_NOWAIT : 0;
-			row->setup = wait_setup;
-			row->play = wait_play;
-		}
-	}
-}
