@@ -11,9 +11,7 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
 #include <sys/uio.h>
-#include <sys/wait.h>
 #include <linux/userfaultfd.h>
 #include "bench.h"
 #include "fuse_server.h"
@@ -37,7 +35,7 @@ enum wait_adversary {
 struct wait_shared {
 	unsigned long at;	/* address to read in the victim */
 	unsigned int places;	/* number of such addresses, WAIT_APART from one to the next */
-	int err;		/* of making the victim, or of an illegal result of the caller */
+	int err;		/* an illegal result of the caller */
 	bool unmap;		/* the victim shall unmap something now */
 	pid_t writer;		/* the thread that does, once it is about to */
 	bool stop;		/* ends the caller */
@@ -46,7 +44,7 @@ struct wait_shared {
 
 static struct wait_shared *shared;
 static struct fuse_server server;
-static pid_t victim, caller;
+static struct procmap_child victim, caller;
 static __u64 wait_word = BENCH_WORD;
 
 /*
@@ -55,18 +53,18 @@ static __u64 wait_word = BENCH_WORD;
  */
 void bench_wait_end(void)
 {
-	if (caller > 0)
-		kill(caller, SIGKILL);
-	if (victim > 0)
-		kill(victim, SIGKILL);
+	if (caller.pid > 0)
+		kill(caller.pid, SIGKILL);
+	if (victim.pid > 0)
+		kill(victim.pid, SIGKILL);
 	if (server.pid)
 		fuse_server_stop(&server);
-	if (caller > 0)
-		waitpid(caller, NULL, 0);
-	if (victim > 0)
-		waitpid(victim, NULL, 0);
-	caller = 0;
-	victim = 0;
+	if (caller.pid > 0)
+		procmap_child_wait(&caller);
+	if (victim.pid > 0)
+		procmap_child_wait(&victim);
+	caller.pid = 0;
+	victim.pid = 0;
 	memset(&server, 0, sizeof(server));
 }
 
@@ -148,21 +146,10 @@ static int victim_prepare(enum wait_adversary adversary, int file)
 /* Called in a child: the server does not end while the child holds its socket. */
 static void leave_server(void)
 {
-	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (!server.pid)
 		return;
 	close(server.sock);
 	close(server.mount);
-}
-
-static int wait_byte(int fd, int timeout_ms)
-{
-	struct pollfd poll_fd = { .fd = fd, .events = POLLIN };
-	char byte;
-
-	if (poll(&poll_fd, 1, timeout_ms) != 1)
-		return -ETIMEDOUT;
-	return read(fd, &byte, 1) == 1 ? 0 : -EPIPE;
 }
 
 /* Does this thread sleep in this system call? Of one that runs, the file says so. */
@@ -186,45 +173,41 @@ static bool writer_waits(void)
 {
 	const pid_t writer = __atomic_load_n(&shared->writer, __ATOMIC_ACQUIRE);
 
-	return writer && sleeps_in_call(victim, writer, SYS_munmap);
+	return writer && sleeps_in_call(victim.pid, writer, SYS_munmap);
 }
 
 /* The writer must come when the reader holds the lock. */
 static int victim_wait_locked(void)
 {
-	int err, waited;
+	int err = fuse_server_wait_held(&server, 0, FUSE_READ, WAIT_HANG_MS, NULL);
 
-	err = fuse_server_wait_held(&server, 0, FUSE_READ, WAIT_HANG_MS, NULL);
 	__atomic_store_n(&shared->unmap, true, __ATOMIC_RELAXED);
-	for (waited = 0; !err && !writer_waits(); waited += WAIT_LOOK_MS) {
-		usleep(WAIT_LOOK_MS * 1000);
-		if (waited > WAIT_HANG_MS)
-			err = -ETIMEDOUT;
-	}
-	return err;
+	return err ?: UNTIL(writer_waits()) ? 0 : -ETIMEDOUT;
+}
+
+/* What the victim does, with a file if that is not negative. */
+struct victim_task {
+	enum wait_adversary adversary;
+	int file;
+};
+
+static int victim_main(struct procmap_child *child, void *arg)
+{
+	const struct victim_task *task = arg;
+
+	leave_server();
+	procmap_send(child, -victim_prepare(task->adversary, task->file));
+	return procmap_sync(child);
 }
 
 static int victim_start(enum wait_adversary adversary, int file)
 {
-	int ready[2], err;
+	struct victim_task task = { .adversary = adversary, .file = file };
+	__u64 error = 0;
+	int err = procmap_child_start(&victim, victim_main, &task) ?:
+		  procmap_recv(&victim, &error) ?: -(int)error;
 
-	if (pipe2(ready, O_CLOEXEC))
-		return -errno;
-	victim = fork();
-	if (!victim) {
-		leave_server();
-		shared->err = victim_prepare(adversary, file);
-		if (write(ready[1], "", 1) != 1)
-			_exit(1);
-		for (;;)
-			pause();
-	}
-	close(ready[1]);
-	err = victim < 0 ? -errno : wait_byte(ready[0], WAIT_HANG_MS) ?: shared->err;
-	close(ready[0]);
-	if (!err && adversary == WAIT_LOCKED)
-		err = victim_wait_locked();
-	return err;
+	return err || adversary != WAIT_LOCKED ? err : victim_wait_locked();
 }
 
 static long wait_read(unsigned long at, unsigned long flags, __u64 *word)
@@ -232,7 +215,7 @@ static long wait_read(unsigned long at, unsigned long flags, __u64 *word)
 	struct iovec local = { .iov_base = word, .iov_len = sizeof(*word) };
 	struct iovec remote = { .iov_base = (void *)at, .iov_len = sizeof(*word) };
 
-	return bench_call6(SYS_process_vm_readv, victim, &local, 1, &remote, 1, flags);
+	return bench_call6(SYS_process_vm_readv, victim.pid, &local, 1, &remote, 1, flags);
 }
 
 /* Is this result legal if the page is not available without waiting? */
@@ -243,8 +226,9 @@ static bool wait_is_legal(const struct bench_row *row, long done, __u64 word)
 	return done == (row->adversary == WAIT_LOCKED ? -EAGAIN : -EFAULT);
 }
 
-static void caller_main(const struct bench_row *row)
+static int caller_main(struct procmap_child *child, void *arg)
 {
+	const struct bench_row *row = arg;
 	unsigned long i = 0;
 	__u64 word, began;
 	long done;
@@ -257,48 +241,38 @@ static void caller_main(const struct bench_row *row)
 		bench_hist_add(&shared->took, bench_clock() - began - bench_overhead);
 		if (!wait_is_legal(row, done, word)) {
 			shared->err = done < 0 ? done : -EBADMSG;
-			_exit(1);
+			return 1;
 		}
 	} while (!__atomic_load_n(&shared->stop, __ATOMIC_RELAXED));
-	_exit(0);
+	return 0;
 }
 
-/* Returns -EPIPE once the caller has ended, -ETIMEDOUT if it hangs: it sleeps in its call. */
-static int caller_end(int ended)
+/* Returns whether the caller ends. It does not if it sleeps in its call. */
+static bool caller_ends(void)
 {
-	int err = -ETIMEDOUT, waited;
+	struct pollfd closed = { .fd = caller.sock, .events = POLLIN };
+	int waited;
 
-	for (waited = 0; err == -ETIMEDOUT && waited < WAIT_HANG_MS; waited += WAIT_LOOK_MS) {
-		if (sleeps_in_call(caller, caller, SYS_process_vm_readv))
-			break;
-		err = wait_byte(ended, WAIT_LOOK_MS);
+	for (waited = 0; waited < WAIT_HANG_MS; waited += WAIT_LOOK_MS) {
+		if (sleeps_in_call(caller.pid, caller.pid, SYS_process_vm_readv))
+			return false;
+		if (poll(&closed, 1, WAIT_LOOK_MS) == 1)
+			return true;
 	}
-	return err;
+	return false;
 }
 
 /* Let the caller run for a while, for one call at least. If it waits then, it hangs. */
 static int caller_run(const struct bench_row *row, struct bench_round *round)
 {
-	int ended[2], err;
+	int err = procmap_child_start(&caller, caller_main, (void *)row);
 
-	if (pipe2(ended, O_CLOEXEC))
-		return -errno;
-	caller = fork();
-	if (!caller)
-		caller_main(row);
-	err = caller < 0 ? -errno : 0;
-	close(ended[1]);
+	if (err)
+		return err;
 	usleep(bench_options.milliseconds * 1000);
 	__atomic_store_n(&shared->stop, true, __ATOMIC_RELAXED);
-	if (!err)
-		err = caller_end(ended[0]);
-	close(ended[0]);
-	if (err == -ETIMEDOUT) {
-		round->hangs = 1;
-		return 0;
-	}
-	/* The pipe is closed when the caller ends. */
-	return err == -EPIPE ? shared->err : err;
+	round->hangs = !caller_ends();
+	return round->hangs ? 0 : shared->err;
 }
 
 static int wait_stage(const struct bench_row *row)
