@@ -60,6 +60,11 @@ extern struct bench_options {
  * running. It is captured once and stored as text. A measurement gives another
  * process the same VMAs at other addresses.
  */
+#define BENCH_SET_VMAS		1024
+#define BENCH_SET_FILES		128
+#define BENCH_SET_PATH		128
+#define BENCH_SET_SAMPLES	4096
+
 struct bench_set_vma {
 	unsigned long gap;	/* bytes of the gap below it; the set shrinks large gaps */
 	unsigned long size;
@@ -76,15 +81,15 @@ struct bench_set_sample {
 };
 
 struct bench_set {
-	struct bench_set_vma *vma;	/* in order of address */
+	struct bench_set_vma vma[BENCH_SET_VMAS];	/* in order of address */
 	unsigned int nr;
-	char **path;			/* of its files */
+	char path[BENCH_SET_FILES][BENCH_SET_PATH];	/* of its files */
 	unsigned int files;
-	struct bench_set_sample *sample;	/* ascending, each once */
+	struct bench_set_sample sample[BENCH_SET_SAMPLES];	/* ascending, each once */
 	unsigned int samples;
-	unsigned int wide;		/* number of the VMA above the widest gap */
-	unsigned long space;		/* bytes for all VMAs, after bench_set_place() */
-	unsigned long padding;		/* address for others in that gap, likewise */
+	unsigned int wide;	/* number of the VMA above the widest gap */
+	unsigned long space;	/* bytes for all VMAs, after bench_set_place() */
+	unsigned long padding;	/* address for others in that gap, likewise */
 };
 
 /* What a process that was told to change its code maps now. */
@@ -334,11 +339,11 @@ int bench_report(struct bench *all, unsigned int nr);
 
 /* bench_system.c */
 extern __u64 bench_overhead;
+extern double bench_clock_scale;
 extern char bench_dir[64];
 extern char bench_library[96];
 int bench_clock_calibrate(void);
 const char *bench_clock_unit(void);
-double bench_clock_scale(void);
 double bench_clock_ns(void);
 int bench_make_library(void);
 int bench_map_count_raise(unsigned long vmas);
@@ -352,7 +357,7 @@ int bench_target_wait(struct bench_target *t);
 void bench_target_drop(void);
 
 /* bench_set.c */
-int bench_set_load(const char *name, struct bench_set **set, struct bench *b);
+struct bench_set *bench_set_load(struct bench *b);
 void bench_set_place(struct bench_set *set, unsigned long base, unsigned long padding);
 bool bench_set_is_code(const struct bench_set *set, unsigned int i);
 unsigned long bench_set_address(const struct bench_set *set, unsigned int sample);

@@ -107,7 +107,7 @@ static void json_environment(void)
 	json_string("accelerator", o->accelerator, ",\n  ");
 	json_string("config_hash", o->config_hash, ",\n  ");
 	json_string("unit", bench_clock_unit(), ",\n  ");
-	printf("\"ticks_per_instruction\": %.6f,\n", bench_clock_scale());
+	printf("\"ticks_per_instruction\": %.6f,\n", bench_clock_scale);
 	printf("  \"overhead_subtracted\": %llu,\n", bench_overhead);
 	printf("  \"cpu\": %d,\n  \"reps\": %lu,\n  \"warm_up\": %lu,\n", bench_cpu[0], o->reps,
 	       o->warm_up);
@@ -188,7 +188,7 @@ static void table_environment(void)
 	printf("kernel %s %s, accelerator: %s, configuration: %s\n", name.release, name.machine,
 	       o->accelerator, o->config_hash);
 	printf("unit: %s (%.4f an instruction; %llu of a look at the clock are subtracted)\n",
-	       bench_clock_unit(), bench_clock_scale(), bench_overhead);
+	       bench_clock_unit(), bench_clock_scale, bench_overhead);
 	printf("%lu repetitions after %lu to warm up, on processor %d\n", o->reps, o->warm_up,
 	       bench_cpu[0]);
 }

@@ -13,26 +13,11 @@
 #include "bench.h"
 #include "elf_image.h"
 
-#define SET_MAX_VMAS	65536
-#define SET_MAX_SAMPLES	65536
 #define SET_LINE	1024
 
-static struct bench_set *loaded;
+/* The set that was read last */
+static struct bench_set loaded;
 static const char *loaded_name;
-
-static void set_free(struct bench_set *set)
-{
-	unsigned int i;
-
-	for (i = 0; set && i < set->files; i++)
-		free(set->path[i]);
-	if (set) {
-		free(set->path);
-		free(set->vma);
-		free(set->sample);
-	}
-	free(set);
-}
 
 static int set_prot(const char *text)
 {
@@ -41,13 +26,13 @@ static int set_prot(const char *text)
 }
 
 /* "vma GAP PAGES PERMISSIONS OFFSET FILE", in pages; FILE is - if there is none. */
-static int set_add_vma(struct bench_set *set, const char *line)
+static int set_add_vma(const char *line)
 {
 	const unsigned long page = sysconf(_SC_PAGESIZE);
-	struct bench_set_vma *vma = &set->vma[set->nr];
+	struct bench_set_vma *vma = &loaded.vma[loaded.nr];
 	char perm[5], file[16];
 
-	if (set->nr == SET_MAX_VMAS)
+	if (loaded.nr == BENCH_SET_VMAS)
 		return -E2BIG;
 	if (sscanf(line, "vma %lu %lu %4s %lu %15s", &vma->gap, &vma->size, perm, &vma->offset,
 		   file) != 5 || strlen(perm) != 4 || !vma->size)
@@ -58,80 +43,52 @@ static int set_add_vma(struct bench_set *set, const char *line)
 	vma->prot = set_prot(perm);
 	vma->shared = perm[3] == 's';
 	vma->file = file[0] == '-' ? -1 : atoi(file);
-	if (vma->file >= (int)set->files)
+	if (vma->file >= (int)loaded.files)
 		return -EINVAL;
-	if (vma->gap > set->vma[set->wide].gap)
-		set->wide = set->nr;
-	set->nr++;
+	if (vma->gap > loaded.vma[loaded.wide].gap)
+		loaded.wide = loaded.nr;
+	loaded.nr++;
 	return 0;
 }
 
 /* "addr VMA OFFSET COUNT", OFFSET in hexadecimal bytes; COUNT does not matter. */
-static int set_add_sample(struct bench_set *set, const char *line)
+static int set_add_sample(const char *line)
 {
-	struct bench_set_sample *sample = &set->sample[set->samples];
+	struct bench_set_sample *sample = &loaded.sample[loaded.samples];
 
-	if (set->samples == SET_MAX_SAMPLES)
+	if (loaded.samples == BENCH_SET_SAMPLES)
 		return -E2BIG;
 	if (sscanf(line, "addr %u %lx", &sample->vma, &sample->offset) != 2 ||
-	    sample->vma >= set->nr || sample->offset >= set->vma[sample->vma].size)
+	    sample->vma >= loaded.nr || sample->offset >= loaded.vma[sample->vma].size)
 		return -EINVAL;
-	set->samples++;
+	loaded.samples++;
 	return 0;
 }
 
-/* "file NUMBER PATH". */
-static int set_add_file(struct bench_set *set, const char *line)
+/* "file NUMBER PATH", the path below a directory of ours. */
+static int set_add_file(const char *line)
 {
 	unsigned int number;
 	int at = 0;
 
-	if (set->files == SET_MAX_VMAS)
+	if (loaded.files == BENCH_SET_FILES || strlen(line) >= BENCH_SET_PATH)
 		return -E2BIG;
-	if (sscanf(line, "file %u %n", &number, &at) != 1 || !at || number != set->files ||
+	if (sscanf(line, "file %u %n", &number, &at) != 1 || !at || number != loaded.files ||
 	    line[at] != '/' || strstr(line + at, ".."))
 		return -EINVAL;
-	set->path[set->files] = strdup(line + at);
-	return set->path[set->files++] ? 0 : -ENOMEM;
+	strcpy(loaded.path[loaded.files++], line + at);
+	return 0;
 }
 
-static int set_add_line(struct bench_set *set, const char *line)
+static int set_add_line(const char *line)
 {
 	if (!strncmp(line, "vma ", 4))
-		return set_add_vma(set, line);
+		return set_add_vma(line);
 	if (!strncmp(line, "addr ", 5))
-		return set_add_sample(set, line);
+		return set_add_sample(line);
 	if (!strncmp(line, "file ", 5))
-		return set_add_file(set, line);
+		return set_add_file(line);
 	return *line && *line != '#' ? -EINVAL : 0;
-}
-
-/* Shrink the set: a process that is made inherits it, and shall have few other VMAs. */
-static void set_shrink(struct bench_set *set)
-{
-	set->vma = realloc(set->vma, (set->nr ?: 1) * sizeof(*set->vma)) ?: set->vma;
-	set->sample = realloc(set->sample, (set->samples ?: 1) * sizeof(*set->sample)) ?:
-		      set->sample;
-	set->path = realloc(set->path, (set->files ?: 1) * sizeof(*set->path)) ?: set->path;
-}
-
-static int set_read(struct bench_set *set, FILE *file, unsigned int *number)
-{
-	char line[SET_LINE];
-	int err = 0;
-
-	set->vma = calloc(SET_MAX_VMAS, sizeof(*set->vma));
-	set->sample = calloc(SET_MAX_SAMPLES, sizeof(*set->sample));
-	set->path = calloc(SET_MAX_VMAS, sizeof(*set->path));
-	if (!set->vma || !set->sample || !set->path)
-		return -ENOMEM;
-	while (!err && fgets(line, sizeof(line), file)) {
-		++*number;
-		line[strcspn(line, "\n")] = 0;
-		err = set_add_line(set, line);
-	}
-	set_shrink(set);
-	return err ?: set->nr && set->samples ? 0 : -ENODATA;
 }
 
 /* Sets lie next to the program. */
@@ -149,36 +106,35 @@ static FILE *set_open(const char *name, char *path, size_t size)
 }
 
 /*
- * Read an address set, or return the one read last.
- * @set: out: the set, valid until another one is read
- * @b: out: its reason says what is wrong with the file
+ * Read the address set of a row, unless it is the one read last. Returns the
+ * set, valid until another one is read; NULL, and the reason is loaded.
  */
-int bench_set_load(const char *name, struct bench_set **set, struct bench *b)
+struct bench_set *bench_set_load(struct bench *b)
 {
-	unsigned int number = 0;
-	char path[SET_LINE];
+	char line[SET_LINE];
 	FILE *file;
-	int err;
+	int err = 0;
 
-	*set = loaded;
-	if (loaded && !strcmp(loaded_name, name))
-		return 0;
-	set_free(loaded);
-	loaded = NULL;
-	file = set_open(name, path, sizeof(path));
-	if (!file)
-		return bench_failed(b, path, -errno);
-	*set = calloc(1, sizeof(**set));
-	err = *set ? set_read(*set, file, &number) : -ENOMEM;
-	fclose(file);
-	if (err) {
-		set_free(*set);
-		snprintf(path, sizeof(path), "bench_sets/%s.txt, line %u", name, number);
-		return bench_failed(b, path, err);
+	if (loaded_name && !strcmp(loaded_name, b->row->program))
+		return &loaded;
+	memset(&loaded, 0, sizeof(loaded));
+	loaded_name = NULL;
+	file = set_open(b->row->program, line, sizeof(line));
+	if (!file) {
+		bench_failed(b, line, -errno);
+		return NULL;
 	}
-	loaded = *set;
-	loaded_name = name;
-	return 0;
+	while (!err && fgets(line, sizeof(line), file)) {
+		line[strcspn(line, "\n")] = 0;
+		err = set_add_line(line);
+	}
+	fclose(file);
+	if (err || !loaded.nr || !loaded.samples) {
+		bench_failed(b, line, err ?: -ENODATA);
+		return NULL;
+	}
+	loaded_name = b->row->program;
+	return &loaded;
 }
 
 /*

@@ -24,7 +24,8 @@ __u64 bench_overhead;
 char bench_dir[64];
 char bench_library[96];
 
-static double clock_scale;
+/* Ticks per instruction, 1 under "-icount shift=0"; 0 if it cannot be measured */
+double bench_clock_scale;
 static unsigned long map_count_before;
 
 static __u64 clock_nothing(void)
@@ -80,21 +81,12 @@ int bench_clock_calibrate(void)
 
 	/* A busy machine may take longer for less. */
 	if (more > less)
-		clock_scale = (more - less) / (2.0 * (CLOCK_LONG - CLOCK_SHORT));
+		bench_clock_scale = (more - less) / (2.0 * (CLOCK_LONG - CLOCK_SHORT));
 	if (!more)
 		return -ERANGE;
 #endif
 	bench_overhead = clock_least(clock_nothing);
 	return 0;
-}
-
-/*
- * Ticks per instruction, as measured. Returns the number, 1 under "-icount
- * shift=0"; 0 if it cannot be measured.
- */
-double bench_clock_scale(void)
-{
-	return clock_scale;
 }
 
 /* Nanoseconds per tick, measured once. */
@@ -128,7 +120,7 @@ double bench_clock_ns(void)
 const char *bench_clock_unit(void)
 {
 #ifdef BENCH_X86_64
-	return clock_scale == 1.0 ? "instructions" : "ticks";
+	return bench_clock_scale == 1.0 ? "instructions" : "ticks";
 #else
 	return "ns";
 #endif
@@ -203,15 +195,12 @@ static unsigned long map_count_read(void)
 
 static int map_count_write(unsigned long count)
 {
-	FILE *file = fopen(MAX_MAP_COUNT, "we");
-	int err = 0;
+	int fd = open(MAX_MAP_COUNT, O_WRONLY | O_CLOEXEC);
+	int done = fd < 0 ? -1 : dprintf(fd, "%lu\n", count);
 
-	if (!file)
-		return -errno;
-	fprintf(file, "%lu\n", count);
-	if (fclose(file))
-		err = -errno;
-	return err;
+	if (fd >= 0)
+		close(fd);
+	return done < 0 ? -EACCES : 0;
 }
 
 /*

@@ -211,9 +211,9 @@ static int target_get(struct bench *b, struct bench_target *t)
 	if (bench_map_count_raise(want->vmas + TARGET_SPARE))
 		return bench_unavailable(b, "needs root, or a larger vm.max_map_count");
 	if (want->program) {
-		err = bench_set_load(want->program, &set, b);
-		if (err)
-			return err;
+		set = bench_set_load(b);
+		if (!set)
+			return -EINVAL;
 	}
 	t->layout = want->layout;
 	t->vmas = want->vmas;
