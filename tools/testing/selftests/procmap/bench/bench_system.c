@@ -28,25 +28,11 @@ char bench_library[96];
 double bench_clock_scale;
 static unsigned long map_count_before;
 
-static __u64 clock_nothing(void)
+static __u64 clock_nothing(unsigned long turns)
 {
 	__u64 began = bench_clock();
 
 	return bench_clock() - began;
-}
-
-/* Interrupts can only add time, so the least of many has none. */
-static __u64 clock_least(__u64 (*fn)(void))
-{
-	__u64 least = ~0ull, now;
-	int i;
-
-	for (i = 0; i < CLOCK_TRIES; i++) {
-		now = fn();
-		if (now < least)
-			least = now;
-	}
-	return least;
 }
 
 #ifdef BENCH_X86_64
@@ -58,17 +44,21 @@ static __u64 clock_loop(unsigned long turns)
 	asm volatile("1: dec %0; jnz 1b" : "+r"(turns) : : "cc");
 	return bench_clock() - began;
 }
-
-static __u64 clock_short(void)
-{
-	return clock_loop(CLOCK_SHORT);
-}
-
-static __u64 clock_long(void)
-{
-	return clock_loop(CLOCK_LONG);
-}
 #endif
+
+/* Interrupts can only add time, so the least of many has none. */
+static __u64 clock_least(__u64 (*fn)(unsigned long turns), unsigned long turns)
+{
+	__u64 least = ~0ull, now;
+	int i;
+
+	for (i = 0; i < CLOCK_TRIES; i++) {
+		now = fn(turns);
+		if (now < least)
+			least = now;
+	}
+	return least;
+}
 
 /*
  * Measure the clock with a loop of known length. Returns 0, or -ERANGE if the
@@ -77,7 +67,8 @@ static __u64 clock_long(void)
 int bench_clock_calibrate(void)
 {
 #ifdef BENCH_X86_64
-	const __u64 more = clock_least(clock_long), less = clock_least(clock_short);
+	const __u64 more = clock_least(clock_loop, CLOCK_LONG);
+	const __u64 less = clock_least(clock_loop, CLOCK_SHORT);
 
 	/* A busy machine may take longer for less. */
 	if (more > less)
@@ -85,7 +76,7 @@ int bench_clock_calibrate(void)
 	if (!more)
 		return -ERANGE;
 #endif
-	bench_overhead = clock_least(clock_nothing);
+	bench_overhead = clock_least(clock_nothing, 0);
 	return 0;
 }
 
