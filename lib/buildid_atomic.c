@@ -1,13 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Read the build ID of a mapped file in any context, NMI included.
- *
- * A lookup in the page cache that takes a reference loops while the count of
- * the page is frozen, and this reader may have interrupted the code that froze it.
- * So it takes none. It copies a few bytes of a page, by reads that may fail, and
- * looks up the page again. If it is the same, the bytes are those of the file. The
- * exception is a page that left the file, had other contents, and came back to the
- * same place during the copy: then there is a wrong build ID, or none.
+ * Read the build ID of a mapped file in any context. A lookup in the page cache that takes
+ * a reference loops while the count of the page is frozen, perhaps by the code that this
+ * has interrupted. So copy a few bytes without one, by reads that may fail, and look up the
+ * page again. If it is the same, the bytes are right, unless it left the file, had other
+ * contents and came back meanwhile.
  */
 #include <linux/buildid_file.h>
 #include <linux/fs.h>
@@ -24,21 +21,14 @@
 #define BUILD_ID_ATOMIC_WINDOWS	64
 #define BUILD_ID_ATOMIC_READS	1000
 
-/**
- * struct build_id_atomic - a file that is being read
- * @r: the window
- * @file: the file
- * @windows: how often the window may still be moved
- * @bytes: the bytes of the window
- */
 struct build_id_atomic {
 	struct build_id_reader r;
 	struct file *file;
-	unsigned int windows;
-	u8 bytes[BUILD_ID_ATOMIC_BYTES];
+	unsigned int windows;	/* how often the window may still be moved */
+	u8 bytes[BUILD_ID_ATOMIC_BYTES];	/* of the window */
 };
 
-/* Copy a window, which lies in one page, if that is in memory and up to date. */
+/* The window lies in one page. */
 static bool build_id_atomic_copy(struct address_space *mapping, u64 pos, u8 *bytes)
 {
 	struct folio *folio = xa_load(&mapping->i_pages, pos >> PAGE_SHIFT);
@@ -85,13 +75,10 @@ static int build_id_atomic_seek(struct build_id_reader *r, u64 pos)
 }
 
 /**
- * build_id_read_atomic - read the build ID of a file in any context
+ * build_id_read_atomic - read the build ID of a file from the page cache in any context
  * @file: the file; the caller keeps it open, for example by the lock of its VMA
- * @build_id: receives the ID, padded with zeros; space for BUILD_ID_SIZE_MAX
- *	bytes
- * @size: receives the length of the ID, 1 to BUILD_ID_SIZE_MAX
- *
- * Reads only pages that are in the page cache and up to date.
+ * @build_id: out: the ID, padded with zeros to BUILD_ID_SIZE_MAX bytes
+ * @size: out: the length of the ID, 1 to BUILD_ID_SIZE_MAX
  *
  * Context: any; NMI only with 64 bits, where i_size_read() does not loop.
  * Return: 0 if there is a build ID; -ENODATA if there is none, if the file may not

@@ -1,12 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Find the build ID of an ELF image.
- *
- * The parser trusts nothing in an image. It computes every position with
- * checked arithmetic. It reads with build_id_copy(), which checks the position
- * against the window; only build_id_skip() reads the window itself, and
- * checks the position, too. The parser never reads a byte a second time on the
- * assumption that the byte is still the same.
+ * Find the build ID of an ELF image, which is not trusted: positions are computed with
+ * checked arithmetic, and checked against the window by build_id_copy() and
+ * build_id_skip(). No byte is read a second time on the assumption that it is still the
+ * same.
  */
 #include <linux/elf.h>
 #include <linux/errno.h>
@@ -21,10 +18,7 @@
 #define BUILD_ID_NOTE_TYPE 3	/* NT_GNU_BUILD_ID */
 #define BUILD_ID_NOTE_NAME "GNU"
 
-/*
- * The fields of a program header or section header that tell of notes: their
- * offsets in the header. @note_type is the type of a header of notes.
- */
+/* Offsets of fields in a program or section header; @note_type: the type of one of notes. */
 struct build_id_table {
 	u32 note_type;
 	u8 entry_size;
@@ -102,10 +96,7 @@ static void build_id_fail(struct build_id_reader *r, int err)
 	r->win_len = 0;
 }
 
-/*
- * The window does not hold all of the bytes. Move it as often as needed. Each
- * move counts as a read.
- */
+/* The window does not hold all of the bytes. Each move of it counts as a read. */
 static void build_id_copy_slow(struct build_id_reader *r, u64 pos, u8 *dst, size_t len)
 {
 	while (len && r->reads && !r->err) {
@@ -136,10 +127,7 @@ static void build_id_copy_slow(struct build_id_reader *r, u64 pos, u8 *dst, size
 	build_id_fail(r, -ENODATA);
 }
 
-/*
- * Copy @len bytes at @pos to @dst, or zeros after an error. @len is a constant
- * nearly everywhere, so the copy is a few instructions.
- */
+/* Copy bytes, or zeros after an error. @len is mostly a constant: a few instructions. */
 static __always_inline void build_id_copy(struct build_id_reader *r, u64 pos, void *dst, size_t len)
 {
 	/* A position before the window wraps round to one after its end. */
@@ -148,11 +136,7 @@ static __always_inline void build_id_copy(struct build_id_reader *r, u64 pos, vo
 	if (likely(off < r->win_len && len <= r->win_len - off && r->reads)) {
 		r->reads--;
 		memcpy(dst, r->win + off, len);
-		/*
-		 * Use the copy from now on: if the compiler fetched from the
-		 * window again, it could get another value than the one that
-		 * was checked.
-		 */
+		/* Use the copy from now on: the compiler must not fetch from the window again. */
 		barrier();
 		return;
 	}
@@ -164,11 +148,7 @@ static u32 build_id_u32(const struct build_id_elf *e, u32 raw)
 	return e->swap ? __swab32(raw) : raw;
 }
 
-/*
- * Read a field at @pos, which is the start of a header plus an offset in it; 0
- * after an error. There are ELF's half word, its full word, and a word as long
- * as an address.
- */
+/* Read a field at @pos; 0 after an error. */
 static u16 build_id_half(const struct build_id_elf *e, u64 pos)
 {
 	u16 raw;
@@ -195,10 +175,7 @@ static u64 build_id_word(const struct build_id_elf *e, u64 pos)
 	return e->swap ? __swab64(raw) : raw;
 }
 
-/*
- * Take the ID itself. The first build ID note decides, even if its ID has a
- * length that cannot be reported.
- */
+/* The first build ID note decides, even if its ID has a length that cannot be reported. */
 static void build_id_take(struct build_id_elf *e, u64 pos, u32 size)
 {
 	unsigned char id[BUILD_ID_ELF_MAX] = {};
@@ -208,9 +185,7 @@ static void build_id_take(struct build_id_elf *e, u64 pos, u32 size)
 		build_id_fail(e->r, -ENODATA);
 		return;
 	}
-	/*
-	 * Nearly all IDs are a SHA-1. A copy of constant length needs no call.
-	 */
+	/* Nearly all IDs are a SHA-1. A copy of constant length needs no call. */
 	if (size == sizeof(id))
 		build_id_copy(e->r, pos, id, sizeof(id));
 	else
@@ -229,11 +204,7 @@ static bool build_id_is_gnu(struct build_id_elf *e, u64 pos)
 	return !memcmp(name, BUILD_ID_NOTE_NAME, sizeof(name));
 }
 
-/*
- * Walk the notes in @size bytes at @pos. A note that is not wholly inside ends
- * the walk, since the place of the next one is unknown. The next segment may
- * still be good.
- */
+/* A note that is not wholly inside ends the walk, since the place of the next one is unknown. */
 static void build_id_notes(struct build_id_elf *e, u64 pos, u64 size, u64 align)
 {
 	u64 end, desc, next;
@@ -271,10 +242,9 @@ static void build_id_notes(struct build_id_elf *e, u64 pos, u64 size, u64 align)
 }
 
 /*
- * Return the first position from @pos to @end whose header tells of notes, or
- * is not wholly in the window. Most headers are of no interest, so skip them
- * quickly and without counting them as reads. Their number is bounded all the
- * same: by the size of the window and the limit on its moves.
+ * The first position up to @end whose header tells of notes, or is not wholly in the
+ * window. Headers that are skipped are no reads: the size of the window and its moves bound
+ * their number.
  */
 static u64 build_id_skip(const struct build_id_elf *e, const struct build_id_table *t, u64 pos,
 			 u64 end)
@@ -294,7 +264,6 @@ static u64 build_id_skip(const struct build_id_elf *e, const struct build_id_tab
 	return pos;
 }
 
-/* Walk all notes that a table of @count headers at @pos tells of. */
 static void build_id_table(struct build_id_elf *e, const struct build_id_table *t, u64 pos,
 			   u64 count)
 {
@@ -322,9 +291,8 @@ static void build_id_table(struct build_id_elf *e, const struct build_id_table *
 }
 
 /*
- * If a table has more headers than the field of the ELF header can count,
- * section header 0 has their number. Return the position of the field at @off
- * in section header 0; 0 if there is no such header.
+ * If a table has more headers than the ELF header can count, section header 0 has their
+ * number. Return the position of the field at @off there; 0 if there is no such header.
  */
 static u64 build_id_extended(struct build_id_elf *e, u8 off)
 {
@@ -336,7 +304,6 @@ static u64 build_id_extended(struct build_id_elf *e, u8 off)
 	return pos;
 }
 
-/* Read the PT_NOTE segments, as the loader and every tool do. */
 static void build_id_segments(struct build_id_elf *e)
 {
 	const struct build_id_layout *l = e->layout;
@@ -354,9 +321,8 @@ static void build_id_segments(struct build_id_elf *e)
 }
 
 /*
- * Read the SHT_NOTE sections. Object files and kernel modules have only
- * sections. Go's linker leaves the build ID out of PT_NOTE. And in a file of
- * split debug information, the program headers may point to the wrong place.
+ * Object files and kernel modules have only sections, Go's linker leaves the build ID out
+ * of PT_NOTE, and program headers of split debug information may point to the wrong place.
  */
 static void build_id_sections(struct build_id_elf *e)
 {
@@ -389,10 +355,7 @@ static bool build_id_ident(struct build_id_elf *e)
 	else
 		return false;
 
-	/*
-	 * A file of the other byte order cannot run here. But it can be mapped
-	 * as data, for example by gdb.
-	 */
+	/* A file of the other byte order can still be mapped, for example by gdb. */
 	if (ident[EI_DATA] != ELFDATA2LSB && ident[EI_DATA] != ELFDATA2MSB)
 		return false;
 	e->swap = ident[EI_DATA] != BUILD_ID_NATIVE;
@@ -400,15 +363,10 @@ static bool build_id_ident(struct build_id_elf *e)
 }
 
 /**
- * build_id_elf_parse - find the GNU build ID of an ELF image
+ * build_id_elf_parse - find the GNU build ID of an ELF image, in segments, then in sections
  * @r: the image, @r->seek and @r->reads set, the rest zero
- * @build_id: receives the ID, padded with zeros; space for BUILD_ID_ELF_MAX
- *	bytes
- * @size: receives the length of the ID, 1 to BUILD_ID_ELF_MAX
- *
- * Reads the notes of all PT_NOTE segments in the order of the program
- * headers. If these have no build ID, reads the notes of the SHT_NOTE
- * sections. Accepts both classes and both byte orders.
+ * @build_id: out: the ID, padded with zeros to BUILD_ID_ELF_MAX bytes
+ * @size: out: the length of the ID, 1 to BUILD_ID_ELF_MAX
  *
  * Context: any in which @r->seek may be called. Ends after @r->reads reads.
  * Return: 0; -ENODATA if the image has no build ID that can be reported, is no
@@ -426,9 +384,7 @@ int build_id_elf_parse(struct build_id_reader *r, unsigned char *build_id, unsig
 		return r->err ?: -ENODATA;
 
 	build_id_segments(&e);
-	/*
-	 * After damaged segments try the sections, but not after a read error.
-	 */
+	/* After damaged segments try the sections, but not after a read error. */
 	if (!e.found && r->err == -ENODATA)
 		r->err = 0;
 	if (!e.found && !r->err)

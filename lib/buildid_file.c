@@ -1,49 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Read the build ID of a mapped file: at once from the page cache, or in
- * sleepable context from the disk. The caller does all of it.
+ * Read the build ID of a mapped file: at once from the page cache, or in sleepable context
+ * from the disk. The caller does, and pays for, all of it.
  *
- * What is read, and what is not
+ * The bytes come from the page cache, which is what the mapping shows: ->read_iter() may do
+ * anything, and vfs_read() would tell LSMs, fanotify and the access time. A hole of a file
+ * that exists only in memory reads as zeros and stays a hole. A page in swap stays there:
+ * no build ID meanwhile.
  *
- * The bytes come from the page cache, which is what the mapping itself shows.
- * The reader does not use ->read_iter(), which may do anything. Nor does it use
- * vfs_read(), which would also tell LSMs, fanotify and the access time of a
- * read that the mapped process never did. A file without ->read_folio() and
- * outside of shmem is not read at all: sockets, devices, pipes,
- * memfd_secret(), hugetlbfs, DAX.
- *
- * A hole of shmem and of ramfs, whose files exist only in memory, reads as
- * zeros and stays a hole. A page of shmem that is in swap stays there, and the
- * file has no build ID meanwhile.
- *
- * Who can make whom wait
- *
- * The reader searches the page cache with the VMA locked, for a bounded time.
- * Only build_id_read_file() brings in what is missing, one page at a time, by
- * readahead, which starts the read and does not wait for it. The wait for the
- * page is killable. A page that is not up to date then, because the read failed
- * or the page was there with a part of its data, means that there is no build
- * ID. A read of the mapping itself tries again.
- *
- * build_id_read_file() asks no file system that an ordinary user can serve or
- * mount: the user decides whether it ever answers. It takes no reference to
- * such a file either, because who drops the last one may have to wait for the
- * server. What the page cache has under the lock of the VMA is all there is to
- * know about it.
- *
- * A page fault of the caller's own would wait like this. Three waits are left
- * that a signal does not end: for a file system that reads its metadata before
- * it can start the read; for one that reads the data before it returns, as
- * squashfs does; and for a truncation that takes the invalidate_lock just after
- * the reader has waited for this lock, killably.
- *
- * Who pays
- *
- * The caller: for the processor at its own priority, for the disk, and for the
- * pages, which are charged to its memory cgroup as by any read. They are
- * evictable. If there is no memory for them, there is no build ID; no process
- * is killed for them. BUILD_ID_FILE_READS bounds the parser, BUILD_ID_FILE_PAGES
- * the pages that it asks for; a file system may bring in more around each.
+ * Only build_id_read_file() brings in what is missing, one page at a time by readahead, and
+ * waits for it killably. A signal does not end the wait for a file system that reads
+ * metadata, or data (squashfs), before it returns, nor for a truncation that takes the
+ * invalidate_lock after the reader tried it.
  */
 #include <linux/buildid.h>
 #include <linux/buildid_file.h>
@@ -66,32 +34,21 @@
 static_assert(BUILD_ID_ELF_MAX == BUILD_ID_SIZE_MAX);
 
 /*
- * Limits while the VMA is locked and preemption is disabled. A usual file needs
- * one window and 20 reads. build_id_read_file() does the rest.
+ * Limits while the VMA is locked and preemption is disabled. A usual file needs one window
+ * and 20 reads. build_id_read_file() does the rest.
  */
 #define BUILD_ID_CACHED_PAGES	4
 #define BUILD_ID_CACHED_READS	1000
 
-/*
- * What a file system may have to charge, and must not fail to, while it starts
- * the read of a page: buffer heads, blocks of metadata.
- */
+/* What a file system may charge, and must not fail to, as it starts a read: buffers, metadata. */
 #define BUILD_ID_CHARGE		(16 * PAGE_SIZE)
 
-/**
- * struct build_id_file - a file that is being read
- * @r: the window
- * @file: the file
- * @page: the page of the window, with a reference; NULL if there is none
- * @pages: how often the window may still be moved
- * @sleeps: the reader may sleep, and bring in pages
- */
 struct build_id_file {
 	struct build_id_reader r;
 	struct file *file;
-	struct page *page;
-	unsigned int pages;
-	bool sleeps;
+	struct page *page;	/* of the window, with a reference; or NULL */
+	unsigned int pages;	/* how often the window may still be moved */
+	bool sleeps;	/* the reader may sleep, and bring in pages */
 };
 
 /* Does the file exist only in memory? Then a missing page is a hole. */
@@ -100,10 +57,7 @@ static bool build_id_mapping_memory(struct address_space *mapping)
 	return shmem_mapping(mapping) || mapping->a_ops == &ram_aops;
 }
 
-/*
- * Return the page at @index, with a reference, if it is in the page cache and
- * up to date; the zero page for a hole; else NULL.
- */
+/* A page that is up to date, or the zero page for a hole, with a reference; else NULL. */
 static struct page *build_id_page_cached(struct address_space *mapping, pgoff_t index)
 {
 	struct folio *folio = filemap_cached_entry(mapping, index);
@@ -121,9 +75,9 @@ static struct page *build_id_page_cached(struct address_space *mapping, pgoff_t 
 }
 
 /*
- * Does no ordinary user decide whether this file system answers? A user can
- * serve FUSE, mount what has FS_USERNS_MOUNT, and stack ecryptfs on either.
- * The files that an overlay maps are those of the file systems below.
+ * Does no ordinary user decide whether this file system ever answers? A user can serve
+ * FUSE, mount what has FS_USERNS_MOUNT, and stack ecryptfs on either. An overlay maps files
+ * of those below.
  */
 static bool build_id_mapping_answers(const struct address_space *mapping)
 {
@@ -134,9 +88,8 @@ static bool build_id_mapping_answers(const struct address_space *mapping)
 }
 
 /*
- * At the limit of the caller's cgroup, an allocation that must not fail would
- * make the OOM killer kill a process of that cgroup. Make space beforehand, or
- * learn that there is none.
+ * At the limit of the caller's cgroup, an allocation that must not fail would make the OOM
+ * killer kill. Make space beforehand, or learn that there is none.
  */
 static bool build_id_try_charge(void)
 {
@@ -148,9 +101,8 @@ static bool build_id_try_charge(void)
 }
 
 /*
- * Start the read of the page at @index, which is inside the file, unless there
- * is a page already. Readahead allocates with __GFP_NORETRY and without
- * __GFP_FS. -EINTR: killed.
+ * Start the read of the page at @index, which is inside the file, unless there is a page
+ * already. Readahead allocates with __GFP_NORETRY and without __GFP_FS. -EINTR: killed.
  */
 static int build_id_page_start(struct file *file, pgoff_t index)
 {
@@ -168,10 +120,7 @@ static int build_id_page_start(struct file *file, pgoff_t index)
 	return 0;
 }
 
-/*
- * Bring in the page at @index, and return it with a reference. -EIO: it may not
- * be brought in, or cannot be read. -EINTR: killed.
- */
+/* -EIO: the page may not be brought in, or cannot be read. -EINTR: killed. */
 static struct page *build_id_page_read(struct file *file, pgoff_t index)
 {
 	struct address_space *mapping = file->f_mapping;
@@ -197,10 +146,7 @@ static struct page *build_id_page_read(struct file *file, pgoff_t index)
 	return page;
 }
 
-/*
- * Like build_id_page_cached(), but bring the page in if the reader may sleep.
- * Returns an ERR_PTR instead of NULL; -EAGAIN if it may not.
- */
+/* Bring the page in if the reader may sleep. -EAGAIN if it may not. */
 static struct page *build_id_file_page(struct build_id_file *f, pgoff_t index)
 {
 	struct page *page = build_id_page_cached(f->file->f_mapping, index);
@@ -219,10 +165,7 @@ static void build_id_file_release(struct build_id_file *f)
 	f->page = NULL;
 }
 
-/*
- * May the window be moved once more? -EAGAIN: only a reader that sleeps may
- * move it so often. -ENODATA: nobody may. -EINTR: killed.
- */
+/* -EAGAIN: only a reader that sleeps may. -ENODATA: nobody may. -EINTR: killed. */
 static int build_id_file_may_move(struct build_id_file *f)
 {
 	if (!f->pages)
@@ -234,7 +177,6 @@ static int build_id_file_may_move(struct build_id_file *f)
 	return fatal_signal_pending(current) ? -EINTR : 0;
 }
 
-/* Move the window to the page that holds @pos, cut at the end of the file. */
 static int build_id_file_seek(struct build_id_reader *r, u64 pos)
 {
 	struct build_id_file *f = container_of(r, struct build_id_file, r);
@@ -255,8 +197,8 @@ static int build_id_file_seek(struct build_id_reader *r, u64 pos)
 		return PTR_ERR(page);
 
 	/*
-	 * The file may have shrunk meanwhile, see filemap_read(). A page that has
-	 * left it keeps what the file had: our reference prevents other uses.
+	 * The file may have shrunk meanwhile, see filemap_read(). A page that has left it
+	 * keeps what the file had: our reference prevents other uses.
 	 */
 	size = i_size_read(mapping->host);
 	if (pos >= size || PageHWPoison(page)) {
@@ -288,13 +230,9 @@ static bool build_id_mapping_secret(const struct address_space *mapping)
  * build_id_file_allowed - may a reader read pages of this file?
  * @file: the file; the caller keeps it open
  *
- * Those of memfd_secret() are not even mapped in the kernel. It has no
- * ->read_folio() today, but do not rely on that. Files of proc, sysfs and the
- * like look like regular files. But a mapping of them does not show the page
- * cache, and nobody can execute them.
- *
  * Context: any, NMI included.
- * Return: true if it may.
+ * Return: true if it may. Not of memfd_secret(), which is not even mapped in the
+ * kernel, nor of proc, sysfs and the like: mappings do not show the page cache.
  */
 bool build_id_file_allowed(const struct file *file)
 {
@@ -310,10 +248,7 @@ bool build_id_file_allowed(const struct file *file)
 	return mapping->a_ops->read_folio || shmem_mapping(mapping);
 }
 
-/*
- * May the caller of build_id_read_file() hold a reference to a file? Dropping
- * the last one must not wait for a server. Files in memory have none.
- */
+/* Dropping the last reference must not wait for a server. Files in memory have none. */
 static bool build_id_file_may_hold(const struct file *file)
 {
 	return build_id_mapping_memory(file->f_mapping) ||
@@ -322,18 +257,11 @@ static bool build_id_file_may_hold(const struct file *file)
 
 /**
  * build_id_read_cached - read the build ID of a file if that needs no waiting
- * @file: the file; the caller keeps it open, for example by the lock of its
- *	VMA, and needs no reference
- * @build_id: receives the ID, padded with zeros; space for BUILD_ID_SIZE_MAX
- *	bytes
- * @size: receives the length of the ID, 1 to BUILD_ID_SIZE_MAX
- *
- * Reads only pages that are in the page cache and up to date. Reads
- * BUILD_ID_CACHED_PAGES of them at most, with BUILD_ID_CACHED_READS reads at
- * most.
+ * @file: the file; the caller keeps it open, for example by the lock of its VMA
+ * @build_id: out: the ID, padded with zeros to BUILD_ID_SIZE_MAX bytes
+ * @size: out: the length of the ID, 1 to BUILD_ID_SIZE_MAX
  *
  * Context: any except interrupts. Does not sleep; preemption may be disabled.
- *
  * Return: 0 if there is a build ID; -ENODATA if there is none, or if the file may
  * not be read; -EIO if the answer needs more than this, and that would wait for
  * an ordinary user; -EAGAIN if it needs more, and the caller should take a
@@ -362,19 +290,13 @@ int build_id_read_cached(struct file *file, unsigned char *build_id, unsigned in
 
 /**
  * build_id_read_file - read the build ID of an ELF file, from disk if necessary
- * @file: the file, for a mapping its vm_file; the caller has a reference, which
- *	it may take only after -EAGAIN of build_id_read_cached()
- * @build_id: receives the ID, padded with zeros; space for BUILD_ID_SIZE_MAX
- *	bytes
- * @size: receives the length of the ID, 1 to BUILD_ID_SIZE_MAX
- *
- * Reads the necessary pages of the file, at most BUILD_ID_FILE_PAGES, and
- * brings in those that are not in the page cache. Others may write, truncate or
- * remove the file meanwhile.
+ * @file: the file; the caller has a reference, which it may take only after
+ *	-EAGAIN of build_id_read_cached()
+ * @build_id: out: the ID, padded with zeros to BUILD_ID_SIZE_MAX bytes
+ * @size: out: the length of the ID, 1 to BUILD_ID_SIZE_MAX
  *
  * Context: process context, no locks held. Sleeps, killably, until the disk
  * answers.
- *
  * Return: 0 if there is a build ID; -ENODATA if there is none, or if the file may
  * not be read; -EIO if a page that is needed cannot be had: an error, no memory,
  * or in swap; -EINTR if, and only if, a fatal signal is pending. On an error,

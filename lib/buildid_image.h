@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Generate ELF images for tests of the build ID parser, in KUnit and in user
- * space.
- *
- * The offsets of fields are numbers from the ELF specification. The parser
- * takes them from structs, so the tests check these, too.
+ * Generate ELF images for tests of the build ID parser, in KUnit and in user space. Offsets
+ * of fields are numbers from the ELF specification: the parser takes them from structs.
  */
 #ifndef _LIB_BUILDID_IMAGE_H
 #define _LIB_BUILDID_IMAGE_H
@@ -21,16 +18,13 @@
  * @is64: ELF64, else ELF32
  * @big: big endian, else little endian
  * @sections_only: no program headers; the notes are in sections
- * @bare_segments: the PT_NOTE segments hold other notes; the build ID is only
- *	in a section
+ * @bare_segments: the build ID is only in a section, other notes in segments
  * @extended: the number of headers is in section header 0
- * @id_size: length of the build ID; 0: no build ID note; more than 20 is more
- *	than the parser takes
+ * @id_size: length of the build ID; 0: none; more than 20: the parser takes none
  * @align: alignment that the headers state, 0 to 16
- * @notes_before: number of other notes before the build ID in its segment
- * @segments_before: number of PT_NOTE segments without a build ID before the
- *	one with it
- * @loads_before: number of PT_LOAD segments before all these
+ * @notes_before: other notes before the build ID in its segment
+ * @segments_before: PT_NOTE segments before the one with the build ID
+ * @loads_before: PT_LOAD segments before all these
  * @phoff: position of the program headers; 0: after the ELF header
  * @note_off: position of the notes; 0: after the program headers
  */
@@ -50,22 +44,13 @@ struct build_id_image {
 	u32 note_off;
 };
 
-/**
- * struct build_id_made - a generated image
- * @buf: its bytes
- * @len: number of its bytes
- * @id_at: position of the build ID
- * @notes_at: position of the first note
- * @note_at: position of the header of the note with the build ID
- * @need: how many bytes from the start the parser needs to find the build ID
- */
 struct build_id_made {
 	u8 *buf;
 	u32 len;
-	u32 id_at;
-	u32 notes_at;
-	u32 note_at;
-	u32 need;
+	u32 id_at;	/* position of the build ID */
+	u32 notes_at;	/* of the first note */
+	u32 note_at;	/* of the note with the build ID */
+	u32 need;	/* bytes from the start that the parser needs for the build ID */
 };
 
 /* Space for everything except the tables and the gaps. */
@@ -90,7 +75,7 @@ static inline void build_id_image_put(const struct build_id_image *im, u8 *at, u
 		at[im->big ? width - 1 - i : i] = val >> (8 * i);
 }
 
-/* Write one note. Returns its length. */
+/* Returns the length of the note. */
 static inline u32 build_id_image_note(const struct build_id_image *im, u8 *at, u32 type, u32 desc)
 {
 	u32 align = im->align == 8 ? 8 : 4;
@@ -147,8 +132,8 @@ static inline void build_id_image_ehdr(const struct build_id_image *im, u8 *at,
 }
 
 /*
- * Write all segments except the last. Returns the position of the header of the
- * last, and moves *@note after the notes of the others.
+ * Write all segments except the last, and move *@note after their notes. Returns the
+ * position of the header of the last.
  */
 static inline u32 build_id_image_others(const struct build_id_image *im, u8 *buf, u32 ph, u32 *note)
 {
@@ -166,8 +151,8 @@ static inline u32 build_id_image_others(const struct build_id_image *im, u8 *buf
 }
 
 /*
- * Write the section headers: the mandatory empty one, with the extended counts,
- * and one for the notes. Returns the position after them.
+ * Write the section headers: the mandatory empty one, with the extended counts, and one for
+ * the notes. Returns the position after them.
  */
 static inline u32 build_id_image_sections(const struct build_id_image *im, u8 *buf, u32 sh,
 					  u32 phnum, u32 note, u32 note_size)
