@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/*
- * What the views of an address space in /proc/<pid>/maps take from a VMA that
- * they hold.
- */
+/* What the views of an address space in /proc/<pid>/maps take from a VMA that they hold. */
 #ifndef _PROC_PROCMAP_H
 #define _PROC_PROCMAP_H
 
@@ -24,7 +21,7 @@
 /**
  * struct procmap_name - the name of a VMA, and the space for it
  * @buf: the space: the caller's own, or memory of PATH_MAX bytes
- * @size: its size in bytes
+ * @size: its size
  * @str: the name, if there is one
  * @len: its length with the NUL; 0: none
  */
@@ -82,17 +79,13 @@ static inline int procmap_name_copy_out(const struct procmap_name *name, void __
 	return copy_to_user(to, name->str, name->len) ? -EFAULT : 0;
 }
 
-/**
- * procmap_name_free() - free what procmap_name_grow() has allocated
- * @name: the space
- */
+/* Free what procmap_name_grow() has allocated. */
 static inline void procmap_name_free(struct procmap_name *name)
 {
 	if (unlikely(name->size == PATH_MAX))
 		kfree(name->buf);
 }
 
-/* A build ID as a record has it. */
 struct procmap_build_id {
 	u32 size;
 	unsigned char bytes[BUILD_ID_SIZE_MAX];
@@ -100,10 +93,9 @@ struct procmap_build_id {
 
 /**
  * procmap_build_id_find() - read the build ID of a held VMA from the page cache
- * @id: out: the build ID; its size stays as it is if none was found
+ * @id: out: the build ID; unchanged size: none
  * @file: the file of the VMA
- * @later: out: the file, with a reference, if procmap_build_id_read() would have
- *	to read it; NULL: do not take one
+ * @later: out: @file, with a reference, if it must be read; NULL: do not take one
  *
  * Return: false if it stays unknown whether there is a build ID.
  */
@@ -124,7 +116,7 @@ static inline bool procmap_build_id_find(struct procmap_build_id *id, struct fil
 
 /**
  * procmap_build_id_read() - read a build ID from disk
- * @id: out: the build ID; its size stays as it is if none was found
+ * @id: out: the build ID; unchanged size: none
  * @later: the file; the reference is dropped
  *
  * Return: 0; -EIO: it stays unknown whether there is one; -EINTR: killed.

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/*
- * The properties of a VMA that a query asks for, as bits of the VMA.
- */
+/* The properties of a VMA that a query asks for, as bits of the VMA. */
 #ifndef _PROC_PROCMAP_FLAGS_H
 #define _PROC_PROCMAP_FLAGS_H
 

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/*
- * ioctl() on /proc/<pid>/maps.
- */
+/* ioctl() on /proc/<pid>/maps. */
 #include <linux/fs.h>
 #include <linux/ioctl.h>
 #include <linux/seq_file.h>

@@ -1,15 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The maps output, /proc/<pid>/maps, one locked VMA at a time.
+ * The maps output, /proc/<pid>/maps, one locked VMA at a time: seq_file allocates and
+ * copies to user memory when nothing is held.
  *
- * A read formats the line of a VMA into the buffer of seq_file while it holds the
- * VMA. seq_file allocates and copies to user memory when nothing is held.
- *
- * The position between two reads is the start of the VMA after the last line, as
- * under mmap_lock. So no address that stays mapped is left out. A VMA that reaches
- * below this position has grown or merged since. While the buffer still has the
- * last line, its line takes the place of that one. Afterwards it is printed whole,
- * as under mmap_lock.
+ * The position between two reads is the start of the VMA after the last line, so that no
+ * address that stays mapped is left out. A VMA that reaches below it has grown or merged
+ * since. It takes the place of the last line while the buffer still has that; afterwards it
+ * is printed whole.
  */
 #include <linux/err.h>
 #include <linux/fs.h>
@@ -46,7 +43,6 @@
 /* Space for a part of a line: 3 numbers, 4 permissions and 4 other characters. */
 #define PROCMAP_MAPS_PART	(3 * PROCMAP_MAPS_DIGITS + 4 + 4)
 
-/* A number that was formatted. */
 struct procmap_digits {
 	unsigned long value;
 	unsigned int len;
@@ -62,12 +58,9 @@ struct procmap_what {
 	size_t len;
 };
 
-/**
- * struct procmap_line - the last line of this read()
- * @after: the end of the VMA of the line before; the line must not begin below it
- * @addr: its first address
- * @start: where it is in the buffer
- * @end: where it ends there; 0: there is none yet
+/*
+ * The last line: it must not begin below @after, the end of the VMA of the line before.
+ * @start and @end are its place in the buffer; @end is 0 if there is none yet.
  */
 struct procmap_line {
 	unsigned long after;
@@ -76,25 +69,16 @@ struct procmap_line {
 	size_t end;
 };
 
-/**
- * struct procmap_maps - a reader of the maps output
- * @maps: must be first
- * @walk: the search, which holds the VMA of the current line
- * @last_end: the end of the last VMA, where the next one often begins
- * @line: the last line, for as long as the buffer ends with it
- * @last: the last line of a file, for as long as the buffer has it
- * @cut_short: the last read ended before a VMA that a writer was changing
- */
 struct procmap_maps {
-	struct proc_maps_private maps;
+	struct proc_maps_private maps;	/* must be first */
 	struct vma_walk walk;
-	struct procmap_digits last_end;
-	struct procmap_line line;
-	struct procmap_what last;
-	bool cut_short;
+	struct procmap_digits last_end;	/* where the next VMA often begins */
+	struct procmap_line line;	/* the last one, while the buffer ends with it */
+	struct procmap_what last;	/* the last one, while the buffer has it */
+	bool cut_short;	/* the last read ended before a VMA that was changing */
 };
 
-/* Find the VMA of the next line. The gate VMA comes after all others. */
+/* The gate VMA comes after all others. */
 static void *procmap_maps_find(struct procmap_maps *pm)
 {
 	struct vm_area_struct *vma = vma_walk_next(&pm->walk);
@@ -124,9 +108,8 @@ static void *procmap_maps_start(struct seq_file *m, loff_t *ppos)
 	pm->line.end = 0;
 	vma = procmap_maps_find(pm);
 	/*
-	 * Do not wait long for a writer once there is output. The read() after one
-	 * that was cut short waits for each line: traverse() of a pread() starts
-	 * over on a short walk, and would never get to its position.
+	 * Do not wait long for a writer once there is output. But the read() after one that
+	 * was cut short must: a pread() starts over, and would never get to its position.
 	 */
 	if (!pm->cut_short)
 		pm->walk.search.patience = PROCMAP_MAPS_PATIENCE;
@@ -183,7 +166,7 @@ static void procmap_format_digits(char *to, u64 digits)
 	memcpy(to, &bytes, sizeof(bytes));
 }
 
-/* Format a value as "%08llx". May write up to 16 bytes. */
+/* Like "%08llx". May write up to 16 bytes. */
 static char *procmap_format_hex8(char *to, u64 value)
 {
 	const unsigned int high = DIV_ROUND_UP(fls(value >> 32), 4);
@@ -196,7 +179,7 @@ static char *procmap_format_hex8(char *to, u64 value)
 	return to + 8;
 }
 
-/* Format a value as "%02x". May write up to 8 bytes. */
+/* Like "%02x". May write up to 8 bytes. */
 static char *procmap_format_hex2(char *to, u32 value)
 {
 	unsigned int len = max(2, DIV_ROUND_UP(fls(value), 4));
@@ -205,7 +188,6 @@ static char *procmap_format_hex2(char *to, u32 value)
 	return to + len;
 }
 
-/* Format both addresses. The first one often is the last one of the line before. */
 static char *procmap_format_range(char *to, struct procmap_digits *last, unsigned long start,
 				  unsigned long end)
 {
@@ -242,10 +224,7 @@ static char *procmap_format_inode(char *to, const struct inode *inode)
 	return to;
 }
 
-/*
- * Where to format a part of a line: in the buffer of seq_file or, near its end,
- * in @spare, as the line may still fit.
- */
+/* Format into the buffer of seq_file or, near its end, into @spare, as the line may still fit. */
 static char *procmap_maps_space(struct seq_file *m, char *spare)
 {
 	char *buf;
@@ -253,7 +232,6 @@ static char *procmap_maps_space(struct seq_file *m, char *spare)
 	return seq_get_buf(m, &buf) >= PROCMAP_MAPS_PART ? buf : spare;
 }
 
-/* Print what was formatted there. */
 static void procmap_maps_print(struct seq_file *m, const char *from, const char *end)
 {
 	if (likely(from == m->buf + m->count))
@@ -262,7 +240,6 @@ static void procmap_maps_print(struct seq_file *m, const char *from, const char 
 		seq_write(m, from, end - from);
 }
 
-/* Print the name of a VMA of a file, newlines escaped. */
 static void procmap_show_path(struct seq_file *m, struct vm_area_struct *vma)
 {
 	const char *name, *end;
@@ -283,9 +260,8 @@ static void procmap_show_path(struct seq_file *m, struct vm_area_struct *vma)
 }
 
 /*
- * The second part of the line is that of the last one if the file and the padding
- * are. With the same seq no VMA has changed since: this one had this file
- * already then, so it cannot be another file at the same place in memory.
+ * Repeat the second part of the last line if file and padding are the same. With the same
+ * seq no VMA has changed since: it is no other file at the same place in memory.
  */
 static bool procmap_repeat_what(struct seq_file *m, const struct procmap_what *last,
 				const struct procmap_what *now)
@@ -301,7 +277,6 @@ static bool procmap_repeat_what(struct seq_file *m, const struct procmap_what *l
 	return true;
 }
 
-/* Print the name of a VMA without a file. */
 static void procmap_show_name(struct seq_file *m, struct vm_area_struct *vma)
 {
 	const char *name = proc_vma_fixed_name(vma);
@@ -316,7 +291,6 @@ static void procmap_show_name(struct seq_file *m, struct vm_area_struct *vma)
 	seq_putc(m, '\n');
 }
 
-/* Print device, inode and name. */
 static void procmap_show_what(struct seq_file *m, struct vm_area_struct *vma, char *spare)
 {
 	char *what = procmap_maps_space(m, spare);
@@ -327,7 +301,6 @@ static void procmap_show_what(struct seq_file *m, struct vm_area_struct *vma, ch
 	seq_putc(m, '\n');
 }
 
-/* Print the second part of the line of a file. */
 static void procmap_show_file(struct seq_file *m, struct vm_area_struct *vma, size_t column,
 			      char *spare)
 {
@@ -345,7 +318,6 @@ static void procmap_show_file(struct seq_file *m, struct vm_area_struct *vma, si
 	pm->last = now;
 }
 
-/* Print the line of the held VMA, from @start on. */
 static void procmap_show_line(struct seq_file *m, struct vm_area_struct *vma, unsigned long start)
 {
 	struct procmap_maps *pm = m->private;
@@ -372,9 +344,8 @@ static void procmap_show_line(struct seq_file *m, struct vm_area_struct *vma, un
 }
 
 /*
- * Print the held VMA, which has grown over the last line, in the place of that
- * line, from the end of the line before on. If there is no space for both
- * meanwhile, the last line stays, and the next read prints this VMA.
+ * Print the held VMA, which has grown over the last line, in the place of that line. If
+ * there is no space for both, the last line stays, and the next read prints this VMA.
  */
 static void procmap_replace_line(struct seq_file *m, struct vm_area_struct *vma)
 {
@@ -390,7 +361,6 @@ static void procmap_replace_line(struct seq_file *m, struct vm_area_struct *vma)
 	memmove(m->buf + line->start, m->buf + line->end, m->count);
 	m->count += line->start;
 	line->end = m->count;
-	/* It has moved. */
 	pm->last.file = NULL;
 }
 

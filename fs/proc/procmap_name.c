@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/*
- * The name of a VMA, as /proc/<pid>/maps shows it.
- */
+/* The name of a VMA, as /proc/<pid>/maps shows it. */
 #include <linux/dcache.h>
 #include <linux/err.h>
 #include <linux/kernel.h>
@@ -13,13 +11,10 @@
 #include "procmap.h"
 
 /**
- * procmap_vma_name() - format the name of a held VMA
+ * procmap_vma_name() - format the name of a held VMA, a path as from the caller's root
  * @vma: the VMA
  * @buf: where to format it
- * @size: size of @buf in bytes
- *
- * The source of the name may go away as soon as the VMA is released. A path is
- * as seen from the caller's root.
+ * @size: size of @buf
  *
  * Context: @vma locked, by mmap_lock or by its own lock. Does not sleep.
  * Return: the name, somewhere in @buf: a path ends with the buffer, another name

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * PROCMAP_QUERY: one VMA of an address space, as a struct.
- *
- * The locked VMA keeps its file open: only reading from disk needs a reference.
+ * PROCMAP_QUERY: one VMA of an address space, as a struct. The locked VMA keeps its file
+ * open: only reading from disk needs a reference.
  */
 #include <linux/fs.h>
 #include <linux/hugetlb.h>
@@ -25,19 +24,11 @@
 static_assert(sizeof(struct procmap_query) == PROCMAP_QUERY_SIZE_VER0);
 static_assert(offsetofend(struct procmap_query, query_addr) == PROCMAP_QUERY_SIZE_MIN);
 
-/**
- * struct procmap_answer - the parts of an answer that are no plain fields
- * @name: the name
- * @build_id: the build ID; its size is 0 while it is not known
- * @file: the file, with a reference, if its build ID must be read from disk;
- *	else NULL
- * @space: space for most names
- */
 struct procmap_answer {
 	struct procmap_name name;
-	struct procmap_build_id build_id;
-	struct file *file;
-	char space[PROCMAP_NAME_SHORT];
+	struct procmap_build_id build_id;	/* its size is 0 while it is not known */
+	struct file *file;	/* a reference, if it must be read from disk; or NULL */
+	char space[PROCMAP_NAME_SHORT];	/* for most names */
 };
 
 /**
@@ -68,8 +59,8 @@ int procmap_fetch(void *to, size_t known, const void __user *from, size_t min)
 }
 
 /*
- * Fetch a struct of the usual size, and only the input fields: this costs half
- * as much as copy_struct_from_user(). -EAGAIN leaves all else to procmap_fetch().
+ * Fetch only the input fields of a struct of the usual size: half the cost of
+ * copy_struct_from_user(). -EAGAIN leaves all else to procmap_fetch().
  */
 static int procmap_query_fetch_fast(struct procmap_query *q, const struct procmap_query __user *uq)
 {
@@ -93,9 +84,8 @@ fault:
 }
 
 /*
- * Write all answers or none. The struct lies in two pages at most. So write the
- * first and the last word first, with the values that they already have: a
- * fault comes before any value changes.
+ * Write all answers or none. The struct lies in two pages at most: write its first and its
+ * last word first, unchanged, so that a fault comes before any value changes.
  */
 static int procmap_query_store_fast(const struct procmap_query *q,
 				    const struct procmap_answer *answer,
@@ -168,7 +158,7 @@ static void procmap_query_snapshot_file(struct procmap_query *q, const struct vm
 	q->dev_minor = MINOR(inode->i_sb->s_dev);
 }
 
-/* Copy the properties of the held VMA. Nothing here may sleep or allocate. */
+/* Nothing here may sleep or allocate. */
 static int procmap_query_snapshot(struct procmap_query *q, struct procmap_answer *answer,
 				  struct vm_area_struct *vma)
 {
@@ -189,7 +179,6 @@ static int procmap_query_snapshot(struct procmap_query *q, struct procmap_answer
 	return 0;
 }
 
-/* Find the next VMA that matches, and take a snapshot of it. */
 static int procmap_query_find(struct vma_search *search, struct procmap_query *q,
 			      struct procmap_answer *answer)
 {

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/*
- * Records of PROCMAP_SCAN: the bits of a VMA, conditions, and the array.
- */
+/* Records of PROCMAP_SCAN: the bits of a VMA, conditions, and the array. */
 #include <linux/fs.h>
 #include <linux/kernel.h>
 #include <linux/mm.h>
@@ -31,7 +29,7 @@ static const struct {
 	 VM_DONTDUMP | VM_DONTCOPY | VM_WIPEONFORK | VM_UFFD_MISSING |	\
 	 VM_UFFD_WP | VM_UFFD_MINOR)
 
-/* Bits of a VMA as bits of its record. Inlined in the loop over records. */
+/* Inlined in the loop over records. */
 static __always_inline u64 procmap_record_flags(const struct vma_props *props)
 {
 	const unsigned long vm = props->flags;
@@ -85,10 +83,7 @@ bool procmap_record_wanted(const struct procmap_scan *s, const struct vma_props 
 	return procmap_flags_wanted(s, procmap_record_flags(props));
 }
 
-/*
- * Fill with zeroes what the caller's records have after those of the kernel,
- * from record @first on.
- */
+/* Zero what the caller's records have after those of the kernel, from record @first on. */
 static int procmap_records_clear_tails(const struct procmap_records *records, u32 first)
 {
 	const u32 size = records->args.record_size, known = sizeof(struct procmap_record);

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/*
- * Records of PROCMAP_SCAN.
- */
+/* Records of PROCMAP_SCAN. */
 #ifndef _PROC_PROCMAP_RECORD_H
 #define _PROC_PROCMAP_RECORD_H
 
@@ -20,12 +18,7 @@
 	 PROCMAP_QUERY_FILE_BACKED_VMA | PROCMAP_RECORD_UNLINKED |	\
 	 (PROCMAP_RECORD_UNLINKED - PROCMAP_RECORD_GROWS_DOWN))
 
-/**
- * struct procmap_tail - the end of a record, the same for all VMAs of a run
- * @name: where the name begins in the area of names
- * @build_id: the build ID, padded with zeroes
- * @reserved: 0
- */
+/* The end of a record, the same for all VMAs of a run. */
 struct procmap_tail {
 	u32 name;
 	struct procmap_build_id build_id;
@@ -40,22 +33,13 @@ static_assert(offsetof(struct procmap_record, name) + sizeof(struct procmap_tail
 static_assert(offsetof(struct procmap_record, build_id) - offsetof(struct procmap_record, name) ==
 	      offsetof(struct procmap_tail, build_id.bytes));
 
-/**
- * struct procmap_records - the array of records that a scan fills
- * @args: the arguments of the scan
- * @filled: how many records were written
- * @page_shift: page size of the next VMAs
- * @flags: PROCMAP_RECORD_* bits about their name and build ID
- * @tail: the end of their records
- * @tail_words: the same, as it is copied
- */
 struct procmap_records {
 	struct procmap_scan args;
-	u32 filled;
-	u32 page_shift;
-	u64 flags;
+	u32 filled;	/* how many were written */
+	u32 page_shift;	/* of the next VMAs */
+	u64 flags;	/* PROCMAP_RECORD_* bits about their name and build ID */
 	union {
-		struct procmap_tail tail;
+		struct procmap_tail tail;	/* the end of their records */
 		u64 tail_words[PROCMAP_TAIL_WORDS];
 	};
 };

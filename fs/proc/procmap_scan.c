@@ -1,15 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * PROCMAP_SCAN: all VMAs of an address space as records, and whether they have
- * changed.
- *
- * While no writer is at work, a scan copies the VMAs of a whole leaf of the tree
- * without a lock. It locks a VMA for its name or its build ID: only the first of
- * a run of VMAs that share both (those of one file, or without a name). Concurrent
- * with a writer it locks each VMA.
- *
- * What it copies goes to kernel memory of a fixed size, and to the caller's
- * memory, which may fault, when nothing of the target is held.
+ * PROCMAP_SCAN: all VMAs of an address space as records, and whether they have changed.
+ * While no writer is at work, a scan copies a whole leaf of the tree without a lock. It
+ * locks a VMA for its name or build ID: the first of a run of VMAs that share both.
+ * Concurrent with a writer it locks each. The caller's memory, which may fault, is written
+ * when nothing of the target is held.
  */
 #include <linux/fs.h>
 #include <linux/hugetlb.h>
@@ -41,11 +36,6 @@
 
 static_assert(sizeof(struct procmap_scan) == PROCMAP_SCAN_SIZE_VER0);
 
-/**
- * struct procmap_scan_space - kernel memory of a scan
- * @props: VMAs that were copied
- * @name: the name of one VMA
- */
 struct procmap_scan_space {
 	struct vma_props props[PROCMAP_SCAN_CHUNK];
 	char name[PROCMAP_SCAN_NAME];
@@ -53,31 +43,19 @@ struct procmap_scan_space {
 
 static_assert(sizeof(struct procmap_scan_space) <= 2048);
 
-/**
- * struct procmap_scanner - the state of a scan
- * @out: the arguments, and the array of records
- * @walk: the search for VMAs
- * @end: only VMAs that begin below this address
- * @complete: there are no more of them
- * @names: bytes of names that were written
- * @run: the run of the last VMA; with a seq of 0, no other VMA belongs to it
- * @space: kernel memory
- * @name: a name that was copied and is still to be written, if it has a length
- * @file: a file with a reference, whose build ID is still to be read; NULL: none
- */
 struct procmap_scanner {
 	struct procmap_records out;
 	struct vma_walk walk;
-	u64 end;
-	bool complete;
-	u32 names;
-	struct vma_run run;
+	u64 end;	/* only VMAs that begin below this address */
+	bool complete;	/* there are no more of them */
+	u32 names;	/* bytes of names that were written */
+	struct vma_run run;	/* of the last VMA; seq 0: no other VMA belongs to it */
 	struct procmap_scan_space *space;
-	struct procmap_name name;
-	struct file *file;
+	struct procmap_name name;	/* still to be written, if it has a length */
+	struct file *file;	/* a reference, if its build ID must be read; or NULL */
 };
 
-/* As for a query: fetch a struct of the usual size, and only the input fields. */
+/* As for a query: fetch only the input fields of a struct of the usual size. */
 static int procmap_scan_fetch_fast(struct procmap_scan *s, const struct procmap_scan __user *us)
 {
 	/* Some 32-bit architectures cannot read a u64 in this way. */
@@ -124,8 +102,8 @@ static int procmap_scan_check(const struct procmap_scan *s)
 }
 
 /*
- * Write all answers or none. The struct lies in two pages at most. So write the
- * last word first, with the value that it already has.
+ * Write all answers or none. The struct lies in two pages at most: write its last word
+ * first, unchanged.
  */
 static int procmap_scan_store(const struct procmap_scanner *sc, u64 next,
 			      const struct vma_generations *generations,
@@ -156,7 +134,7 @@ static size_t procmap_scan_names_left(const struct procmap_scanner *sc)
 	return sc->out.args.names_size - sc->names;
 }
 
-/* Write records of the VMAs in the space. Nothing of the target is held. */
+/* Nothing of the target is held. */
 static int procmap_scan_copy_out(struct procmap_scanner *sc, unsigned int nr)
 {
 	const struct vma_props *props = sc->space->props;
@@ -174,7 +152,7 @@ static bool procmap_scan_in_run(const struct procmap_scanner *sc, const struct v
 	return props->file && sc->run.file == props->file && seq && sc->run.seq == seq;
 }
 
-/* Copy the name of the held VMA. One that fits no buffer is no error. */
+/* A name that fits no buffer is no error. */
 static int procmap_scan_copy_name(struct procmap_scanner *sc, struct vm_area_struct *vma)
 {
 	const size_t left = procmap_scan_names_left(sc);
@@ -202,7 +180,7 @@ static void procmap_scan_reset_run(struct procmap_scanner *sc)
 	sc->out.tail = (struct procmap_tail){ .name = PROCMAP_RECORD_NO_NAME };
 }
 
-/* Begin a new run with the held VMA. Nothing here may sleep or allocate. */
+/* Nothing here may sleep or allocate. */
 static int procmap_scan_begin_run(struct procmap_scanner *sc, struct vm_area_struct *vma,
 				  unsigned long seq)
 {
@@ -248,7 +226,6 @@ static int procmap_scan_end_run(struct procmap_scanner *sc)
 	return 0;
 }
 
-/* Copy the VMA that the walk holds to the space. */
 static int procmap_scan_copy(struct procmap_scanner *sc, struct vm_area_struct *vma)
 {
 	struct vma_props *props = sc->space->props;
@@ -268,7 +245,6 @@ static int procmap_scan_copy(struct procmap_scanner *sc, struct vm_area_struct *
 	return procmap_scan_begin_run(sc, vma, seq);
 }
 
-/* Lock the next VMA and write its record. */
 static int procmap_scan_one(struct procmap_scanner *sc)
 {
 	unsigned long addr = sc->walk.search.addr;
@@ -293,7 +269,6 @@ static int procmap_scan_one(struct procmap_scanner *sc)
 				      err;
 }
 
-/* Write the records of the next VMAs, as many as can be had at once. */
 static int procmap_scan_step(struct procmap_scanner *sc)
 {
 	const struct procmap_scan *s = &sc->out.args;
