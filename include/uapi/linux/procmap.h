@@ -6,14 +6,12 @@
 #include <linux/types.h>
 
 /*
- * PROCMAP_QUERY: ask for one VMA of the address space that belongs to an open
- * descriptor of /proc/<pid>/maps or /proc/<pid>/task/<tid>/maps.
+ * PROCMAP_QUERY: ask for one VMA of the address space of an open descriptor of
+ * /proc/<pid>/maps or /proc/<pid>/task/<tid>/maps.
  *
- * Returns 0, or -1 with errno; Documentation/userspace-api/procmap_query.rst has
- * the table of errnos. An error writes nothing to the struct.
- *
- * All values of one answer belong to one state that the VMA had during the
- * call. Answers of different calls may belong to different states.
+ * Returns 0, or -1 with an errno of Documentation/userspace-api/procmap_query.rst; an error
+ * writes nothing to the struct. All values of one answer belong to one state of the VMA
+ * during the call.
  */
 #define PROCMAP_QUERY	_IOWR('f', 17, struct procmap_query)
 
@@ -23,9 +21,8 @@
  * @PROCMAP_QUERY_VMA_WRITABLE: only VMAs that can be written
  * @PROCMAP_QUERY_VMA_EXECUTABLE: only VMAs that can be executed
  * @PROCMAP_QUERY_VMA_SHARED: only VMAs that the maps output shows as shared
- * @PROCMAP_QUERY_COVERING_OR_NEXT_VMA: the VMA that covers the address, if it
- *	matches; else the first VMA above the address that matches. Without
- *	this flag, the VMA must match and cover the address.
+ * @PROCMAP_QUERY_COVERING_OR_NEXT_VMA: if none that matches covers the address,
+ *	the first one above it that matches
  * @PROCMAP_QUERY_FILE_BACKED_VMA: only VMAs with a file
  *
  * A VMA matches when it has every property that is asked for. The first four
@@ -45,33 +42,26 @@ enum procmap_query_flags {
 #define PROCMAP_QUERY_SIZE_VER0	104
 
 /**
- * struct procmap_query - argument of PROCMAP_QUERY
- * @size: in: size of the struct as the caller knows it, in bytes. A smaller
- *	struct gets only the fields that it has.
+ * struct procmap_query - argument of PROCMAP_QUERY; sizes and offsets are in bytes
+ * @size: in: size of the struct as the caller knows it: it gets only these fields
  * @query_flags: in: PROCMAP_QUERY_* bits; 0: the VMA that covers the address
  * @query_addr: in: address asked for
  * @vma_start: out: first address of the VMA
  * @vma_end: out: first address after the VMA
  * @vma_flags: out: PROCMAP_QUERY_VMA_* bits of the VMA
- * @vma_page_size: out: page size of the VMA in bytes (hugetlb: of the huge
- *	page)
- * @vma_offset: out: offset of @vma_start in the file, in bytes; 0 without a
- *	file
+ * @vma_page_size: out: page size of the VMA (hugetlb: of the huge page)
+ * @vma_offset: out: offset of @vma_start in the file; 0 without a file
  * @inode: out: inode number of the file; 0 without a file
- * @dev_major: out: major device number of the file's super block; 0 without a
- *	file
- * @dev_minor: out: minor device number of the file's super block; 0 without a
- *	file
- * @vma_name_size: in: size of the name buffer in bytes, 0: no name wanted;
+ * @dev_major: out: major device number of the file's super block; 0 without a file
+ * @dev_minor: out: minor device number of the file's super block; 0 without a file
+ * @vma_name_size: in: size of the name buffer, 0: no name wanted;
  *	out: bytes written to it with the terminating NUL, 0: no name
- * @build_id_size: in: size of the build ID buffer in bytes, 0: not wanted;
+ * @build_id_size: in: size of the build ID buffer, 0: not wanted;
  *	out: bytes written to it, 0: no build ID is known
- * @vma_name_addr: in: address of the name buffer; 0 if and only if
- *	@vma_name_size is 0. The name is the one in the maps output, without
- *	escapes.
+ * @vma_name_addr: in: address of the name buffer; 0 if and only if @vma_name_size
+ *	is 0. The name is the one in the maps output, without escapes.
  * @build_id_addr: in: address of the build ID buffer; 0 if and only if
- *	@build_id_size is 0. 20 bytes hold every build ID that the kernel
- *	reports.
+ *	@build_id_size is 0. 20 bytes hold every build ID that is reported.
  */
 struct procmap_query {
 	__u64 size;

@@ -6,18 +6,15 @@
 #include <linux/types.h>
 
 /*
- * PROCMAP_SCAN: ask for all VMAs of the address space that belongs to an open
- * descriptor of /proc/<pid>/maps or /proc/<pid>/task/<tid>/maps, and whether
- * they have changed.
+ * PROCMAP_SCAN: ask for all VMAs of the address space of an open descriptor of
+ * /proc/<pid>/maps or /proc/<pid>/task/<tid>/maps, and whether they have changed.
  *
- * Returns 0, or -1 with errno; Documentation/userspace-api/procmap_scan.rst has
- * the table of errnos. An error writes nothing to the struct, but may write to
- * the areas of records and names.
+ * Returns 0, or -1 with an errno of Documentation/userspace-api/procmap_scan.rst. An error
+ * writes nothing to the struct, but may write to the areas of records and names.
  *
- * Generations. If a process has the same generation at two times, no VMA was
- * added, changed or removed in between. A change that changes nothing may
- * count. Generations of different address spaces cannot be compared. They do
- * not tell of what is in pages or files, nor of files that are renamed.
+ * While the generation of a process stays the same, no VMA is added, changed or removed. A
+ * change that changes nothing may count. Generations of different address spaces cannot be
+ * compared, and do not tell of what is in pages or files, nor of files that are renamed.
  */
 #define PROCMAP_SCAN	_IOWR('f', 30, struct procmap_scan)
 
@@ -29,8 +26,8 @@
  *	not procmap_scan.known_generation
  * @PROCMAP_SCAN_IF_CODE_CHANGED: likewise for its code generation. Not together
  *	with PROCMAP_SCAN_IF_CHANGED.
- * @PROCMAP_SCAN_NOWAIT: do not wait for a writer: end before the first VMA that it
- *	is changing. Nor for a disk: see PROCMAP_RECORD_BUILD_ID_UNKNOWN.
+ * @PROCMAP_SCAN_NOWAIT: end before the first VMA that a writer is changing, and
+ *	do not wait for a disk: see PROCMAP_RECORD_BUILD_ID_UNKNOWN.
  */
 enum procmap_scan_flags {
 	PROCMAP_SCAN_NAMES		= 0x01,
@@ -53,15 +50,11 @@ enum procmap_scan_flags {
  * @PROCMAP_RECORD_UFFD_WP: userfaultfd handles writes to protected pages
  * @PROCMAP_RECORD_UFFD_MINOR: userfaultfd handles minor faults
  * @PROCMAP_RECORD_UNLINKED: no directory has the file any more
- * @PROCMAP_RECORD_NAME_TOO_LONG: there is a name, but it is longer than PATH_MAX.
- *	No condition of a scan.
- * @PROCMAP_RECORD_BUILD_ID_UNKNOWN: whether there is a build ID is not known: what
- *	tells is not in memory, and the scan must not or cannot read it. No
- *	condition of a scan.
+ * @PROCMAP_RECORD_NAME_TOO_LONG: no condition: the name is longer than PATH_MAX
+ * @PROCMAP_RECORD_BUILD_ID_UNKNOWN: no condition: what tells whether there is a
+ *	build ID is not in memory, and the scan must not or cannot read it
  *
- * Besides there are the bits of a query: PROCMAP_QUERY_VMA_READABLE,
- * PROCMAP_QUERY_VMA_WRITABLE, PROCMAP_QUERY_VMA_EXECUTABLE,
- * PROCMAP_QUERY_VMA_SHARED and PROCMAP_QUERY_FILE_BACKED_VMA.
+ * PROCMAP_QUERY_VMA_* and PROCMAP_QUERY_FILE_BACKED_VMA are bits of a record, too.
  */
 enum procmap_record_flags {
 	PROCMAP_RECORD_GROWS_DOWN	= 0x00100,
@@ -87,30 +80,26 @@ enum procmap_record_flags {
 #define PROCMAP_RECORD_SIZE_VER0	96
 
 /**
- * struct procmap_record - one VMA
- * @start: out: first address of the VMA
- * @end: out: first address after the VMA
- * @offset: out: offset of @start in the file, in bytes; 0 without a file
- * @inode: out: inode number of the file; 0 without a file
- * @flags: out: PROCMAP_RECORD_* bits, and bits of a query
- * @dev_major: out: major device number of the file's super block; 0 without a
- *	file
- * @dev_minor: out: minor device number of the file's super block; 0 without a
- *	file
- * @inode_generation: out: generation of the inode, which tells two files with
- *	the same number apart; 0 without a file, or if the file system has none
- * @page_shift: out: the page size of the VMA is 2 to the power of this, in bytes
- * @generation: out: generation of the address space in which this VMA was
- *	changed last; 0: not known, as another change has just begun, or on a
- *	kernel without generations
- * @name: out: where the name begins in the area of names, in bytes;
- *	PROCMAP_RECORD_NO_NAME: none. VMAs of one file that follow each other
- *	have one string, unless the scan has no generation. It is the name in
- *	the maps output, without escapes.
- * @build_id_size: out: bytes of @build_id; 0: not wanted, or the file has none, or
+ * struct procmap_record - one VMA; all fields are out; sizes and offsets are in bytes
+ * @start: first address of the VMA
+ * @end: first address after the VMA
+ * @offset: offset of @start in the file; 0 without a file
+ * @inode: inode number of the file; 0 without a file
+ * @flags: PROCMAP_RECORD_* bits, and bits of a query
+ * @dev_major: major device number of the file's super block; 0 without a file
+ * @dev_minor: minor device number of the file's super block; 0 without a file
+ * @inode_generation: generation of the inode, which tells two files with the same
+ *	number apart; 0 without a file, or if the file system has none
+ * @page_shift: the page size of the VMA is 2 to the power of this
+ * @generation: generation of the address space in which this VMA was changed last;
+ *	0: not known: another change has just begun, or there are no generations
+ * @name: where the name, as in the maps output without escapes, begins in the area
+ *	of names; PROCMAP_RECORD_NO_NAME: none. Successive VMAs of one file
+ *	have one string, unless the scan has no generation.
+ * @build_id_size: bytes of @build_id; 0: not wanted, or the file has none, or
  *	PROCMAP_RECORD_BUILD_ID_UNKNOWN
- * @build_id: out: the build ID, zeroes after it
- * @reserved: out: 0
+ * @build_id: the build ID, zeroes after it
+ * @reserved: 0
  */
 struct procmap_record {
 	__u64 start;
@@ -130,38 +119,33 @@ struct procmap_record {
 };
 
 /**
- * struct procmap_scan - argument of PROCMAP_SCAN
- * @size: in: size of the struct as the caller knows it, in bytes
+ * struct procmap_scan - argument of PROCMAP_SCAN; sizes are in bytes
+ * @size: in: size of the struct as the caller knows it
  * @flags: in: PROCMAP_SCAN_* bits; 0: neither names nor build IDs, always scan
  * @start: in: only VMAs that end above this address
- * @end: in: only VMAs that begin below this address; 0: to the end of the
- *	address space
- * @all_of: in: only VMAs that have all these bits of a record; 0: no condition
- * @any_of: in: only VMAs that have at least one of these bits of a record; 0: no
- *	condition
- * @none_of: in: only VMAs that have none of these bits of a record; 0: no
- *	condition
+ * @end: in: only VMAs that begin below this address; 0: up to the last one
+ * @all_of: in: only VMAs with all these bits of a record; 0: no condition
+ * @any_of: in: only VMAs with at least one of these bits; 0: no condition
+ * @none_of: in: only VMAs with none of these bits; 0: no condition
  * @records: in: address of the array of records
  * @records_len: in: the size of this array, in records; 0: write none
- * @record_size: in: size of a record as the caller knows it, in bytes. What the
- *	kernel does not know is filled with zeroes.
- * @names: in: address of the area of names, which are strings with their NULs,
- *	one after the other
- * @names_size: in: size of this area in bytes
+ * @record_size: in: size of a record as the caller knows it; the kernel fills what
+ *	it does not know with zeroes
+ * @names: in: address of the area of names, successive strings with their NULs
+ * @names_size: in: size of this area
  * @records_filled: out: how many records were written
  * @names_filled: out: bytes of names that were written
  * @reserved: in: 0
  * @next: out: @start for the call that continues; @end, or ~0 if that is 0, if
  *	there is nothing more
  * @known_generation: in: for PROCMAP_SCAN_IF_CHANGED a @generation, for
- *	PROCMAP_SCAN_IF_CODE_CHANGED a @code_generation that an earlier call
- *	returned; 0: none, so that the call scans. Else not used.
+ *	PROCMAP_SCAN_IF_CODE_CHANGED a @code_generation of an earlier call;
+ *	0: none, so that the call scans. Else not used.
  * @generation: out: the generation of the address space that held for all
  *	records; 0: there was a writer. Each record is right then, but they are
  *	no snapshot, and one may begin below the end of the one before.
  *	Calls with the same generation, not 0, make one snapshot.
- * @code_generation: out: likewise, for VMAs of files that are, or were,
- *	executable
+ * @code_generation: out: likewise, for VMAs of files that are, or were, executable
  */
 struct procmap_scan {
 	__u64 size;
