@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * bpf_find_vma() of programs that do not sleep: it holds the VMA, not mmap_lock.
- *
- * A sleepable program may fault in its callback. That must not happen with a VMA
- * held, so it keeps the helper of task_iter.c.
+ * bpf_find_vma() of programs that do not sleep: it holds the VMA, not mmap_lock. A
+ * sleepable program, which must not fault in its callback with a VMA held, keeps the helper
+ * of task_iter.c.
  */
 #include <linux/bpf.h>
 #include <linux/btf_ids.h>
@@ -28,9 +27,8 @@ static struct vm_area_struct *bpf_vma_hold(struct mm_struct *mm, u64 start, u64 
 }
 
 /*
- * Another task cannot leave its address space while this has alloc_lock, nor can
- * that be freed while a VMA of it is held. Only try the lock: this may have
- * interrupted its owner.
+ * Another task cannot leave its address space while this has alloc_lock, nor can that be
+ * freed while a VMA of it is held. Only try the lock: this may have interrupted its owner.
  */
 static struct vm_area_struct *bpf_vma_hold_other(struct task_struct *task, u64 start, u64 flags)
 {

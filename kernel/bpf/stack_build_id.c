@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Build IDs of user stacks without mmap_lock, for BPF programs that must not sleep.
- * Each VMA is held while the build ID of its file is read, so the file stays open.
+ * Build IDs of user stacks without mmap_lock, for BPF programs that must not sleep. Each
+ * VMA is held while the build ID of its file is read, so the file stays open.
  */
 #include <linux/bpf.h>
 #include <linux/buildid.h>
@@ -15,14 +15,7 @@
 
 #include "stack_build_id.h"
 
-/**
- * struct bpf_stack_vma - what was read from the VMA of a frame
- * @start: its first address
- * @end: first address after it; 0: no VMA was read
- * @base: offset in its file of address 0
- * @has_id: it has a build ID
- * @id: the build ID, padded with zeros
- */
+/* What was read from the VMA of a frame: @end is 0 if none was, @base the offset of address 0. */
 struct bpf_stack_vma {
 	unsigned long start;
 	unsigned long end;
@@ -57,11 +50,9 @@ static void bpf_stack_vma_read(struct bpf_stack_vma *stack_vma, unsigned long ip
 
 /**
  * bpf_stack_build_ids() - replace addresses of a user stack by build IDs and offsets
- * @ids: the frames of the current task, with their addresses
+ * @ids: the frames of the current task; one keeps its address if it has no VMA or
+ *	a writer is changing that, or if its file has no build ID in memory
  * @nr: how many there are
- *
- * A frame keeps its address if it has no VMA or a writer is changing that, or if
- * its file has no build ID in memory.
  *
  * Context: any, NMI included. The current task has an address space.
  */

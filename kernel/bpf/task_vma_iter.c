@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The iterator of the VMAs of a task, for BPF programs: bpf_for_each(task_vma, ...).
- * It does not take mmap_lock, and counts the VMAs that it had to skip.
+ * The iterator of the VMAs of a task, for BPF programs: bpf_for_each(task_vma, ...),
+ * without mmap_lock.
  *
- * The program gets a copy of each VMA, of which it trusts vm_mm and vm_file: the
- * iterator has mm_users, and keeps the file open until it moves on. A program that
- * runs with interrupts disabled may have interrupted anybody, and must not drop a
- * reference that can be the last one. There the iterator holds the VMA, so that the
- * file stays open, and leaves mm_users to irq_work. A program that may fault must
- * not hold a VMA: there it has a reference to the file.
+ * The program trusts vm_mm and vm_file of its copy of a VMA: the iterator has mm_users, and
+ * keeps the file open until it moves on. With interrupts disabled it must not drop what can
+ * be the last reference: so it holds the VMA, and leaves mm_users to irq_work. A program
+ * that may fault must not hold a VMA: there it has a reference to the file.
  */
 #include <linux/bpf.h>
 #include <linux/bpf_mem_alloc.h>
@@ -32,26 +30,15 @@
 #include <linux/vma_lock.h>
 #include <linux/vma_search.h>
 
-/**
- * struct bpf_iter_task_vma_kern_data - a walk over the VMAs of a task
- * @task: the task, with a reference
- * @mm: its address space, with mm_users
- * @next_addr: where the walk continues
- * @nr_skipped: how many VMAs or holes it has skipped
- * @atomic: the program runs with interrupts disabled
- * @held: the VMA that is held, if @atomic, or NULL
- * @copy: the VMA, for the program; without a file once the iterator has moved on
- * @release: drops the references after an @atomic walk
- */
 struct bpf_iter_task_vma_kern_data {
 	struct task_struct *task;
-	struct mm_struct *mm;
+	struct mm_struct *mm;	/* with mm_users */
 	u64 next_addr;
-	u64 nr_skipped;
-	bool atomic;
-	struct vm_area_struct *held;
-	struct vm_area_struct copy;
-	struct irq_work release;
+	u64 nr_skipped;	/* VMAs or holes */
+	bool atomic;	/* the program runs with interrupts disabled */
+	struct vm_area_struct *held;	/* if @atomic, or NULL */
+	struct vm_area_struct copy;	/* for the program; the next step puts its file */
+	struct irq_work release;	/* drops the references after an @atomic walk */
 };
 
 /* As programs have it on their stack */
@@ -76,10 +63,7 @@ static void bpf_iter_task_vma_release(struct irq_work *work)
 	bpf_iter_task_vma_put(container_of(work, struct bpf_iter_task_vma_kern_data, release));
 }
 
-/*
- * Take mm_users of a task, or return an error. Only try alloc_lock: this may have
- * interrupted its owner.
- */
+/* Only try alloc_lock: this may have interrupted its owner. */
 static struct mm_struct *bpf_task_mm_get(struct task_struct *task)
 {
 	struct mm_struct *mm;
@@ -96,7 +80,6 @@ static struct mm_struct *bpf_task_mm_get(struct task_struct *task)
 	return mm ?: ERR_PTR(-ENOENT);
 }
 
-/* Let go of the file that the program had last. */
 static void bpf_iter_task_vma_leave(struct bpf_iter_task_vma_kern_data *data)
 {
 	struct file *file = data->copy.vm_file;
@@ -109,10 +92,7 @@ static void bpf_iter_task_vma_leave(struct bpf_iter_task_vma_kern_data *data)
 	data->held = NULL;
 }
 
-/*
- * The end of the VMA or hole at @addr, which a writer is changing; @addr itself if
- * that is not known.
- */
+/* The end of the VMA or hole at @addr, which a writer is changing; @addr if that is not known. */
 static unsigned long bpf_vma_busy_end(struct mm_struct *mm, unsigned long addr)
 {
 	unsigned int stores = raw_read_seqcount(&mm->vma_changes.stores);
@@ -129,10 +109,7 @@ static unsigned long bpf_vma_busy_end(struct mm_struct *mm, unsigned long addr)
 	return last + 1;
 }
 
-/*
- * The next VMA, held; NULL: there is none, or it is not known where to continue. To
- * skip a VMA costs as much as to return it.
- */
+/* NULL: there is none, or it is not known where to continue. A skip costs as much as a VMA. */
 static struct vm_area_struct *bpf_iter_task_vma_hold(struct bpf_iter_task_vma_kern_data *data)
 {
 	struct vma_search search;
@@ -153,7 +130,6 @@ static struct vm_area_struct *bpf_iter_task_vma_hold(struct bpf_iter_task_vma_ke
 	}
 }
 
-/* Copy the VMA for the program, and keep its file open. */
 static struct vm_area_struct *bpf_iter_task_vma_copy(struct bpf_iter_task_vma_kern_data *data,
 						     struct vm_area_struct *vma)
 {
@@ -215,10 +191,8 @@ __bpf_kfunc int bpf_iter_task_vma_new(struct bpf_iter_task_vma *it, struct task_
 }
 
 /**
- * bpf_iter_task_vma_next() - the next VMA of a walk
+ * bpf_iter_task_vma_next() - the next VMA of a walk; the last one's file may be closed
  * @it: the iterator
- *
- * The file of the VMA before it may be closed.
  *
  * Context: as bpf_iter_task_vma_new().
  * Return: the VMA; NULL if there is none, or if bpf_iter_task_vma_skipped() says
@@ -247,9 +221,9 @@ __bpf_kfunc struct vm_area_struct *bpf_iter_task_vma_next(struct bpf_iter_task_v
  * @it__iter: the iterator
  *
  * Context: as bpf_iter_task_vma_new().
- * Return: how many VMAs or holes bpf_iter_task_vma_next() has not returned so far
- * because a writer was changing them. If that grows when it returns NULL, it may
- * have stopped there.
+ * Return: how many VMAs or holes were skipped so far because a writer was changing
+ * them. If that grows when bpf_iter_task_vma_next() returns NULL, it may have
+ * stopped there.
  */
 __bpf_kfunc u64 bpf_iter_task_vma_skipped(struct bpf_iter_task_vma *it__iter)
 {
