@@ -14,16 +14,16 @@
  * @task: the task
  *
  * Context: process context. Takes and drops task_lock() of @task.
- * Return: the address space, to be released with mmdrop(); NULL if @task has
- * none of its own, because it has exited or is a kernel thread.
+ * Return: the address space, to be released with mmdrop(); NULL if @task has none
+ * of its own: it has exited or is a kernel thread.
  */
 struct mm_struct *mm_ref_get(struct task_struct *task)
 {
 	struct mm_struct *mm;
 
 	/*
-	 * Under task_lock(), a task is a user of its ->mm: mmgrab() is safe.
-	 * PF_KTHREAD does not change; other flags may.
+	 * Under task_lock(), a task is a user of its ->mm: mmgrab() is safe. PF_KTHREAD
+	 * does not change; other flags may.
 	 */
 	task_lock(task);
 	mm = READ_ONCE(task->flags) & PF_KTHREAD ? NULL : task->mm;
@@ -34,11 +34,9 @@ struct mm_struct *mm_ref_get(struct task_struct *task)
 }
 
 /**
- * mm_ref_access() - get a reference to the address space of a task, if permitted
+ * mm_ref_access() - mm_access() without mm_users
  * @task: the task
  * @mode: PTRACE_MODE_* of the access
- *
- * Like mm_access(), but without mm_users.
  *
  * Context: process context. Waits, killably, for exec_update_lock of @task.
  * Takes and drops task_lock() of @task.
@@ -68,14 +66,11 @@ struct mm_struct *mm_ref_access(struct task_struct *task, unsigned int mode)
  * mm_ref_trylock() - lock an address space for reading if its mmap_lock is free
  * @mm: the address space, its mm_count held
  *
- * The process may wait for the caller. So the caller calls
- * mm_ref_preempt_disable() first, and does not queue for mmap_lock: it would be
- * handed to a caller that is not running.
- *
- * Context: any in which mmap_read_trylock() may be called.
+ * Context: any in which mmap_read_trylock() may be called, after
+ * mm_ref_preempt_disable(): the process may wait for the caller.
  * Return: true with mmap_lock held for reading, for mmap_read_unlock(). False with
- * nothing held: a writer has mmap_lock, somebody waits for it, or no user of
- * the address space is left.
+ * nothing held: a writer has mmap_lock, somebody waits for it, or no user of the
+ * address space is left.
  */
 bool mm_ref_trylock(struct mm_struct *mm)
 {
@@ -91,12 +86,9 @@ bool mm_ref_trylock(struct mm_struct *mm)
  * mm_ref_drain() - wait for those that hold mmap_lock without mm_users
  * @mm: the address space; the caller has just dropped the last of its mm_users
  *
- * If a caller of mm_ref_trylock() got mmap_lock first, this waits for some
- * hundred instructions, since that caller is not preempted. One that gets
- * mmap_lock later sees that mm_users is 0: it takes the lock after this
- * released it.
- *
- * Context: process context. Waits for mmap_lock.
+ * Context: process context. Waits for a caller of mm_ref_trylock() that got
+ * mmap_lock first: some hundred instructions, not preempted. One that gets it
+ * later, after this has released it, sees that mm_users is 0.
  */
 void mm_ref_drain(struct mm_struct *mm)
 {

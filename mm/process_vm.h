@@ -21,8 +21,7 @@ int process_vm_rw_nowait(const struct iovec *remote, struct iov_iter *iter, stru
 
 /**
  * process_vm_task - get the task that the first argument names
- * @which: thread ID in the caller's PID namespace, or a pidfd with
- *	PROCESS_VM_PIDFD
+ * @which: thread ID in the caller's PID namespace; a pidfd with PROCESS_VM_PIDFD
  * @flags: PROCESS_VM_* flags
  *
  * Return: the task, with a reference. -EBADF: @which is no pidfd; -ESRCH: there is

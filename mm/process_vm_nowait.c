@@ -1,15 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * process_vm_readv(2) and process_vm_writev(2) with PROCESS_VM_NOWAIT.
- *
- * The target and the servers of its memory may be hostile, so the call waits
- * for nothing that they can hold for long. It only tries mmap_lock, and drops
- * it before it copies, since the caller's own buffers may fault. It only tries
- * the page lock to write to a page of a file, and dirties the page under it.
- *
- * The caller may be hostile, too, or have a small share of the processor. It
- * holds no mm_users, so the teardown of the target never waits for it. It
- * disables preemption for as long as it holds mmap_lock.
+ * process_vm_readv(2) and process_vm_writev(2) with PROCESS_VM_NOWAIT. Target, servers of
+ * its memory and caller may be hostile. So the call only tries locks, drops mmap_lock
+ * before it copies, since the caller's own buffers may fault, dirties a page of a file
+ * under its lock, and holds no mm_users.
  */
 #include <linux/backing-dev.h>
 #include <linux/highmem.h>
@@ -31,10 +25,7 @@
 /* Lookups of a page that moves between the page table and another place. */
 #define NOWAIT_LOOKUPS	4
 
-/*
- * Attempts to fault in a buffer of the caller that is gone again before the
- * copy.
- */
+/* Attempts to fault in a buffer of the caller that is gone again before the copy. */
 #define NOWAIT_COPIES	16
 
 /* The pages of one lookup, and whether they are pinned or just referenced. */
@@ -67,12 +58,10 @@ static void nowait_release(struct nowait_pages *np)
 }
 
 /*
- * Pin mapped pages, up to the first one that would need a fault. A child that
- * the target forks after this does not see a write: fork() copies pinned pages.
- *
- * This does not sleep: with FOLL_NOFAULT, get_user_pages() neither faults nor
- * reschedules. On machines with aliasing caches, flush_dcache_page() walks all
- * mappings of a file, for 16 pages at most.
+ * Pin mapped pages, up to the first one that would need a fault. A child that the target
+ * forks after this does not see a write: fork() copies pinned pages. FOLL_NOFAULT neither
+ * faults nor reschedules; on machines with aliasing caches, flush_dcache_page() walks all
+ * mappings of a file, for 16 pages.
  */
 static long nowait_pin(struct nowait_pages *np, unsigned long addr)
 {
@@ -96,11 +85,10 @@ static struct page *nowait_find(struct vm_area_struct *vma, unsigned long addr)
 }
 
 /*
- * A read takes references, no pins: FOLL_PIN would need a copy of a page that
- * the target shares with a child. The reference keeps the bytes of the shared
- * page: a child that writes gets a copy. hugetlb decides by the mappings alone
- * whether to copy: it needs the pin, which fails while the page is shared. The
- * pin also works for [vsyscall], which is no VMA.
+ * A read takes references: FOLL_PIN would need a copy of a page that is shared with a
+ * child. The reference keeps the bytes: a child that writes gets a copy. hugetlb decides by
+ * the mappings alone whether to copy: it needs the pin, which fails while the page is
+ * shared. The pin also works for [vsyscall], which is no VMA.
  */
 static long nowait_get(struct nowait_pages *np, unsigned long addr)
 {
@@ -126,9 +114,8 @@ static long nowait_get(struct nowait_pages *np, unsigned long addr)
 }
 
 /*
- * Look up pages from @addr on, up to the first one that is missing, and at
- * least one. The caller is not preempted meanwhile, so others wait no longer
- * than a lookup of np->count pages takes.
+ * Look up pages from @addr on, at least one, up to the first one that is missing. The
+ * caller is not preempted, so others wait for a lookup of np->count pages at most.
  */
 static int nowait_lookup(struct nowait_pages *np, unsigned long addr)
 {
@@ -150,11 +137,9 @@ static int nowait_lookup(struct nowait_pages *np, unsigned long addr)
 }
 
 /*
- * Lock a page of a file if it may be written to. A file system write-protects a
- * page to clean it, and must be asked before the page becomes dirty again,
- * which may wait. For a dirty page it was asked already, though perhaps for
- * another part of it (blocks that files share). That is no less than without
- * the flag, where nobody checks.
+ * Lock a page of a file if it may be written to. A file system must be asked, which may
+ * wait, before a clean page becomes dirty. For a dirty page it was asked, if perhaps for
+ * another part (blocks that files share): no less than without the flag.
  */
 static bool nowait_trylock_page(struct page *page)
 {
@@ -205,9 +190,9 @@ static int nowait_write_file_page(struct page *page, unsigned int offset, size_t
 }
 
 /*
- * No file system needs to know of a dirty anonymous page, so this takes no page
- * lock. Then swapoff() may free the swap cache that set_page_dirty() uses: set
- * only the flag, which is all that a swap-out tests.
+ * No file system needs to know of a dirty anonymous page: this takes no page lock. So
+ * swapoff() may free the swap cache that set_page_dirty() uses: set only the flag, which a
+ * swap-out tests.
  */
 static int nowait_write_anon_page(struct page *page, unsigned int offset, size_t len,
 				  struct iov_iter *iter)
@@ -261,11 +246,9 @@ static int nowait_copy(struct nowait_pages *np, unsigned int offset, size_t len,
  * @task: the task; the leader of the process with PROCESS_VM_PIDFD
  * @flags: PROCESS_VM_* flags
  *
- * Not audited: to log a denied access, Yama reads the target's command line,
- * which may wait for the target. ptrace_may_access() decides under a spinlock,
- * so preemption may be disabled.
- *
- * Context: process context. Tries exec_update_lock of @task.
+ * Context: process context. Tries exec_update_lock of @task, not preempted:
+ * ptrace_may_access() takes only a spinlock. Not audited: Yama would read the
+ * target's command line, which may wait for the target.
  * Return: the address space, to be released with mmdrop(). -EAGAIN: the task is
  * in execve(); else as process_vm_grab().
  */
@@ -339,7 +322,7 @@ struct mm_struct *process_vm_access_nowait(struct task_struct *task, unsigned lo
 /**
  * process_vm_rw_nowait - transfer what needs no waiting
  * @remote: one range of the target's memory
- * @iter: the caller's buffers, advanced by what was transferred
+ * @iter: the caller's buffers, advanced by what was transferred, also on an error
  * @mm: the target's address space, its mm_count held
  * @pages: space for @max_pages pages
  * @max_pages: how many pages to look up at a time
@@ -350,8 +333,7 @@ struct mm_struct *process_vm_access_nowait(struct task_struct *task, unsigned lo
  * Return: 0: transferred all of @remote, or as much as @iter takes. -EAGAIN:
  * somebody else has mmap_lock now. -EFAULT: the next byte is not accessible, on
  * either side, or not without a wait or a fault in the target. -ESRCH: the
- * address space has no user any more. -EINTR: the caller has been killed. On an
- * error, @iter tells how much was transferred.
+ * address space has no user any more. -EINTR: the caller has been killed.
  */
 int process_vm_rw_nowait(const struct iovec *remote, struct iov_iter *iter, struct mm_struct *mm,
 			 struct page **pages, unsigned int max_pages, int vm_write)

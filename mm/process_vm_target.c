@@ -10,9 +10,8 @@
 #include "process_vm.h"
 
 /*
- * A pidfd stands for the whole process: if the leader has exited, another
- * thread still has the memory. On success *@thread is its thread, with a
- * reference.
+ * A pidfd stands for the whole process: if the leader has exited, another thread still has
+ * the memory. On success *@thread is its thread, with a reference.
  */
 static struct mm_struct *process_vm_thread_mm(struct task_struct *task, unsigned long flags,
 					      struct task_struct **thread)
@@ -40,11 +39,9 @@ static struct mm_struct *process_vm_thread_mm(struct task_struct *task, unsigned
  * @flags: PROCESS_VM_* flags
  * @mode: PTRACE_MODE_* of the access
  *
- * A caller without permission must not keep the address space alive, nor tear
- * it down: so this takes no mm_users.
- *
  * Context: exec_update_lock of @task held: it keeps credentials and memory of the
- * thread as they are. Takes and drops task_lock(). Does not sleep.
+ * thread as they are. Takes and drops task_lock(). Does not sleep. No mm_users: a
+ * caller without permission must not have the last one.
  * Return: the address space, to be released with mmdrop(). -ESRCH: there is none;
  * -EACCES: the caller lacks permission.
  */
@@ -76,11 +73,9 @@ static struct mm_struct *process_vm_use(struct mm_struct *grabbed)
 }
 
 /**
- * process_vm_access - get the address space of a target, if permitted
+ * process_vm_access - mm_access() for all threads of a process with PROCESS_VM_PIDFD
  * @task: the task; the leader of the process with PROCESS_VM_PIDFD
  * @flags: PROCESS_VM_* flags
- *
- * Like mm_access(), but for all threads of a process with PROCESS_VM_PIDFD.
  *
  * Context: process context. Waits, killably, for exec_update_lock of @task.
  * Return: the address space, to be released with mmput(). -ESRCH: there is none;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Find what is in memory, without waiting: maps, allocates, charges and starts
- * nothing, and takes no lock whose holder may sleep.
+ * Find what is in memory, without waiting: maps, allocates, charges and starts nothing, and
+ * takes no lock whose holder may sleep.
  */
 #include <linux/filemap_cached.h>
 #include <linux/mm.h>
@@ -29,19 +29,15 @@ static bool resident_page_cache(struct vm_area_struct *vma)
 		return true;
 
 	/*
-	 * Another ->map_pages() may take a lock so that nothing is read from
-	 * freed blocks (XFS); but nothing is read here. Or it asks a server
-	 * whether the page is still valid (AFS); a file system on a block
-	 * device has none.
+	 * Another ->map_pages() may take a lock so that nothing is read from freed blocks
+	 * (XFS); but nothing is read here. Or it asks a server whether the page is still
+	 * valid (AFS); a file system on a block device has none.
 	 */
 	mapping = vma->vm_file->f_mapping;
 	if (vma->vm_ops->map_pages && mapping->host->i_sb->s_bdev)
 		return true;
 
-	/*
-	 * The ->fault() of SysV shm calls that of shmem; it has no
-	 * ->map_pages().
-	 */
+	/* The ->fault() of SysV shm calls that of shmem; it has no ->map_pages(). */
 	return shmem_mapping(mapping);
 }
 
@@ -52,9 +48,8 @@ static bool resident_vma(struct vm_area_struct *vma)
 		return false;
 
 	/*
-	 * A mapping of a driver, even if its file is in shmem, does not map
-	 * what is in the page cache. And the kernel copies memory without
-	 * struct page from the current address space, which is not the
+	 * A mapping of a driver, even of a shmem file, does not map the page cache. And
+	 * memory without struct page is copied from the current address space, not the
 	 * target's.
 	 */
 	return !(vma->vm_flags & VM_MIXEDMAP);
@@ -77,8 +72,8 @@ static struct page *resident_zeros(unsigned long address)
 }
 
 /*
- * [vdso] and the like. On all architectures, their ->fault() finds a page of
- * the kernel's own, and does not sleep.
+ * [vdso] and the like: on all architectures, ->fault() finds a page of the kernel and does
+ * not sleep.
  */
 static struct page *resident_special_page(struct vm_area_struct *vma, unsigned long address)
 {
@@ -99,11 +94,10 @@ static struct page *resident_special_page(struct vm_area_struct *vma, unsigned l
 }
 
 /*
- * Copying from the page cache needs no lock, as in filemap_read(). If the size of
- * the file, which is read after the page was tested for being up to date, still
- * covers the page, a truncation that zeroes it began later: the copy may have bytes
- * of before or after. A task that removes the page from the page cache does not
- * change its contents.
+ * Copying from the page cache needs no lock, as in filemap_read(). If the size of the file,
+ * read after the test for being up to date, covers the page, a truncation that zeroes it
+ * began later: the copy may have bytes of both. A page that is removed from the page cache
+ * keeps its contents.
  */
 static struct page *resident_folio_page(struct folio *folio, struct vm_area_struct *vma,
 					pgoff_t pgoff)
@@ -146,9 +140,9 @@ static struct page *resident_unmapped_page(struct vm_area_struct *vma, unsigned 
 }
 
 /*
- * The caller holds the page table lock, and this page table has a reference of
- * the swap entry: the entry cannot be reused, and swapoff() cannot finish. The
- * page at this place in the swap cache is the one that was swapped out.
+ * The page table is locked and has a reference of the swap entry: the entry cannot be
+ * reused, nor swapoff() finish. So the page in the swap cache is the one that was swapped
+ * out.
  */
 static struct page *resident_swap_page(swp_entry_t entry)
 {
@@ -166,10 +160,7 @@ static struct page *resident_swap_page(swp_entry_t entry)
 
 static struct page *resident_absent_page(struct vm_area_struct *vma, unsigned long address)
 {
-	/*
-	 * The OOM reaper sets this flag before it empties page tables: what was
-	 * there is lost, not zero.
-	 */
+	/* The OOM reaper sets this before it empties page tables: what was there is lost. */
 	if (test_bit(MMF_UNSTABLE, &vma->vm_mm->flags))
 		return NULL;
 	return resident_unmapped_page(vma, address);
@@ -212,13 +203,11 @@ static struct page *resident_table_page(struct vm_area_struct *vma, unsigned lon
  *	flags and its own rights
  * @address: user address, at the start of a page
  *
- * Memory that was never touched is the zero page. Takes only spinlocks.
- *
- * Context: mmap_lock of the VMA's mm is held for reading. Does not sleep,
- * except with PREEMPT_RT.
- * Return: The page, with a reference, to be read from. NULL: a read fault would
- * have to wait, or would fail. -EAGAIN: the page table has the page, or may
- * have it by now: resident_mapped_page() finds it.
+ * Context: mmap_lock of the VMA's mm is held for reading. Takes only spinlocks;
+ * does not sleep, except with PREEMPT_RT.
+ * Return: The page, with a reference, to be read from: the zero page if it was
+ * never touched. NULL: a read fault would have to wait, or would fail. -EAGAIN: the
+ * page table has the page, or may have it by now: resident_mapped_page() finds it.
  */
 struct page *resident_page(struct vm_area_struct *vma, unsigned long address)
 {
@@ -230,9 +219,9 @@ struct page *resident_page(struct vm_area_struct *vma, unsigned long address)
 	pmd = mm_find_pmd(vma->vm_mm, address);
 	if (!pmd || resident_pmd_none(pmd)) {
 		/*
-		 * No lock orders this: the pmd before the flag of the OOM
-		 * reaper and the page cache. Pairs with the full barrier in the
-		 * atomic exchange that clears a huge pmd.
+		 * No lock orders this: the pmd before the flag of the OOM reaper and the
+		 * page cache; pairs with the full barrier in the atomic exchange that
+		 * clears a huge pmd.
 		 */
 		smp_rmb();
 		return resident_absent_page(vma, address);

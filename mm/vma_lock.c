@@ -10,16 +10,13 @@
 
 #include "vma_read.h"
 
-/*
- * A reader holds the lock for a few hundred instructions: a sleep is rarely
- * worth it.
- */
+/* A reader holds the lock for a few hundred instructions: a sleep is rarely worth it. */
 #define VMA_LOCK_SPINS		256
 
 #ifdef CONFIG_LOCKDEP
 /*
- * A reader that waits for mmap_lock with a VMA locked, and a writer that waits
- * for this VMA, would deadlock.
+ * A reader of a VMA that waits for mmap_lock, and a writer that waits for this reader,
+ * deadlock.
  */
 struct lockdep_map vma_lock_map = STATIC_LOCKDEP_MAP_INIT("vma_lock", &vma_lock_map);
 #endif
@@ -28,11 +25,8 @@ struct lockdep_map vma_lock_map = STATIC_LOCKDEP_MAP_INIT("vma_lock", &vma_lock_
  * vma_lock_init_mm() - initialise the write sequence of an address space
  * @mm: the address space, not yet visible to others
  *
- * mm->vma_seq is odd in a write section. While it keeps an even value, no VMA
- * of @mm changes. It starts at a random value: a VMA that is freed and reused
- * in another address space should not have the same lock word there.
- *
- * Context: any.
+ * Context: any. mm->vma_seq is random: a VMA that is reused in another address
+ * space should not have the same lock word there.
  */
 void vma_lock_init_mm(struct mm_struct *mm)
 {
@@ -47,10 +41,8 @@ void vma_lock_init_mm(struct mm_struct *mm)
  * @vma: the VMA, write-locked or not in the tree yet
  * @flags: its VM_* bits, before or after the change
  *
- * Code is a VMA with a file and VM_EXEC. Write-locking notes what was code. A
- * writer that turns another VMA into code calls this before.
- *
  * Context: mmap_lock of the address space held for writing, in a write section.
+ * Write-locking calls this; a writer that turns another VMA into code does, too.
  */
 void vma_note_code(struct vm_area_struct *vma, unsigned long flags)
 {
@@ -74,10 +66,7 @@ static void vma_lock_wait_for_readers(struct vm_area_struct *vma)
 			return;
 		cpu_relax();
 	}
-	/*
-	 * Full barrier: set the flag before reading the number of readers;
-	 * pairs with the decrement in vma_hold_drop().
-	 */
+	/* Full barrier: the flag before the number of readers; pairs with vma_hold_drop(). */
 	atomic_long_fetch_or(VMA_HOLD_WAITING, lock);
 	wait_event(vma_hold_writers, !(atomic_long_read_acquire(lock) & VMA_HOLD_READERS));
 	atomic_long_andnot(VMA_HOLD_WAITING, lock);
@@ -108,10 +97,8 @@ static bool vma_change_lock(struct vm_area_struct *vma, long flags)
 }
 
 /**
- * __vma_change_begin() - write-lock a VMA before it is changed, slow path
+ * __vma_change_begin() - slow path of vma_change_begin()
  * @vma: the VMA, not write-locked yet
- *
- * Only vma_change_begin() calls this.
  *
  * Context: mmap_lock of the address space held for writing. May sleep.
  */
@@ -125,11 +112,9 @@ EXPORT_SYMBOL_GPL(__vma_change_begin);
  * vma_start_rename() - write-lock all VMAs that may get or lose the name of heap or stack
  * @mm: the address space
  *
- * Call this before mm->brk, mm->start_brk or mm->start_stack is changed, unless no
- * VMA gets another name by that. Only brk(), which changes it often, write-locks no
- * more VMAs than it must.
- *
- * Context: mmap_lock of @mm held for writing. May sleep.
+ * Context: mmap_lock of @mm held for writing, before mm->brk, mm->start_brk or
+ * mm->start_stack changes such names; brk(), which is frequent, write-locks fewer.
+ * May sleep.
  */
 void vma_start_rename(struct mm_struct *mm)
 {
@@ -145,10 +130,8 @@ void vma_start_rename(struct mm_struct *mm)
  * vma_begin_removal() - note that VMAs of one range are about to leave the tree
  * @mm: the address space
  *
- * Call vma_start_remove() for each of these VMAs afterwards. Each call begins a
- * range of its own, so that readers can rely on what lies between the ranges.
- *
- * Context: mmap_lock of @mm held for writing.
+ * Context: mmap_lock of @mm held for writing, before vma_start_remove() of each.
+ * Readers can rely on what lies between two ranges.
  */
 void vma_begin_removal(struct mm_struct *mm)
 {
@@ -165,10 +148,7 @@ void vma_begin_removal(struct mm_struct *mm)
 	smp_store_release(&changes->nr_removed, changes->nr_removed + 1);
 }
 
-/*
- * Extend the current range over @vma. A reader may see the old value of one
- * bound with the new value of the other.
- */
+/* Extend the current range. A reader may see one bound as it was, and the other as it is. */
 static void vma_note_removal(const struct vm_area_struct *vma)
 {
 	struct vma_changes *changes = &vma->vm_mm->vma_changes;
@@ -181,12 +161,8 @@ static void vma_note_removal(const struct vm_area_struct *vma)
 }
 
 /**
- * vma_start_remove() - write-lock a VMA that will be removed from its tree
- * @vma: the VMA
- *
- * Like vma_change_begin(), but the write-lock outlasts the write section: a
- * reader with an old pointer never gets the lock. Until the end of the section,
- * no reader takes its place for a hole.
+ * vma_start_remove() - write-lock a VMA for good before it leaves its tree
+ * @vma: the VMA; until the end of the section, no reader takes its place for a hole
  *
  * Context: mmap_lock of the address space held for writing, vma_begin_removal()
  * called. May sleep.
@@ -204,9 +180,7 @@ void vma_start_remove(struct vm_area_struct *vma)
 
 /**
  * vma_cancel_remove() - keep a VMA in its tree after all
- * @vma: a VMA for which vma_start_remove() was called
- *
- * It stays write-locked as after vma_change_begin().
+ * @vma: the VMA; it stays write-locked as after vma_change_begin()
  *
  * Context: mmap_lock held for writing since vma_start_remove().
  */
@@ -220,11 +194,8 @@ void vma_cancel_remove(struct vm_area_struct *vma)
  * vma_lock_retire() - wait for the last readers of a VMA, and keep others out
  * @vma: the VMA, in no tree, or of an address space without users
  *
- * Returns when no reader holds the lock of @vma, and none can get it. The last
- * readers may be of another address space: they had an old pointer to this
- * memory.
- *
- * Context: may sleep.
+ * Context: may sleep. The last readers may be of another address space, with an
+ * old pointer to this memory.
  */
 void vma_lock_retire(struct vm_area_struct *vma)
 {

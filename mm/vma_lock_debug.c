@@ -31,10 +31,7 @@ static unsigned long vma_lock_hash(const struct vm_area_struct *vma)
  * @vma: the VMA: read-locked, or about to be write-locked
  * @word: its lock word, not write-locked in the current write section
  *
- * The first call after a write-lock notes a hash of the VMA. Later calls
- * compare with it. Concurrent readers note the same hash.
- *
- * Context: any.
+ * Context: any. The first call after a write-lock notes a hash, later ones compare.
  */
 void vma_lock_check(struct vm_area_struct *vma, long word)
 {
@@ -47,10 +44,7 @@ void vma_lock_check(struct vm_area_struct *vma, long word)
 	/* Acquire: the number before the hash; pairs with the release below. */
 	if (smp_load_acquire(&vma->vm_hold_noted) != mark + 1) {
 		WRITE_ONCE(vma->vm_hold_hash, hash);
-		/*
-		 * Release: the hash before the number; pairs with the acquire
-		 * above.
-		 */
+		/* Release: the hash before the number; pairs with the acquire above. */
 		smp_store_release(&vma->vm_hold_noted, mark + 1);
 	} else if (READ_ONCE(vma->vm_hold_hash) != hash) {
 		dump_vma(vma);

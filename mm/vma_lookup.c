@@ -11,8 +11,8 @@
 #include "vma_read.h"
 
 /*
- * The VMAs of @range have left the tree. Is the hole from @addr to *@last
- * outside of @range? If only its end is inside, cut that off.
+ * The VMAs of @range have left the tree. Is the hole from @addr to *@last outside of
+ * @range? If only its end is inside, cut that off.
  */
 static bool vma_hole_outside(unsigned long addr, const struct vma_removal *range,
 			     unsigned long *last)
@@ -28,25 +28,23 @@ static bool vma_hole_outside(unsigned long addr, const struct vma_removal *range
 }
 
 /*
- * Was everything that the caller read after @stores in the tree at one instant?
- * It was if nobody stored to the tree meanwhile. The end of the address space
- * frees VMAs without a store.
+ * Was all that the caller read after @stores in the tree at one instant? It was if nobody
+ * stored to the tree. The end of the address space frees VMAs without a store.
  */
 static bool vma_tree_unchanged(struct mm_struct *mm, unsigned int stores)
 {
 	/*
-	 * Barrier inside: tree before counter and users; pairs with
-	 * vma_tree_store(), and with the decrement of mmput().
+	 * Barrier inside: tree before counter and users; pairs with vma_tree_store() and
+	 * mmput().
 	 */
 	return !(stores & 1) && !read_seqcount_retry(&mm->vma_changes.stores, stores) &&
 	       !mm_ref_exited(mm);
 }
 
 /*
- * The tree has a hole from search->addr to *@last. Is it real, or transient
- * because a writer is replacing VMAs? A writer notes the range of VMAs before
- * it removes them. So the hole is real if it is outside of all noted ranges,
- * and if the same write section, or none, lasted throughout.
+ * Is the hole from search->addr to *@last real, or is a writer replacing VMAs? A writer
+ * notes a range before it removes VMAs: so a hole outside of all ranges is real, if the
+ * same write section, or none, lasted throughout.
  */
 static bool vma_hole_counts(const struct vma_search *search, unsigned long seq,
 			    unsigned long *last)
@@ -54,15 +52,9 @@ static bool vma_hole_counts(const struct vma_search *search, unsigned long seq,
 	struct vma_changes *changes = &search->mm->vma_changes;
 	unsigned int i, nr = 0;
 
-	/*
-	 * The caller's barrier orders the tree before the ranges; pairs with
-	 * vma_start_remove().
-	 */
+	/* The caller's barrier: the tree before the ranges; pairs with vma_start_remove(). */
 	if (seq & 1) {
-		/*
-		 * Acquire: the number before the ranges; pairs with
-		 * vma_begin_removal().
-		 */
+		/* Acquire: the number before the ranges; pairs with vma_begin_removal(). */
 		nr = smp_load_acquire(&changes->nr_removed);
 	}
 	for (i = 0; i < nr; i++)
@@ -87,13 +79,10 @@ static enum vma_result vma_lookup_covering(struct vma_search *search, struct vm_
 }
 
 /*
- * Slow path: look up one VMA or one hole concurrent with a writer, at the cost
- * of a descent of the tree and several barriers.
- *
- * A VMA that matches is confirmed by its lock. A VMA that does not match is
- * skipped if it was in the tree, with the flags that were read, at one instant.
- * It may be write-locked: the process has the state before the change and the
- * state after it during the system call of the writer.
+ * Slow path: look up one VMA or hole. The lock confirms a VMA that matches. Another one is
+ * skipped if it was in the tree, with these flags, at one instant. It may be write-locked:
+ * while the writer's system call lasts, the process has the state before and the state
+ * after.
  */
 static enum vma_result vma_lookup_slow(struct vma_search *search, unsigned long seq)
 {
@@ -131,8 +120,8 @@ enum vma_result vma_lookup_retry(struct vma_search *search, unsigned int tries)
 {
 	for (; tries; tries--) {
 		/*
-		 * Acquire: the sequence before the tree and the VMAs; pairs
-		 * with vma_begin_write_section() and vma_changes_end().
+		 * Acquire: the sequence before the tree and the VMAs; pairs with
+		 * vma_begin_write_section() and vma_changes_end().
 		 */
 		unsigned long seq = smp_load_acquire(&search->mm->vma_seq);
 		enum vma_result res = vma_lookup_slow(search, seq);

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/*
- * Lookup of VMAs under RCU. Locks only a VMA that seems to match, and tests it
- * again under its lock. Takes no other lock, and does not wait.
- */
+/* Lookup of VMAs under RCU: locks only a VMA that seems to match, then tests it again. */
 #ifndef _MM_VMA_LOOKUP_H
 #define _MM_VMA_LOOKUP_H
 
@@ -16,13 +13,9 @@
 #include "vma_read.h"
 #include "vma_walk.h"
 
-/*
- * Attempts in one round, with preemption disabled. Most write sections are
- * shorter.
- */
+/* Attempts in one round, with preemption disabled. Most write sections are shorter. */
 #define VMA_SEARCH_TRIES	64
 
-/* The result of a lookup. */
 enum vma_result {
 	VMA_LOOKUP_FOUND,	/* search->vma is locked, and matches */
 	VMA_LOOKUP_NONE,	/* there is no VMA that matches */
@@ -76,12 +69,9 @@ static __always_inline struct vm_area_struct *vma_leaf_search(const struct vma_s
 }
 
 /*
- * Lockless fast path: look up the rest of a leaf while there is no writer, with
- * at most one descent of the tree. Only a VMA that seems to match costs an
- * atomic operation.
- *
- * mm->vma_seq was even before the descent and is still @seq at the end. So no
- * VMA changed in between, and all that was read was true at the same time.
+ * Lockless fast path: the rest of a leaf. Only a VMA that seems to match costs an atomic
+ * operation. mm->vma_seq was even before the descent and is @seq at the end, so no VMA
+ * changed in between: all that was read was true at the same time.
  */
 static __always_inline enum vma_result vma_lookup_fast(struct vma_search *search,
 						       struct vma_walk *walk, unsigned long seq)
@@ -115,17 +105,11 @@ static __always_inline enum vma_result vma_lookup_fast(struct vma_search *search
 	return VMA_LOOKUP_FOUND;
 }
 
-/*
- * One step: to the end of a leaf or, on the slow path, to the end of one VMA or
- * hole.
- */
+/* One step: to the end of a leaf or, on the slow path, of one VMA or hole. */
 static __always_inline enum vma_result vma_lookup_step(struct vma_search *search,
 						       struct vma_walk *walk, unsigned int tries)
 {
-	/*
-	 * Acquire: the sequence before the tree and the VMAs; pairs with
-	 * vma_changes_end().
-	 */
+	/* Acquire: the sequence before the tree and the VMAs; pairs with vma_changes_end(). */
 	unsigned long seq = smp_load_acquire(&search->mm->vma_seq);
 
 	if (likely(!(seq & 1))) {
@@ -139,11 +123,9 @@ static __always_inline enum vma_result vma_lookup_step(struct vma_search *search
 }
 
 /*
- * At most @steps steps, at least one.
- *
- * __mmput() frees VMAs and nodes while the tree still leads to them. If this
- * section sees users, no grace period has ended since there are none. So what
- * __mmput() frees outlasts the section.
+ * At most @steps steps, at least one. __mmput() frees VMAs and nodes while the tree still
+ * leads to them. If this section sees users, no grace period has ended since there are
+ * none: all of that outlasts it.
  */
 static __always_inline enum vma_result vma_lookup_rcu(struct vma_search *search,
 						      struct vma_walk *walk, unsigned int steps,

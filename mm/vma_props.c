@@ -1,11 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Copy properties of VMAs, with and without a lock.
- *
- * A caller that walks all VMAs does not need to lock each one. While there is
- * no writer, it copies a whole leaf of the tree under RCU and confirms that
- * afterwards. The name of a file needs a lock: the first VMA of the file is
- * locked, those after it are copied.
+ * Copy properties of VMAs, with a lock or, while there is no writer, a whole leaf under
+ * RCU, confirmed afterwards. The name of a file needs a lock: the first VMA of the file is
+ * locked, others are copied.
  */
 #include <linux/fs.h>
 #include <linux/mm.h>
@@ -20,21 +17,17 @@
 
 #ifdef CONFIG_VMA_SEARCH
 
-/**
- * struct vma_generation_base - what the generations of VMAs are counted from
- * @word: a lock word of section @even + 1, with all low bits
- * @next: @even + 2
- *
- * Here @even is mm->vma_seq, rounded up to even. A lock word has a part of the
- * number s of the section that write-locked its VMA. It is behind @word by
- * @even - s; so its generation, @next less that, is s + 2.
+/*
+ * What the generations of VMAs are counted from: @even is mm->vma_seq, rounded up. A lock
+ * word has a part of the number s of the section that write-locked its VMA, so it is behind
+ * @word by @even - s. Its generation, @next less that, is s + 2.
  */
 struct vma_generation_base {
-	unsigned long word;
-	u64 next;
+	unsigned long word;	/* of section @even + 1, with all low bits */
+	u64 next;	/* @even + 2 */
 };
 
-/* The base for lock words that were read when mm->vma_seq was @seq. */
+/* For lock words that were read when mm->vma_seq was @seq. */
 static __always_inline struct vma_generation_base vma_base_at(unsigned long seq)
 {
 	const unsigned long even = (seq + 1) & ~1UL;
@@ -53,15 +46,15 @@ static __always_inline u64 vma_generation_of(unsigned long word,
 }
 
 /*
- * The generation of a held VMA; 0 if a writer that waits for the reader has
- * overwritten its number. The section of this writer does not end while the VMA
- * is held, so any other number was there all the time.
+ * The generation of a held VMA; 0 if a writer that waits for the reader has overwritten its
+ * number. The section of this writer lasts meanwhile, so any other number was there all the
+ * time.
  */
 static u64 vma_generation_held(const struct vm_area_struct *vma, const struct mm_struct *mm)
 {
 	/*
-	 * Acquire: the lock word before the sequence, which is that of its
-	 * section or a later one; pairs with vma_begin_write_section().
+	 * Acquire: the lock word before the sequence, which is that of its section or a
+	 * later one; pairs with vma_begin_write_section().
 	 */
 	unsigned long word = atomic_long_read_acquire(&vma->vm_hold);
 	unsigned long seq = READ_ONCE(mm->vma_seq);
@@ -126,8 +119,8 @@ void vma_props_copy(const struct vma_search *search, struct vma_props *props)
 #ifdef CONFIG_VMA_SEARCH
 
 /*
- * @vma is not locked. The words may be those of several VMAs, or half of a
- * word, where memory is copied by bytes. So follow no pointer.
+ * @vma is not locked. The words may be those of several VMAs, or half of a word, where
+ * memory is copied by bytes. So follow no pointer.
  */
 static __always_inline void vma_props_peek(struct vma_props *props,
 					   const struct vm_area_struct *vma,
@@ -140,10 +133,9 @@ static __always_inline void vma_props_peek(struct vma_props *props,
 }
 
 /*
- * The VMAs were right at one instant in this RCU section, so their files were
- * open then. Where files are SLAB_TYPESAFE_BY_RCU, their memory may have been
- * reused since: the caller confirms the inodes before it uses them. A file with two inodes must be
- * locked; its inode stays NULL.
+ * The files were open at one instant in this RCU section. Where files are
+ * SLAB_TYPESAFE_BY_RCU, their memory may have been reused since: the caller confirms the
+ * inodes. A file with two inodes must be locked; its inode stays NULL.
  */
 static __always_inline void vma_props_find_inodes(struct vma_props *props, unsigned int nr)
 {
@@ -167,8 +159,8 @@ static __always_inline bool vma_props_need_lock(const struct vma_props *props)
 }
 
 /*
- * Inodes and super blocks are freed a grace period after the file. Returns how
- * many were completed; the next one must be locked.
+ * Inodes and super blocks are freed a grace period after the file. Returns how many were
+ * completed; the next one must be locked.
  */
 static __always_inline unsigned int vma_props_complete(struct vma_props *props, unsigned int nr)
 {
@@ -185,10 +177,7 @@ static __always_inline unsigned int vma_props_complete(struct vma_props *props, 
 	return i;
 }
 
-/*
- * The kernel's names, except those of heap and stack, belong to special
- * mappings, which have vm_ops.
- */
+/* Other names of the kernel belong to special mappings, which have vm_ops. */
 static __always_inline bool vma_peek_nameless(const struct mm_struct *mm,
 					      const struct vm_area_struct *vma,
 					      const struct vma_props *props)
@@ -210,10 +199,7 @@ static __always_inline bool vma_peek_in_run(const struct vma_run *run, const str
 	       (props->file || vma_peek_nameless(mm, vma, props));
 }
 
-/*
- * Copy up to @nr matches from the rest of the leaf. The slot moves after the
- * last one, or after the end of the leaf if there are no more.
- */
+/* Copy up to @nr matches from the rest of the leaf, and move the slot after the last one. */
 static __always_inline unsigned int vma_leaf_peek(const struct vma_walk *walk,
 						  struct vma_run *run, struct maple_leaf *leaf,
 						  struct vma_props *props, unsigned int nr,
@@ -252,9 +238,9 @@ static __always_inline unsigned int vma_leaf_peek(const struct vma_walk *walk,
 }
 
 /*
- * Copy up to @nr matches from the rest of a leaf, and move the address of the
- * search after them. *@got stays 0 if there was a writer. Returns true if nothing in
- * this leaf matches, and another one follows.
+ * Copy up to @nr matches from the rest of a leaf, and move the search after them. *@got
+ * stays 0 if there was a writer. Returns true if nothing here matches, and another leaf
+ * follows.
  */
 static __always_inline bool vma_read_leaf(struct vma_walk *walk, struct vma_run *run,
 					  struct vma_props *props, unsigned int nr,
@@ -262,10 +248,7 @@ static __always_inline bool vma_read_leaf(struct vma_walk *walk, struct vma_run 
 {
 	struct vma_search *search = &walk->search;
 	struct mm_struct *mm = search->mm;
-	/*
-	 * Acquire: the sequence before the tree and the VMAs; pairs with
-	 * vma_changes_end().
-	 */
+	/* Acquire: the sequence before the tree and the VMAs; pairs with vma_changes_end(). */
 	unsigned long seq = smp_load_acquire(&mm->vma_seq);
 	struct maple_leaf leaf;
 
@@ -304,21 +287,18 @@ static __always_inline bool vma_read_leaf(struct vma_walk *walk, struct vma_run 
 
 /**
  * vma_walk_read() - copy properties of VMAs that match, without a lock
- * @walk: the walk, begun with vma_walk_begin(); it must not hold a VMA
+ * @walk: the walk, not @search.covering; it must not hold a VMA
  * @run: copy only VMAs of this run; NULL: all that match. If the next VMA is not
  *	in the run, @run->seq is 0 afterwards
- * @props: out: the properties, in the order of addresses
+ * @props: out: properties, in the order of addresses, true at the same instant,
+ *	with no other match in between
  * @nr: the size of @props, at least 1
  *
- * Continues at @walk->search.addr, and moves that after the last VMA that it
- * has copied or skipped. All copied properties were true at the same instant,
- * and no VMA that matches lies between them. The caller sets no
- * @walk->search.covering.
- *
  * Context: any except NMI. Takes and releases the RCU read-lock.
- * Return: how many VMAs were copied. 0: the caller must use vma_walk_next(), as
- * there is no such VMA, or there is a writer, or the next VMA must be locked
- * for its properties, or is not in the run. Always 0 without CONFIG_VMA_SEARCH.
+ * Return: how many VMAs were copied; @walk->search.addr is after them and those
+ * that were skipped. 0: the caller must use vma_walk_next(), as there is no such
+ * VMA, or there is a writer, or the next VMA must be locked for its properties, or
+ * is not in the run. Always 0 without CONFIG_VMA_SEARCH.
  */
 unsigned int vma_walk_read(struct vma_walk *walk, struct vma_run *run,
 			   struct vma_props *props, unsigned int nr)

@@ -45,9 +45,8 @@ static inline void vma_hold_drop(struct vm_area_struct *vma)
  * @mm: the address space
  *
  * Context: RCU read-lock held since @vma was found. Does not sleep.
- * Return: true with the lock held, for vma_hold_end(). The caller must check
- * vm_mm before anything else. False if a writer has write-locked or removed the
- * VMA, or if its word cannot count another reader.
+ * Return: true with the lock held, for vma_hold_end(): check vm_mm first. False if
+ * a writer has write-locked or removed it, or its word can count no more readers.
  */
 static inline bool vma_hold_try(struct vm_area_struct *vma, const struct mm_struct *mm)
 {
@@ -64,11 +63,10 @@ static inline bool vma_hold_try(struct vm_area_struct *vma, const struct mm_stru
 	} while (!atomic_long_try_cmpxchg(&vma->vm_hold, &old, new));
 
 	/*
-	 * The exchange before the sequence: a writer sets the sequence before
-	 * it write-locks; pairs with vma_begin_write_section(). A test before
-	 * the exchange is not enough: the word may be that of another address
-	 * space, and this one may give the VMA the same word meanwhile.
-	 * Acquire: a reader that sees the end of the section also sees the
+	 * The exchange before the sequence, which a writer sets before it write-locks;
+	 * pairs with vma_begin_write_section(). The test above is not enough: the word may
+	 * be of another address space, and this one may give the VMA the same word
+	 * meanwhile. Acquire: a reader that sees the end of the section also sees the
 	 * changes; pairs with vma_changes_end().
 	 */
 	if (unlikely(vma_word_write_locked(new, smp_load_acquire(&mm->vma_seq)))) {
@@ -80,15 +78,14 @@ static inline bool vma_hold_try(struct vm_area_struct *vma, const struct mm_stru
 }
 
 /*
- * May a VMA of @mm have changed since mm->vma_seq was @seq? The end of the
- * address space frees VMAs and does not change the sequence.
+ * May a VMA of @mm have changed since mm->vma_seq was @seq? The end of the address space
+ * frees VMAs and does not change the sequence.
  */
 static inline bool vma_seq_changed(const struct mm_struct *mm, unsigned long seq)
 {
 	/*
-	 * What the caller has read before the sequence and the users; pairs
-	 * with vma_begin_write_section(), and with the full barrier in the
-	 * decrement of mmput().
+	 * What the caller has read before the sequence and the users; pairs with
+	 * vma_begin_write_section(), and with the full barrier in the decrement of mmput().
 	 */
 	smp_rmb();
 	return (seq & 1) || READ_ONCE(mm->vma_seq) != seq || !atomic_read(&mm->mm_users);

@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The search for VMAs. It never takes mmap_lock: concurrent with a writer it
- * retries, and if that takes long it sleeps without queueing for any lock.
- * Without per-VMA locks, it takes mm_users and mmap_lock, and keeps both to
- * hold the VMA that it returns.
- * Documentation/mm/vma_lock.rst explains why the search misses no VMA.
+ * The search for VMAs: concurrent with a writer it retries, then sleeps without queueing
+ * for any lock. Without per-VMA locks, it takes mm_users and mmap_lock, and keeps both to
+ * hold the VMA. Documentation/mm/vma_lock.rst explains why the search misses no VMA.
  */
 #include <linux/err.h>
 #include <linux/irqflags.h>
@@ -101,7 +99,6 @@ static bool vma_search_lock_mm(const struct vma_search *search)
 				  mmap_read_trylock(search->mm);
 }
 
-/* Take mm_users meanwhile, as readers of smaps do. */
 static enum vma_result vma_lookup_held(struct vma_search *search, struct vma_walk *walk)
 {
 	enum vma_result res = VMA_LOOKUP_BUSY;
@@ -128,11 +125,7 @@ static void vma_search_count_backoff(void) {}
 
 #endif /* CONFIG_VMA_SEARCH */
 
-/*
- * A writer has search->addr. Retry at once for VMA_SEARCH_ROUNDS, then back
- * off. After VMA_SEARCH_STARVES, and each time from then on, sleep until a
- * writer lets readers in.
- */
+/* After VMA_SEARCH_STARVES, and each time from then on, sleep until a writer lets readers in. */
 static int vma_search_backoff(struct vma_search *search)
 {
 	unsigned long waited;
@@ -159,10 +152,7 @@ static int vma_search_backoff(struct vma_search *search)
 	return 0;
 }
 
-/*
- * Called with nothing held. May sleep. -EINTR: killed; -ESRCH: no users are
- * left; -EAGAIN: out of patience.
- */
+/* Nothing is held. -EINTR: killed; -ESRCH: no users are left; -EAGAIN: out of patience. */
 static noinline int vma_search_pause(struct vma_search *search, enum vma_result res)
 {
 	int err;
@@ -207,24 +197,20 @@ static __always_inline struct vm_area_struct *vma_next_held(struct vma_search *s
  * vma_search_next() - find the next VMA that matches, and hold it
  * @search: the search, begun with vma_search_begin()
  *
- * Releases the VMA that the search holds, and continues at @search->addr. That
- * is the end of this VMA, unless the caller has changed it. The search does not
- * lock the VMAs that it skips. It does not miss a VMA that matched during the
- * whole call. It does not return a VMA that matched at no time during the call.
+ * Releases the VMA that the search holds, and continues at @search->addr, its end
+ * unless the caller has changed that. Does not miss a VMA that matched during the
+ * whole call, nor return one that matched at no time during the call.
  *
- * While the search holds a VMA, nobody can change or free it, and its file
- * stays open. A writer may wait for that. So preemption is disabled (except
- * with PREEMPT_RT), the caller must not sleep, and it must call
- * vma_search_release(), vma_search_end() or vma_search_next() soon.
+ * A held VMA does not change, and its file stays open. A writer may wait for it:
+ * preemption is disabled (except with PREEMPT_RT), and the caller must not sleep.
  *
  * Context: process context, no lock held. Sleeps, killably, while a writer has
- * @search->addr. With CONFIG_VMA_SEARCH it does not take mmap_lock. Without, it
- * waits for mmap_lock, killably, or only tries it if @search->patience is 0,
- * and keeps it with the VMA.
+ * @search->addr. Without CONFIG_VMA_SEARCH it waits for mmap_lock, killably, or
+ * only tries it if @search->patience is 0, and keeps it with the VMA.
  * Return: the VMA, held, which may begin after @search->last; NULL if there is
- * none up to there. With nothing held: -ESRCH if no user of the address space
- * is left; -EINTR if the caller was killed; -EAGAIN if writers had
- * @search->addr for longer than @search->patience.
+ * none up to there. With nothing held: -ESRCH if no user of the address space is
+ * left; -EINTR if the caller was killed; -EAGAIN if writers had @search->addr for
+ * longer than @search->patience.
  */
 struct vm_area_struct *vma_search_next(struct vma_search *search)
 {
@@ -232,11 +218,8 @@ struct vm_area_struct *vma_search_next(struct vma_search *search)
 }
 
 /**
- * vma_walk_next() - find the next VMA of a walk, and hold it
+ * vma_walk_next() - vma_search_next(), cheaper if nothing has changed since the last call
  * @walk: the walk, begun with vma_walk_begin()
- *
- * Like vma_search_next(), and cheaper if nothing has changed since the last
- * call.
  *
  * Context, return value: as vma_search_next().
  */
@@ -247,9 +230,7 @@ struct vm_area_struct *vma_walk_next(struct vma_walk *walk)
 
 /**
  * vma_search_release() - release the VMA that a search holds, if it holds one
- * @search: the search, to be continued soon or to be ended
- *
- * A search that has starved keeps asking writers to let it in.
+ * @search: the search; one that has starved still asks to be let in
  *
  * Context: the task that called vma_search_next(). Sleeps only without
  * CONFIG_VMA_SEARCH.
@@ -264,9 +245,7 @@ void vma_search_release(struct vma_search *search)
 
 /**
  * vma_search_end() - end a search; release the VMA that it holds, if any
- * @search: the search; vma_search_next() can continue it
- *
- * A search whose vma_search_next() has not returned a VMA has ended already.
+ * @search: the search; it has ended already if it returned no VMA
  *
  * Context: as vma_search_release().
  */
@@ -281,17 +260,13 @@ void vma_search_end(struct vma_search *search)
 
 /**
  * vma_search_rcu() - find and lock the next VMA that matches, without waiting
- * @search: the search, begun with vma_search_begin()
+ * @search: the search; its @addr does not move to the end of the VMA
  *
- * Like vma_search_next(), but for a caller that cannot sleep. The caller
- * unlocks the VMA. @search->addr does not move to the end of the VMA.
- *
- * Context: any, NMI included. Takes and releases the RCU read-lock; does not need
- * mmap_lock.
- * Return: the VMA, read-locked, to be released with vma_hold_end(); NULL if
- * there is none; -EAGAIN if a writer has @search->addr, if the VMA there has
- * the maximum of readers, and always without CONFIG_VMA_SEARCH. NULL or -EAGAIN
- * may also mean that no user of the address space is left.
+ * Context: any, NMI included. Takes and releases the RCU read-lock.
+ * Return: the VMA, read-locked, to be released with vma_hold_end(); NULL if there
+ * is none; -EAGAIN if a writer has @search->addr, if the VMA there has the maximum
+ * of readers, and always without CONFIG_VMA_SEARCH. NULL or -EAGAIN may also mean
+ * that no user of the address space is left.
  */
 struct vm_area_struct *vma_search_rcu(struct vma_search *search)
 {
@@ -313,14 +288,10 @@ struct vm_area_struct *vma_search_rcu(struct vma_search *search)
  * @mm: the address space
  * @address: the address
  *
- * While the VMA is locked, nobody can change or free it. Release it soon: a
- * writer may wait for it with mmap_lock held.
- *
- * Context: as vma_search_rcu(), with mm_count of @mm held.
- * Return: the first VMA with @address < vm_end, read-locked, to be released
- * with vma_hold_end(); NULL if there is none; -EAGAIN in the cases of
- * vma_search_rcu(): the caller must take mmap_lock and use find_vma() instead.
- * NULL or -EAGAIN may also mean that no user of @mm is left.
+ * Context: as vma_search_rcu(), with mm_count of @mm held. A writer may wait for
+ * the VMA with mmap_lock held: release it soon.
+ * Return: as vma_search_rcu(): the first VMA with @address < vm_end. After -EAGAIN
+ * the caller must take mmap_lock and use find_vma() instead.
  */
 struct vm_area_struct *find_and_lock_vma_rcu(struct mm_struct *mm, unsigned long address)
 {

@@ -1,18 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Readers that starve, and writers that let them in.
- *
- * A process that changes one VMA in a loop leaves it free for less than a
- * microsecond between two write sections, which a reader that sleeps hits by
- * chance only. So a reader that has waited for long counts itself in
- * mm->vma_changes.starved. The end of the next write section wakes these
- * readers, and keeps mmap_lock for VMA_LET_IN, or until all of them have left:
- * no write section can begin meanwhile.
- *
- * Queueing for mmap_lock would not do: the writer hands it to a sleeper, and a
- * reader that has no processor would stop the process. Here such a reader costs
- * the process VMA_LET_IN at most, and not again before VMA_LET_IN_PAUSE is
- * over, however many readers there are.
+ * Readers that starve, and writers that let them in. A reader that has waited for long
+ * counts itself in mm->vma_changes.starved. The end of the next write section wakes it, and
+ * keeps mmap_lock until all have left, or for VMA_LET_IN. It is not handed mmap_lock:
+ * without a processor it would stop the process.
  */
 #include <linux/export.h>
 #include <linux/hrtimer.h>
@@ -57,13 +48,10 @@ void vma_reader_leaves(struct mm_struct *mm)
 
 /**
  * vma_reader_sleep() - sleep until a writer lets readers in
- * @mm: the address space, its mm_count held; the caller has called
- *	vma_reader_starves()
+ * @mm: the address space, its mm_count held; after vma_reader_starves()
  *
- * Returns at once outside of a write section. That covers the writer that wakes
- * readers before this one sleeps: it ends the section before it wakes.
- *
- * Context: process context. Sleeps, killably, for VMA_STARVED_SLEEP at most.
+ * Context: process context. Sleeps, killably, for VMA_STARVED_SLEEP at most; not
+ * outside of a write section, which a writer ends before it wakes.
  */
 void vma_reader_sleep(struct mm_struct *mm)
 {
@@ -87,13 +75,8 @@ static void vma_wait_for_starved(struct vma_changes *changes)
  * vma_let_readers_in() - give starving readers a time without write sections
  * @mm: the address space
  *
- * vma_changes_end() calls this after the end of the section, if there are such
- * readers. Does nothing less than 20 ms after the last time.
- *
- * Exported as modules call mmap_write_unlock().
- *
- * Context: mmap_lock of @mm held for writing, no write section. Sleeps for
- * 2 ms at most.
+ * Context: mmap_lock of @mm held for writing, no write section. Sleeps for 2 ms at
+ * most, once in 20 ms. Exported as modules call mmap_write_unlock().
  */
 void vma_let_readers_in(struct mm_struct *mm)
 {
@@ -104,8 +87,8 @@ void vma_let_readers_in(struct mm_struct *mm)
 		return;
 	changes->let_in = now;
 	/*
-	 * The end of the section before the sleepers are read; pairs with
-	 * prepare_to_wait_event() in vma_reader_sleep().
+	 * The end of the section before the sleepers; pairs with prepare_to_wait_event() in
+	 * vma_reader_sleep().
 	 */
 	smp_mb();
 	wake_up_var(&changes->starved);

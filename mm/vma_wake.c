@@ -1,11 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Wake writers that sleep until the readers of a VMA are done.
- *
- * A reader may be a BPF program that has interrupted whoever holds the lock of
- * the wait queue, or that of a run queue. So a wake-up with interrupts disabled
- * is left to irq_work. All writers share one queue: the work of a processor has
- * nothing to remember, and one that is pending already serves this reader, too.
+ * Wake writers that sleep until the readers of a VMA are done. The last reader may have
+ * interrupted the holder of a lock that wake_up() takes: with interrupts disabled, irq_work
+ * wakes. All writers share one queue, so the work of a processor has nothing to remember.
  */
 #include <linux/irq_work.h>
 #include <linux/irqflags.h>
@@ -28,11 +25,9 @@ static DEFINE_PER_CPU(struct irq_work, vma_hold_wake_work) = IRQ_WORK_INIT(vma_h
 /**
  * vma_hold_wake() - wake the writers that wait for readers
  *
- * The caller was the last reader of a VMA, and left it by a full barrier. If the
- * work is pending, irq_work_queue() and the start of the work are full barriers,
- * too: the writers that it wakes see that there is no reader.
- *
- * Context: any, NMI included.
+ * Context: any, NMI included. A full barrier after the last reader has left. If the
+ * work is pending, irq_work_queue() and its start are full barriers, too: the
+ * writers that it wakes see that there is no reader.
  */
 void vma_hold_wake(void)
 {

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/*
- * What the search and the walk share: the filter, and the leaf that a walk
- * keeps.
- */
+/* What the search and the walk share: the filter, and the leaf that a walk keeps. */
 #ifndef _MM_VMA_WALK_H
 #define _MM_VMA_WALK_H
 
@@ -20,10 +17,7 @@ static inline bool vma_search_wants(const struct vma_search *search, unsigned lo
 /* Steps in one RCU section. Each step goes to the end of a leaf at most. */
 #define VMA_SEARCH_STEPS	64
 
-/*
- * Read a field of a VMA that a writer may be changing, or whose memory may hold
- * another VMA by now. The caller confirms the result.
- */
+/* The VMA may change, or be another one by now: the caller confirms the result. */
 #define vma_peek(what)	data_race(READ_ONCE(what))
 
 /* @vma is not locked. */
@@ -34,13 +28,10 @@ static inline bool vma_seems_wanted(const struct vma_search *search,
 }
 
 /*
- * Continue in the leaf where @walk has found its last VMA, kept after the end
- * of an RCU section.
- *
- * mm->vma_seq is @seq, as it was before the leaf was found, and all stores to
- * the tree change the sequence first. The address space still had users in this
- * section, so its end has not freed the tree either. So the leaf was still in
- * the tree in this RCU section, and is not freed before its end.
+ * Continue in the leaf where @walk has found its last VMA. All stores to the tree change
+ * mm->vma_seq first, which is @seq as before the leaf was found, and the address space has
+ * users in this RCU section. So the leaf is in the tree, and is not freed before the end of
+ * the section.
  */
 static __always_inline bool vma_walk_resume(const struct vma_walk *walk, unsigned long seq,
 					    struct maple_leaf *leaf)

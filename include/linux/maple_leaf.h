@@ -1,15 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Leaves of a maple tree, read under RCU concurrent with writers.
- *
- * For a caller that reads many entries and has its own way to tell whether they
- * were true together: one descent of the tree for a whole leaf.
- *
- * For trees with MT_FLAGS_ALLOC_RANGE and MT_FLAGS_USE_RCU. A writer can
- * replace the leaf at any time. Its slots stay for as long as RCU is held,
- * while freeing it overwrites some pivots. So an entry is one that the tree had
- * after the descent began, perhaps not for this index, and perhaps not at the
- * same time as the next one. It is never a wild pointer.
+ * Leaves of a maple tree (MT_FLAGS_ALLOC_RANGE, MT_FLAGS_USE_RCU), read under RCU
+ * concurrent with writers. A writer can replace the leaf: its slots stay while RCU is held,
+ * but freeing it overwrites pivots. So an entry was in the tree after the descent began,
+ * perhaps at another index or time than the next one; it is never a wild pointer.
  */
 #ifndef _LINUX_MAPLE_LEAF_H
 #define _LINUX_MAPLE_LEAF_H
@@ -28,18 +22,11 @@
 /* Freeing a node overwrites only what is before the slots of a leaf. */
 static_assert(offsetofend(struct maple_node, ma_flags) <= offsetof(struct maple_range_64, slot));
 
-/**
- * struct maple_leaf - a place in a leaf of a maple tree
- * @node: the leaf
- * @slot: the slot
- * @end: the last slot in use
- * @max: the last index below the leaf
- */
 struct maple_leaf {
 	const struct maple_range_64 *node;
 	unsigned long slot;
-	unsigned long end;
-	unsigned long max;
+	unsigned long end;	/* the last slot in use */
+	unsigned long max;	/* the last index below the leaf */
 };
 
 static inline const struct maple_node *maple_entry_node(const void *entry)
@@ -58,10 +45,7 @@ static __always_inline unsigned int maple_node_slot(const unsigned long *pivots,
 {
 	const unsigned long *pivot = pivots, *last = pivots + end;
 
-	/*
-	 * Not READ_ONCE(): a pivot that is read twice does no more harm than a
-	 * wrong one.
-	 */
+	/* No READ_ONCE(): a pivot that is read twice does no more harm than a wrong one. */
 	if (end && data_race(pivots[end / 2]) < index)
 		pivot += end / 2 + 1;
 	/* The same. */
@@ -71,8 +55,8 @@ static __always_inline unsigned int maple_node_slot(const unsigned long *pivots,
 }
 
 /*
- * A leaf that is not full keeps the number of its last slot in its last slot. The
- * last pivot is 0 only if it is unused: no slot but the first can end at index 0.
+ * A leaf that is not full keeps the number of its last slot in its last slot. The last
+ * pivot is 0 only if it is unused: no slot but the first can end at index 0.
  */
 static inline unsigned int maple_leaf_end(const struct maple_range_64 *node, unsigned long max)
 {
@@ -84,12 +68,13 @@ static inline unsigned int maple_leaf_end(const struct maple_range_64 *node, uns
 }
 
 /*
- * Was the node replaced when its pivots and slots were read? Both are
- * overwritten later: by the head for call_rcu(), and by mte_dead_leaves().
+ * Was an inner node replaced when it was read, so that it leads anywhere, or a wrong
+ * maximum makes metadata in a leaf look like an entry? The head for call_rcu() and
+ * mte_dead_leaves() overwrite a node after it has become its own parent.
  */
 static inline bool maple_node_replaced(const struct maple_arange_64 *node)
 {
-	/* After pivots and slots; pairs with mte_set_node_dead(), which makes it its own parent. */
+	/* After pivots and slots; pairs with mte_set_node_dead(). */
 	smp_rmb();
 	return ((unsigned long)maple_peek(node->parent) & ~MAPLE_NODE_MASK) ==
 	       (unsigned long)node;
@@ -100,10 +85,6 @@ static inline bool maple_node_replaced(const struct maple_arange_64 *node)
  * @mt: the tree
  * @index: the index
  * @leaf: out: the place. If the tree is empty, @leaf->max only: ULONG_MAX
- *
- * An inner node must not have been replaced when it was read: its slots can
- * lead anywhere then, and with a wrong maximum the last slot of a leaf, which
- * can hold metadata, looks like an entry.
  *
  * Context: RCU held until @leaf is not used any more.
  * Return: 0. -ENOENT: the tree has no nodes; -EAGAIN: a writer was met.

@@ -1,13 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Generations: tell whether the VMAs of an address space have changed.
- *
- * While a generation stays the same, no VMA of the address space is added,
- * changed or removed. There is one for all VMAs, and one for code: VMAs with a
- * file and VM_EXEC, before or after the change. A generation ends when a writer
- * begins, and the next one begins when the writer ends. Both are made of
- * mm->vma_seq, have 64 bits, so that they do not repeat, and are never 0, as
- * the lowest bit is set.
+ * Generations: while one stays the same, no VMA of the address space is added, changed or
+ * removed. There is one for all VMAs, and one for code: VMAs with a file and VM_EXEC,
+ * before or after the change. Both are made of mm->vma_seq. They have 64 bits, so they do
+ * not repeat, and are odd, so never 0.
  */
 #ifndef _LINUX_VMA_GENERATION_H
 #define _LINUX_VMA_GENERATION_H
@@ -42,10 +38,7 @@ static inline u64 vma_generation_at(unsigned long seq)
  */
 static inline struct vma_generations vma_generations_now(const struct mm_struct *mm)
 {
-	/*
-	 * Acquire: the sequence before the VMAs, and before the note of code;
-	 * pairs with vma_changes_end().
-	 */
+	/* Acquire: the sequence before VMAs and note of code; pairs with vma_changes_end(). */
 	unsigned long seq = smp_load_acquire(&mm->vma_seq);
 	struct vma_generations now = {
 		.all = seq & 1 ? 0 : vma_generation_at(seq),
@@ -81,9 +74,9 @@ static inline struct vma_generations vma_generations_kept(const struct mm_struct
 	struct vma_generations now;
 
 	/*
-	 * The VMAs before sequence, note and users; pairs with
-	 * vma_begin_write_section(), vma_note_code(), and the full barrier in
-	 * the decrement of mmput(), after which VMAs are freed.
+	 * The VMAs before sequence, note and users; pairs with vma_begin_write_section(),
+	 * vma_note_code(), and the full barrier in the decrement of mmput(), after which
+	 * VMAs are freed.
 	 */
 	smp_rmb();
 	if (!atomic_read(&mm->mm_users))

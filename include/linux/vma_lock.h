@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Per-VMA locks: a reader locks one VMA and does not touch mmap_lock.
- *
- * A writer holds mmap_lock for writing, and write-locks each VMA before it
- * changes or removes it, which waits for the readers. All write-locks end
- * together when it releases or downgrades mmap_lock. Rules, writers and memory
- * ordering: Documentation/mm/vma_lock.rst.
+ * Per-VMA locks: a reader locks one VMA, without mmap_lock. A writer holds mmap_lock for
+ * writing. Before it changes or removes a VMA, it write-locks it, which waits for the
+ * readers; all write-locks end when it releases or downgrades mmap_lock. See
+ * Documentation/mm/vma_lock.rst.
  */
 #ifndef _LINUX_VMA_LOCK_H
 #define _LINUX_VMA_LOCK_H
@@ -45,18 +43,18 @@ static inline void vma_begin_write_section(struct mm_struct *mm)
 	if (seq & 1)
 		return;
 	/*
-	 * Release: a reader that sees this section also sees what the last one
-	 * did; pairs with vma_hold_try() and vma_lookup_retry().
+	 * Release: a reader that sees this section also sees what the last one did; pairs
+	 * with vma_hold_try() and vma_lookup_retry().
 	 */
 	smp_store_release(&mm->vma_seq, seq + 1);
 	/*
-	 * The sequence before all changes; pairs with vma_hold_try(),
-	 * vma_seq_changed(), vma_hole_counts() and vma_generations_kept().
+	 * The sequence before all changes; pairs with vma_hold_try(), vma_seq_changed(),
+	 * vma_hole_counts() and vma_generations_kept().
 	 */
 	smp_wmb();
 	/*
-	 * After the sequence: a reader that still sees the last section must
-	 * not see that it removed nothing.
+	 * After the sequence: a reader in the last section must not see that it removed
+	 * nothing.
 	 */
 	WRITE_ONCE(mm->vma_changes.nr_removed, 0);
 }
@@ -65,8 +63,7 @@ static inline void vma_begin_write_section(struct mm_struct *mm)
  * vma_changes_end() - end all write-locks
  * @mm: address space whose mmap_lock is about to be released or downgraded
  *
- * Context: mmap_lock of @mm held for writing. May sleep, see
- * vma_let_readers_in().
+ * Context: mmap_lock of @mm held for writing. May sleep, see vma_let_readers_in().
  */
 static inline void vma_changes_end(struct mm_struct *mm)
 {
@@ -75,9 +72,8 @@ static inline void vma_changes_end(struct mm_struct *mm)
 	if (!(seq & 1))
 		return;
 	/*
-	 * Release: all changes before the end of the section; pairs with
-	 * vma_hold_try(), vma_lookup_step(), vma_lookup_retry(),
-	 * vma_read_leaf() and vma_generations_now().
+	 * Release: all changes before the end of the section; pairs with vma_hold_try(),
+	 * vma_lookup_step(), vma_lookup_retry(), vma_read_leaf() and vma_generations_now().
 	 */
 	smp_store_release(&mm->vma_seq, seq + 1);
 	if (unlikely(atomic_read(&mm->vma_changes.starved)))
@@ -86,8 +82,7 @@ static inline void vma_changes_end(struct mm_struct *mm)
 
 /**
  * vma_change_assert() - warn if a VMA is not write-locked
- * @vma: the VMA; a lock word of 0 passes: tests make VMAs that are not from the
- *	cache
+ * @vma: the VMA; a lock word of 0, of tests that use no cache, passes
  *
  * Context: mmap_lock of the address space held for writing.
  */
@@ -114,10 +109,8 @@ static inline void vma_lock_forget(struct vm_area_struct *vma) {}
  * vma_change_begin() - write-lock a VMA before it is changed
  * @vma: the VMA; nothing happens if it is in no tree
  *
- * Waits until no reader holds the lock of @vma. No reader gets it until the
- * caller releases or downgrades mmap_lock.
- *
- * Context: mmap_lock of the address space held for writing. May sleep.
+ * Context: mmap_lock of the address space held for writing. Sleeps until no reader
+ * holds @vma. None gets it until mmap_lock is released or downgraded.
  */
 static inline void vma_change_begin(struct vm_area_struct *vma)
 {
@@ -131,13 +124,10 @@ static inline void vma_change_begin(struct vm_area_struct *vma)
 /**
  * vma_tree_store() - store to the tree of VMAs
  * @mas: the range, in the tree of an address space; its memory is preallocated
- * @vma: the VMA of that range, write-locked or attached; NULL to clear the
- *	range
+ * @vma: the VMA of that range, write-locked or attached; NULL: clear the range
  *
- * The maple tree changes a leaf in several steps. The counter of stores keeps
- * readers from relying on a hole that they see in between.
- *
- * Context: mmap_lock of the address space held for writing.
+ * Context: mmap_lock of the address space held for writing. A leaf changes in
+ * several steps: the counter keeps readers from relying on a hole in between.
  */
 static inline void vma_tree_store(struct ma_state *mas, struct vm_area_struct *vma)
 {
@@ -166,8 +156,8 @@ static inline void vma_change_attach(struct vm_area_struct *vma)
 	if (vma->vm_file)
 		vma_note_code(vma, vma->vm_flags);
 	/*
-	 * Nobody else writes the word of a detached VMA. Release: a reader that
-	 * sees it attached also sees its fields; pairs with vma_hold_try().
+	 * Nobody else writes the word of a detached VMA. Release: a reader that sees it
+	 * attached also sees its fields; pairs with vma_hold_try().
 	 */
 	atomic_long_set_release(&vma->vm_hold, vma_change_word(vma->vm_mm));
 }

@@ -17,10 +17,7 @@
  * vma_lock_ctor() - constructor of the cache of VMAs
  * @vma: a struct vm_area_struct
  *
- * The lock word stays valid after the VMA is freed: a reader with an old
- * pointer may test it.
- *
- * Context: any.
+ * Context: any. The lock word stays valid after the VMA is freed.
  */
 static inline void vma_lock_ctor(void *vma)
 {
@@ -31,10 +28,8 @@ static inline void vma_lock_ctor(void *vma)
  * vma_lock_clear() - zero a VMA, which is detached
  * @vma: a VMA that is in no tree
  *
- * A reader with an old pointer may test the lock at any time. It must find the
- * VMA detached throughout. A VMA that is not from the cache gets its lock here.
- *
- * Context: any.
+ * Context: any. A reader with an old pointer finds the VMA detached throughout. A
+ * VMA that is not from the cache gets its lock here.
  */
 static inline void vma_lock_clear(struct vm_area_struct *vma)
 {

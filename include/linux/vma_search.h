@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Search an address space for VMAs, and hold the one that is found, without
- * mmap_lock: begin, next, end.
- * See Documentation/mm/vma_lock.rst.
+ * Search an address space for VMAs, and hold the one that is found, without mmap_lock:
+ * begin, next, end. See Documentation/mm/vma_lock.rst.
  */
 #ifndef _LINUX_VMA_SEARCH_H
 #define _LINUX_VMA_SEARCH_H
@@ -13,17 +12,12 @@
 /**
  * struct vma_search - a search for VMAs that match, and the one that it holds
  * @mm: the address space; the caller holds its mm_count
- * @addr: where the search continues; it has passed everything between its first
- *	address and this one
+ * @addr: where the search continues; may be set between two calls
  * @last: do not wait for writers beyond this address
  * @flags: VM_* bits that the VMA must have
  * @file_only: only VMAs with a file
  * @covering: only the VMA that covers @addr
- * @patience: how long to wait for a writer at one address, in jiffies, before
- *	-EAGAIN; 0: not at all; ULONG_MAX: for ever
- *
- * The caller sets @last, @flags, @file_only, @covering and @patience after
- * vma_search_begin(). It may set @addr between two calls of vma_search_next().
+ * @patience: jiffies to wait at one address before -EAGAIN; ULONG_MAX: for ever
  */
 struct vma_search {
 	struct mm_struct *mm;
@@ -44,11 +38,8 @@ struct vma_search {
 };
 
 /**
- * struct vma_walk - a search for all VMAs, one after the other
+ * struct vma_walk - a search for all VMAs, without a descent of the tree for each
  * @search: the search
- *
- * Continues in the leaf of the tree that has the last VMA, without a descent of
- * the tree, as long as no VMA of the address space changes.
  */
 struct vma_walk {
 	struct vma_search search;
@@ -63,10 +54,9 @@ struct vma_walk {
  * @start: first address
  * @end: first address after it
  * @flags: VM_* bits
- * @generation: the generation in which the VMA was changed last, see
- *	vma_generation.h; 0: not known, a writer waits to change it
- * @file: the file, only to be compared; NULL: none. All below is 0 then
- * @offset: offset of @start in the file, in bytes
+ * @generation: when it was changed last, see vma_generation.h; 0: not known
+ * @file: the file, only to be compared; NULL: none, and all below is 0
+ * @offset: of @start in the file, in bytes
  * @ino: inode number of the file
  * @inode: private: the inode, until all of them are confirmed
  * @dev: device of the file's super block
@@ -90,9 +80,8 @@ struct vma_props {
 };
 
 /**
- * struct vma_run - VMAs that follow each other and have the same file, or no name
- * @file: the file of all, only to be compared; NULL: they have neither a file nor
- *	a name
+ * struct vma_run - successive VMAs with the same file, or with neither file nor name
+ * @file: the file, only to be compared; or NULL
  * @seq: vma_search_seq() when the first was held; 0: no run
  */
 struct vma_run {
@@ -152,12 +141,10 @@ static inline void vma_walk_begin(struct vma_walk *walk, struct mm_struct *mm, u
  * vma_search_seq() - tell whether VMAs have changed
  * @search: the search
  *
- * While this returns the same number, and not 0, no VMA of the address
- * space is added, changed or removed. A VMA that the search holds at the second
- * time had the same properties at the first one.
- *
  * Context: any.
- * Return: mm->vma_seq, which is no generation; 0 in a write section.
+ * Return: mm->vma_seq, which is no generation; 0 in a write section. While it is
+ * the same, and not 0, no VMA of the address space is added, changed or removed:
+ * a VMA that is held at the second call was the same at the first.
  */
 static inline unsigned long vma_search_seq(const struct vma_search *search)
 {

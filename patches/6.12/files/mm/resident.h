@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Find what part of an address space is in memory: see resident.c. Access to
- * page tables and swap cache differs between kernels.
+ * Find what part of an address space is in memory: see resident.c. Access to page tables
+ * and swap cache differs between kernels.
  */
 #ifndef _MM_RESIDENT_H
 #define _MM_RESIDENT_H
@@ -18,8 +18,8 @@
 struct page *resident_page(struct vm_area_struct *vma, unsigned long address);
 
 /*
- * The page mapped at @address, with a reference; NULL: none. Also finds one
- * that NUMA balancing has removed access to. The caller holds mmap_lock.
+ * The page mapped at @address, with a reference; NULL: none. Also finds one that NUMA
+ * balancing has removed access to. The caller holds mmap_lock.
  */
 static inline struct page *resident_mapped_page(struct vm_area_struct *vma, unsigned long address)
 {
