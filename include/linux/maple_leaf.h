@@ -68,9 +68,9 @@ static inline unsigned int maple_leaf_end(const struct maple_range_64 *node, uns
 }
 
 /*
- * Was an inner node replaced when it was read, so that it leads anywhere, or a wrong
- * maximum makes metadata in a leaf look like an entry? The head for call_rcu() and
- * mte_dead_leaves() overwrite a node after it has become its own parent.
+ * Was the node replaced when its pivots and slots were read? An inner node can lead
+ * anywhere then, and with a wrong maximum, metadata in a leaf looks like an entry. The
+ * head for call_rcu() and mte_dead_leaves() overwrite it after it is its own parent.
  */
 static inline bool maple_node_replaced(const struct maple_arange_64 *node)
 {
