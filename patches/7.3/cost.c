@@ -16,6 +16,7 @@
 #include <time.h>
 #include <unistd.h>
 #include <linux/fs.h>
+#include <linux/procmap_scan.h>
 
 #define NR_VMAS	10000
 #define ROUNDS	1000
@@ -55,6 +56,68 @@ static void measure(const char *what, const struct procmap_query *q, unsigned in
 		query(q);
 	ns = now() - start;
 	printf("%-50s %8llu\n", what, ns / rounds / units);
+}
+
+/* The same of scans, each of all VMAs; a kernel without them says so. */
+static void measure_scan(const char *what, struct procmap_scan s, unsigned int rounds)
+{
+	static struct procmap_record records[NR_VMAS + 100];
+	static char names[1 << 16];
+	unsigned long long start;
+	unsigned int i;
+
+	s.size = sizeof(s);
+	s.records = (uintptr_t)records;
+	s.records_len = NR_VMAS + 100;
+	s.record_size = sizeof(records[0]);
+	s.names = (uintptr_t)names;
+	s.names_size = sizeof(names);
+	start = now();
+	for (i = 0; i < rounds; i++) {
+		s.start = 0;
+		if (ioctl(maps, PROCMAP_SCAN, &s)) {
+			printf("%-50s %8s\n", what, "-");
+			return;
+		}
+	}
+	printf("%-50s %8llu\n", what, (now() - start) / rounds);
+}
+
+static void measure_scans(void)
+{
+	struct procmap_scan s = { .size = sizeof(s), .record_size = PROCMAP_RECORD_SIZE_VER0 };
+
+	if (!ioctl(maps, PROCMAP_SCAN, &s))
+		s.known_generation = s.generation;
+	s.flags = PROCMAP_SCAN_IF_CHANGED;
+	measure_scan("scan, nothing has changed", s, ROUNDS);
+	s.flags = 0;
+	measure_scan("scan, all VMAs", s, 20);
+	s.flags = PROCMAP_SCAN_NAMES;
+	measure_scan("scan, all VMAs and names", s, 20);
+	s.all_of = PROCMAP_QUERY_VMA_EXECUTABLE | PROCMAP_QUERY_FILE_BACKED_VMA;
+	measure_scan("scan, VMAs of files that can be executed", s, 20);
+}
+
+/* Calls that change VMAs, which are counted */
+static void measure_changes(size_t page)
+{
+	unsigned long long start = now();
+	char *at = NULL;
+	int i;
+
+	for (i = 0; i < ROUNDS; i++) {
+		at = mmap(NULL, page, PROT_NONE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+		munmap(at, page);
+	}
+	printf("%-50s %8llu\n", "mmap() and munmap()", (now() - start) / ROUNDS);
+	at = mmap(NULL, 3 * page, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	start = now();
+	for (i = 0; i < ROUNDS; i++) {
+		mprotect(at + page, page, PROT_READ);
+		mprotect(at + page, page, PROT_NONE);
+	}
+	printf("%-50s %8llu\n", "mprotect() twice, split and merge", (now() - start) / ROUNDS);
 }
 
 static char *map_vmas(size_t page)
@@ -100,5 +163,7 @@ int main(void)
 	measure("query with a filter, first VMA passes it", &q, ROUNDS, 1);
 	q.query_addr = (uintptr_t)area;
 	measure("query with a filter, each VMA that does not pass", &q, 20, NR_VMAS);
+	measure_scans();
+	measure_changes(getpagesize());
 	return 0;
 }
