@@ -182,6 +182,12 @@ class Runs(unittest.TestCase):
         for name, key in ("good", "other"), ("bad", "key"), ("never", "key"):
             self.assertFalse(records.holds(name, key), name)
 
+    def test_a_part_of_which_a_choice_ran_has_not_passed(self):
+        with unittest.mock.patch.dict(os.environ, CONFIGS="one"):
+            self.run_parts(self.shell("configs", "true"), self.shell("points", "true"))
+        self.assertEqual(run.Records().get("configs"), {})
+        self.assertTrue(run.Records().holds("points", "key"))
+
     def key(self, part, **files):
         for name, text in files.items():
             os.makedirs(os.path.join(self.top, name), exist_ok=True)
