@@ -25,9 +25,9 @@ static DEFINE_PER_CPU(struct irq_work, vma_hold_wake_work) = IRQ_WORK_INIT(vma_h
 /**
  * vma_hold_wake() - wake the writers that wait for readers
  *
- * Context: any, NMI included. A full barrier after the last reader has left. If the
- * work is pending, irq_work_queue() and its start are full barriers, too: the
- * writers that it wakes see that there is no reader.
+ * Context: any, NMI included. The caller was the last reader, and left by a full
+ * barrier. If the work is pending, irq_work_queue() and its start are full barriers,
+ * too: the writers that it wakes see that there is no reader.
  */
 void vma_hold_wake(void)
 {
