@@ -13,10 +13,10 @@ import re
 import subprocess
 import sys
 
-from places import BUILD, ROOT, SRC
+import cases
+from places import BUILD, SRC
 
 BPF = os.path.join(SRC, "tools", "testing", "selftests", "bpf")
-VM = [sys.executable, os.path.join(ROOT, "workshop", "qemu", "vm.py")]
 SOURCES = ["test_progs.c", "trace_helpers.c", "testing_helpers.c", "cgroup_helpers.c",
            "network_helpers.c", "cap_helpers.c", "btf_helpers.c", "test_loader.c",
            "prog_tests/maps_lookup.c"]
@@ -51,13 +51,9 @@ def build(name):
 
 def run(program, variant):
     """Run the test in the machine; (exit status, output)."""
-    result = subprocess.run([*VM, "--variant", variant, "--memory", "1G", "--root", "host",
-                             "--timeout", "120", "--results",
-                             os.path.join(BUILD, "results", f"bpf-{variant}"), "--",
-                             program, "-v", "-t", "maps_lookup"],
-                            capture_output=True, text=True, check=False)
-    sys.stdout.write("".join(f"# {line}\n" for line in
-                             (result.stdout + result.stderr).splitlines()))
+    result = cases.machine(f"bpf-{variant}", [program, "-v", "-t", "maps_lookup"], "--variant",
+                           variant, "--memory", "1G", "--root", "host", "--timeout", "120")
+    cases.comment(result.stdout + result.stderr)
     return result.returncode, result.stdout
 
 
@@ -66,24 +62,11 @@ def offsets(output):
     return re.findall(r"^\S+: offset -?\d+, for a uprobe -?\d+$", output, re.M)
 
 
-class Report:
-    """TAP."""
-
-    def __init__(self, plan):
-        self.number = self.failed = 0
-        print(f"TAP version 13\n1..{plan}", flush=True)
-
-    def case(self, good, name):
-        self.number += 1
-        self.failed += not good
-        print(f"{'ok' if good else 'not ok'} {self.number} {name}", flush=True)
-
-
 def main():
     variants = sys.argv[1:]
     if not variants:
         sys.exit("usage: bpf_test.py VARIANT...")
-    report = Report(len(HEADERS) * (3 * len(variants) - 1))
+    report = cases.Report()
     for name in HEADERS:
         program, first = build(name), None
         for variant in variants:
@@ -99,7 +82,7 @@ def main():
                 report.case(len(found) == 6 and found == first,
                             f"the offsets are those of the {variants[0]} kernel, {what}")
             first = first or found
-    sys.exit(1 if report.failed else 0)
+    sys.exit(report.end())
 
 
 if __name__ == "__main__":

@@ -12,12 +12,12 @@ import re
 import subprocess
 import sys
 
+import cases
 from places import BUILD, ROOT
 
 RESULTS = os.path.join(BUILD, "results", "buildid-usr")
 PROGRAM = os.path.join(BUILD, "kselftest", "procmap", "buildid",
                        "procmap_buildid_list")
-VM = os.path.join(ROOT, "workshop", "qemu", "vm.py")
 TIMEOUT = 1800
 BATCH = 500
 MAX_BYTES = 20    # of a build ID
@@ -61,13 +61,11 @@ def from_queries(paths):
     listing = os.path.join(RESULTS, "list")
     with open(listing, "w", encoding="utf-8", errors="surrogateescape") as file:
         file.writelines(path + "\n" for path in paths)
-    result = subprocess.run(
-        [sys.executable, VM, "--root", "host", "--timeout", str(TIMEOUT), "--results",
-         os.path.join(RESULTS, "vm"), "--", "sh", "-c", BOTH, PROGRAM, listing],
-        stdout=subprocess.PIPE, encoding="utf-8", errors="surrogateescape", check=False)
+    result = cases.machine("buildid-usr/vm", ["sh", "-c", BOTH, PROGRAM, listing], "--root", "host",
+                           "--timeout", str(TIMEOUT), encoding="utf-8", errors="surrogateescape")
     if result.returncode:
-        sys.exit(f"buildid_usr: the test machine ended with status {result.returncode}; "
-                 f"see {os.path.relpath(RESULTS)}")
+        sys.exit(f"{result.stderr}buildid_usr: the test machine ended with status "
+                 f"{result.returncode}; see {os.path.relpath(RESULTS)}")
     passes = result.stdout.split("\n\n")
     if len(passes) != 2:
         sys.exit(f"buildid_usr: the test machine printed {len(passes)} lists instead of two")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Run the functions test_* of a module and print the results as TAP."""
+"""What tests share: results as TAP, functions test_* of a module, the test machine."""
 
 import contextlib
 import os
@@ -9,33 +9,60 @@ import traceback
 
 from places import BASE, BUILD, ROOT
 
+VM = (sys.executable, os.path.join(ROOT, "workshop", "qemu", "vm.py"))
+
+
+def comment(text):
+    sys.stdout.writelines(f"# {line}\n" for line in text.splitlines())
+
+
+class Report:
+    """Results as TAP; the plan comes last."""
+
+    def __init__(self):
+        self.number = self.failed = 0
+        print("TAP version 13", flush=True)
+
+    def case(self, good, name, details=""):
+        """One result; the details are for one that is not good."""
+        self.number += 1
+        self.failed += not good
+        if not good:
+            comment(details)
+        print(f"{'ok' if good else 'not ok'} {self.number} {name}", flush=True)
+
+    def end(self):
+        """Returns the exit status."""
+        print(f"1..{self.number}", flush=True)
+        return 1 if self.failed else 0
+
 
 def run(module, fixture=contextlib.nullcontext):
     """Run each test in turn. It is called with what the fixture gives, unless that is None.
 
     `module` is the caller's globals(). Returns the exit status.
     """
-    tests = [value for name, value in module.items() if name.startswith("test_")]
-    print(f"TAP version 13\n1..{len(tests)}", flush=True)
-    failed = 0
-    for number, test in enumerate(tests, 1):
+    report = Report()
+    for test in [value for name, value in module.items() if name.startswith("test_")]:
+        wrong = ""
         try:
             with fixture() as thing:
                 test(*([] if thing is None else [thing]))
-            word = "ok"
         except Exception:  # pylint: disable=broad-except
-            word = "not ok"
-            failed += 1
-            print("# " + traceback.format_exc().replace("\n", "\n# "))
-        print(f"{word} {number} {test.__name__[5:].replace('_', ' ')}", flush=True)
-    return 1 if failed else 0
+            wrong = traceback.format_exc()
+        report.case(not wrong, test.__name__[5:].replace("_", " "), wrong)
+    return report.end()
+
+
+def machine(name, command, *options, **more):
+    """Run a command in the test machine, with options of vm.py; logs go to results/NAME."""
+    more = {"capture_output": True, "text": True, **more}
+    return subprocess.run([*VM, "--results", os.path.join(BUILD, "results", name), *options, "--",
+                           *command], check=False, **more)
 
 
 def run_in_machine(script, name, timeout, variant="plain"):
     """Run a script with --guest in a kernel, on this machine's root; its exit status."""
-    return subprocess.run([sys.executable, os.path.join(ROOT, "workshop", "qemu", "vm.py"),
-                           "--root", "host", "--memory", "1G", "--timeout", str(timeout),
-                           "--results", os.path.join(BUILD, "results", name),
-                           "--variant", variant, "--env", f"BASE={BASE}", "--",
-                           "/usr/bin/python3", os.path.abspath(script), "--guest", variant],
-                          check=False).returncode
+    return machine(name, ["/usr/bin/python3", os.path.abspath(script), "--guest", variant],
+                   "--root", "host", "--memory", "1G", "--timeout", str(timeout),
+                   "--variant", variant, "--env", f"BASE={BASE}", capture_output=False).returncode

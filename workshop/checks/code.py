@@ -15,14 +15,13 @@ import shutil
 import subprocess
 import sys
 
-ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-sys.path.insert(0, os.path.join(ROOT, "workshop", "series"))
+import cases
+from lint import Lint
+from places import BASE, BUILD, PATCHES, ROOT, SRC
 
-import tree  # noqa: E402  pylint: disable=wrong-import-position
-from common import (BASE, BUILD, PATCHES, SRC, SRC_BASE, Failure, default_base,  # noqa: E402  pylint: disable=wrong-import-position
-                    read, write)
-from git import Repo  # noqa: E402  pylint: disable=wrong-import-position
-from lint import Lint  # noqa: E402  pylint: disable=wrong-import-position
+import tree  # pylint: disable=wrong-import-order
+from common import SRC_BASE, Failure, default_base, read, write  # pylint: disable=wrong-import-order
+from git import Repo  # pylint: disable=wrong-import-order
 
 # What a commit of the series can break most easily, apart from the files that the series changes.
 # Nearly every commit changes a header that all files include, so a test run cannot build all of the
@@ -63,12 +62,11 @@ def checkpatch():
     mails = {os.path.basename(path): of_base(read(path))
              for path in sorted(glob.glob(os.path.join(BUILD, "series", "*.patch")))}
     mails = {name: text for name, text in mails.items() if text}
-    print("TAP version 13")
-    failed = 0
-    for number, (name, text) in enumerate(mails.items(), 1):
+    report = cases.Report()
+    for name, text in mails.items():
         known = known_patch(text)
         if os.path.exists(known) and not os.environ.get("FRESH"):
-            print(f"ok {number} {name}")
+            report.case(True, name)
             continue
         result = subprocess.run(["perl", os.path.join(SRC, "scripts/checkpatch.pl"), "--strict",
                                  "--root", SRC, "--no-summary", "--show-types", *IGNORED,
@@ -76,14 +74,10 @@ def checkpatch():
                                 cwd=SRC, input=text, capture_output=True, text=True, check=False)
         # A failure without any remark is one of checkpatch itself
         bad = result.returncode or re.search(r"^(ERROR|WARNING|CHECK):", result.stdout, re.M)
-        failed += bool(bad)
         if not bad:
             write(known, "")
-        for line in result.stdout.splitlines() if bad else ():
-            print(f"# {line}")
-        print(f"{'not ok' if bad else 'ok'} {number} {name}")
-    print(f"1..{len(mails)}")
-    return 1 if failed else 0
+        report.case(not bad, name, result.stdout)
+    return report.end()
 
 
 def built_sources(names, lint):
@@ -124,8 +118,7 @@ def commits():
     repo = Repo(SRC)
     hashes = repo.out("rev-list", "--reverse", "refs/heads/base..HEAD").split()
     changed = repo.lines("diff", "-z", "--no-renames", "--name-only", "refs/heads/base", "HEAD")
-    print("TAP version 13")
-    print(f"1..{len(hashes)}", flush=True)
+    report = cases.Report()
     where = os.path.join(BUILD, "commits", "src")
     # If git is killed while it adds a work tree, it may leave only the files behind.
     if not os.path.isdir(where) or not Repo(where).ref("HEAD"):
@@ -136,15 +129,14 @@ def commits():
     os.makedirs(lint.out, exist_ok=True)
     objects = [f"{name[:-2]}.o" for name in built_sources(changed, lint)
                if not name.startswith(tuple(DIRECTORIES))]
-    failed, good = 0, True
-    for number, commit in enumerate(hashes, 1):
+    good = True
+    for commit in hashes:
         Repo(where).run("reset", "--hard", "--quiet", commit)
         subject = repo.out("show", "-s", "--format=%s", commit)
         if is_built(repo, commit):
             good = build_commit(lint, objects)
-        failed += not good
-        print(f"{'ok' if good else 'not ok'} {number} {subject}", flush=True)
-    return 1 if failed else 0
+        report.case(good, subject)
+    return report.end()
 
 
 def is_built(repo, commit):

@@ -11,14 +11,14 @@ import os
 import subprocess
 import sys
 
-ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-sys.path.insert(0, os.path.join(ROOT, "workshop", "series"))
+import cases
+from lint import Lint
+from places import ROOT, SRC
 
-import tree  # noqa: E402  pylint: disable=wrong-import-position
-from common import BUILD, SRC, SRC_BASE, Failure, read, write  # noqa: E402  pylint: disable=wrong-import-position
-from git import Repo  # noqa: E402  pylint: disable=wrong-import-position
-from kernel import symbols  # noqa: E402  pylint: disable=wrong-import-position
-from lint import Lint  # noqa: E402  pylint: disable=wrong-import-position
+import tree  # pylint: disable=wrong-import-order
+from common import SRC_BASE, Failure, read, write  # pylint: disable=wrong-import-order
+from git import Repo  # pylint: disable=wrong-import-order
+from kernel import symbols  # pylint: disable=wrong-import-order
 
 TABLE = os.path.join(ROOT, "workshop", "checks", "configs.table")
 # Files of architectures that are parts of larger objects, and the option that compiles each.
@@ -115,18 +115,13 @@ def remarks_of(config, names):
     return [f"{name}: {text}" for name, text in sorted(found)], sources
 
 
-def run(number, line, names):
-    """One TAP case; true when all is well."""
-    name, arch = line[0], line[1]
+def run(report, line, names):
+    """One TAP case."""
     try:
         wrong, sources = remarks_of(Config(*line), names)
     except (Failure, subprocess.CalledProcessError) as failure:
         wrong, sources = [str(failure)], []
-    for text in wrong:
-        print(f"# {text}")
-    print(f"{'not ok' if wrong else 'ok'} {number} {name} ({arch}): {len(sources)} files",
-          flush=True)
-    return not wrong
+    report.case(not wrong, f"{line[0]} ({line[1]}): {len(sources)} files", "\n".join(wrong))
 
 
 def main():
@@ -140,10 +135,10 @@ def main():
     missing = [name for name in names if name.startswith("arch/") and name not in ARCH_FILES]
     if missing:
         sys.exit(f"error: say in {__file__} when these are built: {' '.join(missing)}")
-    print("TAP version 13")
-    print(f"1..{len(lines)}", flush=True)
-    good = [run(number, line, names) for number, line in enumerate(lines, 1)]
-    sys.exit(0 if all(good) else 1)
+    report = cases.Report()
+    for line in lines:
+        run(report, line, names)
+    sys.exit(report.end())
 
 
 if __name__ == "__main__":

@@ -15,6 +15,7 @@ import shutil
 import subprocess
 import sys
 
+import cases
 from places import BASE, BUILD, ROOT, SRC
 from git import Repo  # pylint: disable=wrong-import-order
 
@@ -80,7 +81,7 @@ def check_pages(report):
     plant(repo, "HEAD", names, ours)
     plant(repo, "refs/heads/base", old, base)
     new = remarks(ours) - remarks(base)
-    report(not new, f"{len(names)} pages build without a new remark", *map(str, new))
+    report(not new, f"{len(names)} pages build without a new remark", "\n".join(map(str, new)))
     for name in added:
         index, page = os.path.join(os.path.dirname(name), "index.rst"), os.path.basename(name)[:-4]
         text = repo.run("show", f"HEAD:{index}")[1].decode()
@@ -116,22 +117,11 @@ def check_man(report):
 
 
 def main():
-    number = failed = 0
-
-    def report(good, name, *details):
-        nonlocal number, failed
-        number += 1
-        failed += not good
-        for line in "\n".join(details if not good else ()).splitlines():
-            print(f"# {line}")
-        print(f"{'ok' if good else 'not ok'} {number} {name}", flush=True)
-
-    print("TAP version 13")
-    check_pages(report)
-    check_papers(report)
-    check_man(report)
-    print(f"1..{number}")
-    sys.exit(1 if failed else 0)
+    report = cases.Report()
+    check_pages(report.case)
+    check_papers(report.case)
+    check_man(report.case)
+    sys.exit(report.end())
 
 
 if __name__ == "__main__":

@@ -10,6 +10,7 @@ import os
 import subprocess
 import sys
 
+import cases
 import parts
 import tap
 from places import PATCHES, ROOT
@@ -30,24 +31,19 @@ def failing(program):
     """Which cases of a program fail on the unpatched kernel, and what it printed."""
     command = parts.kselftest("base", "root", program).command
     result = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
-    cases = [case for case in tap.parse(result.stdout) if not case.passed or case.skipped]
-    return {case.name.rpartition(": ")[2] for case in cases}, result.stdout + result.stderr
+    bad = [case for case in tap.parse(result.stdout) if not case.passed or case.skipped]
+    return {case.name.rpartition(": ")[2] for case in bad}, result.stdout + result.stderr
 
 
 def main():
-    number, bad = 0, 0
-    print("TAP version 13")
+    report = cases.Report()
     for program, wanted in listed().items():
         found, text = failing(program)
         for case in sorted(wanted | found):
-            number += 1
-            good = case in wanted and case in found
-            bad += not good
-            print(f"{'ok' if good else 'not ok'} {number} {program} {case}", flush=True)
+            report.case(case in wanted & found, f"{program} {case}")
         if found != wanted:
-            print("".join(f"# {line}\n" for line in text.splitlines()[-40:]), end="")
-    print(f"1..{number}")
-    return 1 if bad else 0
+            cases.comment("\n".join(text.splitlines()[-40:]))
+    return report.end()
 
 
 if __name__ == "__main__":

@@ -4,14 +4,12 @@
 
 import os
 import re
-import subprocess
 import sys
 
-from places import BUILD, ROOT
+import cases
+from places import BUILD
 
-sys.path.insert(0, os.path.join(ROOT, "workshop", "qemu"))
-
-import console  # noqa: E402  pylint: disable=wrong-import-position
+import console  # pylint: disable=wrong-import-order
 
 # Cases are indented by four columns; deeper lines are the parameters of one case.
 REPORT = re.compile(r"^(    )?(# |not ok |ok |1\.\.\d)")
@@ -29,13 +27,12 @@ def report(text):
 
 def main():
     variant = sys.argv[1]
-    results = os.path.join(BUILD, "results", f"kunit-{variant}")
-    vm = os.path.join(ROOT, "workshop", "qemu", "vm.py")
-    status = subprocess.run([sys.executable, vm, "--variant", variant, "--memory", "2G", "--timeout",
-                             "3600", "--results", results, "--append", "kunit.enable=1", "--",
-                             "true"], check=False).returncode
+    status = cases.machine(f"kunit-{variant}", ["true"], "--variant", variant, "--memory", "2G",
+                           "--timeout", "3600", "--append", "kunit.enable=1",
+                           capture_output=False).returncode
     print("TAP version 13")
-    with open(os.path.join(results, "console.log"), encoding="utf-8", errors="replace") as file:
+    with open(os.path.join(BUILD, "results", f"kunit-{variant}", "console.log"), encoding="utf-8",
+              errors="replace") as file:
         for line in report(file.read()):
             print(line)
     sys.exit(status)

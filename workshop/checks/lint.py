@@ -4,13 +4,10 @@
 import collections
 import os
 import re
-import sys
 
-ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-sys.path.insert(0, os.path.join(ROOT, "workshop", "series"))
+from places import BUILD, LOGS
 
-from common import BUILD, LOGS  # noqa: E402  pylint: disable=wrong-import-position
-from kernel import Kernel  # noqa: E402  pylint: disable=wrong-import-position
+from kernel import Kernel  # pylint: disable=wrong-import-order
 
 WARNING = re.compile(r"^(?:\S*/src(?:-base)?/|\.\./)?(\S+?):\d+(?::\d+)?: (warning|error): (.*)$")
 

@@ -15,7 +15,7 @@ import subprocess
 import sys
 
 import cases
-from places import BUILD, ROOT
+from places import BUILD
 
 LATER = "linux-source-7.3"
 SUITE = "trixie-backports"
@@ -91,11 +91,8 @@ def test_maps_output_beside_a_writer():
         build()
     names = [f"test_maps_tearing_from_{writer}" for writer in WRITERS]
     chosen = [word for name in names for word in ("-t", name)]
-    result = subprocess.run([sys.executable, os.path.join(ROOT, "workshop", "qemu", "vm.py"),
-                             "--root", "host", "--memory", "1G", "--accel", "turns", "--timeout",
-                             "5400", "--results", os.path.join(BUILD, "results", "maps-race"),
-                             "--env", f"DURATION={SECONDS}", "--", PROGRAM, *chosen],
-                            capture_output=True, text=True, check=False)
+    result = cases.machine("maps-race", [PROGRAM, *chosen], "--root", "host", "--memory", "1G",
+                           "--accel", "turns", "--timeout", "5400", "--env", f"DURATION={SECONDS}")
     for name in names:
         assert re.search(rf"^ok \d+ proc_maps_race.maps.{name}$", result.stdout, re.M), \
             f"{name}, status {result.returncode}:\n{result.stdout}{result.stderr}"

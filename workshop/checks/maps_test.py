@@ -10,14 +10,11 @@ addresses, device and inode numbers are the same each time. Prints TAP.
 import functools
 import os
 import re
-import subprocess
 import sys
 
 import cases
-from places import BUILD, ROOT
+from places import BUILD
 
-VM = [sys.executable, os.path.join(ROOT, "workshop", "qemu", "vm.py")]
-RESULTS = os.path.join(BUILD, "results")
 KERNELS = ("base", "plain")
 PROGRAMS = ("procmap_maps_dump", "procmap_maps_dump_32")
 HEADER = re.compile(rb"^(?:read|pread|lseek) \d+ at \d+ = -?\d+$", re.M)
@@ -36,15 +33,13 @@ CALLS = (rb"^read 1048576 at 0 = 40\d\d$", rb"^read 1 at \d+ = 0$", rb"^read 409
 @functools.cache
 def dumps(kernel):
     """{program: what it wrote} on one kernel."""
-    where = os.path.join(RESULTS, f"maps-{kernel}")
-    out = os.path.join(where, "out")
+    out = os.path.join(BUILD, "results", f"maps-{kernel}", "out")
     os.makedirs(out, exist_ok=True)
     for name in os.listdir(out):
         os.unlink(os.path.join(out, name))
     script = " && ".join(f"/kselftest/procmap/{program} /out/{program}" for program in PROGRAMS)
-    result = subprocess.run([*VM, "--variant", kernel, "--accel", "icount", "--timeout", "300",
-                             "--results", where, "--out", out, "--", "sh", "-c", script],
-                            capture_output=True, text=True, check=False)
+    result = cases.machine(f"maps-{kernel}", ["sh", "-c", script], "--variant", kernel, "--accel",
+                           "icount", "--timeout", "300", "--out", out)
     assert result.returncode == 0, f"status {result.returncode}: {result.stderr}"
     found = {}
     for program in PROGRAMS:

@@ -16,12 +16,10 @@ import sys
 import time
 
 import cases
-from places import BASE, BUILD, ROOT
+from places import BASE, BUILD
 
 OUT = os.path.join(BUILD, "perf-test")
 PERF = os.path.join(BUILD, "perf", "perf")
-RESULTS = os.path.join(BUILD, "results")
-VM = [sys.executable, os.path.join(ROOT, "workshop", "qemu", "vm.py")]
 WORK, LIBWORK = os.path.join(OUT, "work"), os.path.join(OUT, "libwork.so")
 MANY = os.path.join(OUT, "many.so")
 # A process without [vsyscall]
@@ -96,15 +94,13 @@ def build():
 @functools.cache
 def machine(name):
     """{file: text} of what perf said on a kernel: plain, base, or counted."""
-    where = os.path.join(RESULTS, f"perf-{name}")
-    out = os.path.join(where, "out")
+    out = os.path.join(BUILD, "results", f"perf-{name}", "out")
     shutil.rmtree(out, ignore_errors=True)
     os.makedirs(out)
     kernel = ["--variant", "plain", "--accel", "icount"] if name == "counted" else ["--variant", name]
-    result = subprocess.run([*VM, *kernel, "--root", "host", "--memory", "2G", "--timeout", "600",
-                             "--results", where, "--out", out, "--env", f"BASE={BASE}", "--",
-                             "/usr/bin/python3", os.path.abspath(__file__), "--guest", name],
-                            capture_output=True, text=True, check=False)
+    command = ["/usr/bin/python3", os.path.abspath(__file__), "--guest", name]
+    result = cases.machine(f"perf-{name}", command, *kernel, "--root", "host", "--memory", "2G",
+                           "--timeout", "600", "--out", out, "--env", f"BASE={BASE}")
     assert result.returncode == 0, f"status {result.returncode}: {result.stderr}"
     texts = {}
     for entry in os.listdir(out):

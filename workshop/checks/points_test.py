@@ -14,6 +14,7 @@ import subprocess
 import sys
 import tempfile
 
+import cases
 from places import BASE, BUILD, ROOT
 import series  # pylint: disable=wrong-import-order
 from apply import wanted_files  # pylint: disable=wrong-import-order
@@ -109,13 +110,6 @@ def untold():
     return [version for version in fitting() if not re.search(rf"\b{re.escape(version)}\b", text)]
 
 
-def report(number, reason, text):
-    """One TAP case; true when there is nothing wrong."""
-    sys.stdout.writelines(f"# {line}\n" for line in (reason or "").splitlines())
-    print(f"{'not ok' if reason else 'ok'} {number} {text}", flush=True)
-    return not reason
-
-
 def attempt(version, names):
     try:
         return wrong(version, names)
@@ -129,11 +123,12 @@ def main():
     commits = series.load_series()
     names = sorted({"Makefile", *wanted_files(commits),
                     *(name for commit in commits for name in commit.files)})
-    print(f"TAP version 13\n1..{len(versions) + 1}", flush=True)
-    good = [report(number, attempt(version, names), f"Linux {point(version)} ({version}) takes the series")
-            for number, version in enumerate(versions, 1)]
-    good.append(report(len(versions) + 1, " ".join(untold()), "README.md names what the series fits"))
-    sys.exit(0 if all(good) else 1)
+    report = cases.Report()
+    for version in versions:
+        reason = attempt(version, names)
+        report.case(not reason, f"Linux {point(version)} ({version}) takes the series", reason)
+    report.case(not untold(), "README.md names what the series fits", " ".join(untold()))
+    sys.exit(report.end())
 
 
 if __name__ == "__main__":

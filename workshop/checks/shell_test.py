@@ -14,8 +14,8 @@ import termios
 import time
 
 import cases
+from places import ROOT
 
-ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 SHELL = os.path.join(ROOT, "workshop", "qemu", "shell.sh")
 
 

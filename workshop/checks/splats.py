@@ -6,14 +6,10 @@ One TAP case for each: the command succeeds, but the run of the machine must fai
 splat, and show the right text. Each takes about half a minute.
 """
 
-import os
-import subprocess
 import sys
 
-from places import BUILD, ROOT
+import cases
 
-VM = os.path.join(ROOT, "workshop", "qemu", "vm.py")
-RESULTS = os.path.join(BUILD, "results", "splats")
 SPLAT = 120
 DIRECT = "/sys/kernel/debug/provoke-crash/DIRECT"
 
@@ -40,24 +36,18 @@ CASES = (
 def provoke(what, before):
     """Returns the exit status of vm.py and what it printed."""
     script = f"{before or ':'}; (echo {what} >{DIRECT}) & sleep 60"
-    result = subprocess.run([sys.executable, VM, "--variant", "debug", "--memory", "2G", "--timeout",
-                             "240", "--quiet", "--results", RESULTS, "--", "sh", "-c", script],
-                            capture_output=True, text=True, check=False)
+    result = cases.machine("splats", ["sh", "-c", script], "--variant", "debug", "--memory", "2G",
+                           "--timeout", "240", "--quiet")
     return result.returncode, result.stderr
 
 
 def main():
-    print("TAP version 13")
-    print(f"1..{len(CASES)}", flush=True)
-    failed = 0
-    for number, (name, what, before, text) in enumerate(CASES, 1):
+    report = cases.Report()
+    for name, what, before, text in CASES:
         status, shown = provoke(what, before)
-        good = status == SPLAT and text in shown
-        failed += not good
-        for line in ("" if good else f"status {status}\n{shown}").splitlines()[:40]:
-            print(f"# {line}")
-        print(f"{'ok' if good else 'not ok'} {number} {name} is told", flush=True)
-    sys.exit(1 if failed else 0)
+        report.case(status == SPLAT and text in shown, f"{name} is told",
+                    "\n".join(f"status {status}\n{shown}".splitlines()[:40]))
+    sys.exit(report.end())
 
 
 if __name__ == "__main__":

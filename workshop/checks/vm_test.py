@@ -15,14 +15,13 @@ import unittest.mock
 import cases
 from places import BUILD, ROOT
 
-VM = [sys.executable, os.path.join(ROOT, "workshop", "qemu", "vm.py")]
+NAME = "vm-test"
+RESULTS = os.path.join(BUILD, "results", NAME)
 
 
 def vm(*args, timeout="120"):
     """Run a shell line in the machine; the last argument is the line, the others are options."""
-    return subprocess.run([*VM, "--results", os.path.join(BUILD, "results", "vm-test"),
-                           "--timeout", timeout, *args[:-1], "--", "sh", "-c", args[-1]],
-                          capture_output=True, text=True, check=False)
+    return cases.machine(NAME, ["sh", "-c", args[-1]], "--timeout", timeout, *args[:-1])
 
 
 def ended(result, status, *words):
@@ -48,9 +47,7 @@ def test_a_command_killed_by_a_signal_is_told():
 
 
 def test_an_unknown_command_is_told():
-    result = subprocess.run([*VM, "--results", os.path.join(BUILD, "results", "vm-test"), "--",
-                             "no-such-command"], capture_output=True, text=True, check=False)
-    ended(result, 127, "no-such-command")
+    ended(cases.machine(NAME, ["no-such-command"]), 127, "no-such-command")
 
 
 def test_a_repository_below_tmp_is_there():
@@ -88,8 +85,7 @@ def test_silence_is_a_broken_harness():
 
 
 def test_a_stale_verdict_is_not_believed():
-    where = os.path.join(BUILD, "results", "vm-test")
-    with open(os.path.join(where, "verdict"), "w", encoding="ascii") as file:
+    with open(os.path.join(RESULTS, "verdict"), "w", encoding="ascii") as file:
         file.write("status 0 stdout 0 stderr 0 leaks 0\n")
     ended(vm("echo b >/proc/sysrq-trigger; sleep 100"), 123, "without a verdict")
 
@@ -127,7 +123,7 @@ def accel_of(*options):
         result = vm(*options, "nproc")
     ended(result, 0)
     assert result.stdout == "2\n", result
-    with open(os.path.join(BUILD, "results", "vm-test", "command.json"), encoding="utf-8") as file:
+    with open(os.path.join(RESULTS, "command.json"), encoding="utf-8") as file:
         command = json.load(file)
     return command[command.index("-accel") + 1]
 
@@ -143,8 +139,7 @@ def test_a_kernel_with_probes_runs_in_one_thread():
 
 
 def test_a_missing_kernel_is_one_line():
-    result = subprocess.run([*VM, "--kernel", "/nonexistent", "--", "true"],
-                            capture_output=True, text=True, check=False)
+    result = cases.machine(NAME, ["true"], "--kernel", "/nonexistent")
     ended(result, 123, "/nonexistent")
     assert len(result.stderr.splitlines()) == 1, result.stderr
 
@@ -157,8 +152,7 @@ def qemu_below(pid):
 
 def end_with(number):
     """Start a machine, send a signal to the runner, return (status, QEMU is gone)."""
-    where = os.path.join(BUILD, "results", "vm-test")
-    with subprocess.Popen([*VM, "--results", where, "--", "sleep", "100"],
+    with subprocess.Popen([*cases.VM, "--results", RESULTS, "--", "sleep", "100"],
                           stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as child:
         children = []
         while not children and child.poll() is None:
