@@ -10,14 +10,12 @@ import tempfile
 import unittest
 import unittest.mock
 
-ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-sys.path.insert(0, os.path.join(ROOT, "workshop", "qemu"))
+import needs
+import run
+import tap
+from parts import Part
 
-import console  # noqa: E402  pylint: disable=wrong-import-position
-import needs  # noqa: E402  pylint: disable=wrong-import-position
-import run  # noqa: E402  pylint: disable=wrong-import-position
-import tap  # noqa: E402  pylint: disable=wrong-import-position
-from parts import Part  # noqa: E402  pylint: disable=wrong-import-position
+import console  # pylint: disable=wrong-import-order
 
 INNER = "# selftests: a: b\n# TAP version 13\n# 1..2\n# ok 1 x\n"
 
@@ -29,57 +27,42 @@ def judged(text):
             sum(not case.passed for case in cases), sum(case.skipped for case in cases))
 
 
+# What counts as passed, failed and skipped: (why, stream after its header, counts)
+COUNTS = (
+    ("inner cases count instead of their program",
+     f"1..1\n{INNER}# ok 2 y\nok 1 a: b\n", (2, 0, 0)),
+    ("a failed case fails", f"1..1\n{INNER}# not ok 2 y\nnot ok 1 a: b # exit=1\n", (1, 1, 0)),
+    ("a skipped case is a skip", f"1..1\n{INNER}# ok 2 # SKIP no root\nok 1 a: b\n", (1, 0, 1)),
+    ("an expected failure is a failure", f"1..1\n{INNER}# ok 2 # XFAIL y\nok 1 a: b\n", (1, 1, 0)),
+    ("a program without cases counts itself",
+     "1..2\nok 1 a: b\nnot ok 2 a: c # exit=1\n", (1, 1, 0)),
+    ("a skipped program is a skip", "1..1\nok 1 a: b # SKIP\n", (0, 0, 1)),
+    ("a short program fails", f"1..1\n{INNER}ok 1 a: b\n", (1, 1, 0)),
+    ("a crash after the last case fails",
+     f"1..1\n{INNER}# ok 2 y\nnot ok 1 a: b # exit=139\n", (2, 1, 0)),
+    ("an end inside a program fails", f"1..1\n{INNER}", (0, 3, 0)),
+    ("missing programs fail", "1..2\nok 1 a: b\n", (1, 1, 0)),
+    ("a missing plan fails", "ok 1 a: b\n", (1, 1, 0)),
+    ("silence fails", "", (0, 1, 0)),
+    ("the same number twice fails", "1..2\nok 1 a\nok 1 b\n", (2, 1, 0)),
+    ("each collection has its plan", "1..1\nok 1 a\nTAP version 13\n1..1\nok 1 b\n", (2, 0, 0)),
+    ("each collection has its plan", "1..2\nok 1 a\nTAP version 13\n1..1\nok 1 b\n", (2, 1, 0)),
+)
+
+
 class Tap(unittest.TestCase):
-    """What counts as passed, failed and skipped."""
+    """Reading TAP."""
 
-    def test_inner_cases_count_instead_of_their_program(self):
-        self.assertEqual(judged(f"1..1\n{INNER}# ok 2 y\nok 1 a: b\n"), (2, 0, 0))
-
-    def test_a_failed_case_fails(self):
-        self.assertEqual(judged(f"1..1\n{INNER}# not ok 2 y\nnot ok 1 a: b # exit=1\n"), (1, 1, 0))
-
-    def test_a_skipped_case_is_a_skip(self):
-        self.assertEqual(judged(f"1..1\n{INNER}# ok 2 # SKIP no root\nok 1 a: b\n"), (1, 0, 1))
+    def test_what_counts(self):
+        for why, text, counts in COUNTS:
+            with self.subTest(why):
+                self.assertEqual(judged(text), counts)
 
     def test_a_skip_is_known_by_its_reason(self):
         for line in ("ok 1 # SKIP y: no root", "ok 1 x.y # SKIP y: no root", "ok 1 x.y # SKIP no root"):
             case, = tap.parse(f"TAP version 13\n1..1\n# 1..1\n# {line}\nok 1 a: b\n")
             self.assertTrue(case.matches("a: b: *: no root"), case.name)
             self.assertFalse(case.matches("a: b: *: no cgroup"), case.name)
-
-    def test_an_expected_failure_is_a_failure(self):
-        self.assertEqual(judged(f"1..1\n{INNER}# ok 2 # XFAIL y\nok 1 a: b\n"), (1, 1, 0))
-
-    def test_a_program_without_cases_counts_itself(self):
-        self.assertEqual(judged("1..2\nok 1 a: b\nnot ok 2 a: c # exit=1\n"), (1, 1, 0))
-
-    def test_a_skipped_program_is_a_skip(self):
-        self.assertEqual(judged("1..1\nok 1 a: b # SKIP\n"), (0, 0, 1))
-
-    def test_a_short_program_fails(self):
-        self.assertEqual(judged(f"1..1\n{INNER}ok 1 a: b\n"), (1, 1, 0))
-
-    def test_a_crash_after_the_last_case_fails(self):
-        self.assertEqual(judged(f"1..1\n{INNER}# ok 2 y\nnot ok 1 a: b # exit=139\n"), (2, 1, 0))
-
-    def test_an_end_inside_a_program_fails(self):
-        self.assertEqual(judged(f"1..1\n{INNER}"), (0, 3, 0))
-
-    def test_missing_programs_fail(self):
-        self.assertEqual(judged("1..2\nok 1 a: b\n"), (1, 1, 0))
-
-    def test_a_missing_plan_fails(self):
-        self.assertEqual(judged("ok 1 a: b\n"), (1, 1, 0))
-
-    def test_silence_fails(self):
-        self.assertEqual(judged(""), (0, 1, 0))
-
-    def test_the_same_number_twice_fails(self):
-        self.assertEqual(judged("1..2\nok 1 a\nok 1 b\n"), (2, 1, 0))
-
-    def test_each_collection_has_its_plan(self):
-        self.assertEqual(judged("1..1\nok 1 a\nTAP version 13\n1..1\nok 1 b\n"), (2, 0, 0))
-        self.assertEqual(judged("1..2\nok 1 a\nTAP version 13\n1..1\nok 1 b\n"), (2, 1, 0))
 
 
 SPLATS = """\
