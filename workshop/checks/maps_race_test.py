@@ -10,78 +10,49 @@ TAP.
 
 import os
 import re
-import shlex
 import subprocess
 import sys
 
 import cases
-from places import BUILD
+from places import BUILD, ROOT
 
-LATER = "linux-source-7.3"
-SUITE = "trixie-backports"
-WHERE = os.path.join(os.path.dirname(BUILD), "mainline")
+from common import TOP, read, write  # pylint: disable=wrong-import-order
+
+LATER = "7.3"
+TARBALL = f"linux-source-{LATER}.tar.xz"
+WHERE = os.path.join(TOP, "mainline")
 PROGRAM = os.path.join(WHERE, "proc-maps-race")
 SELFTESTS = "tools/testing/selftests"
 FILES = (f"*/{SELFTESTS}/*.h", f"*/{SELFTESTS}/proc/proc-maps-race.c", "*/tools/include/*")
-KEYRING = "/usr/share/keyrings/debian-archive-keyring.gpg"
 SECONDS = 60
 WRITERS = ("split", "resize", "remap")
 
 
-def run(*command, **options):
-    return subprocess.run(command, check=True, capture_output=True, text=True, **options).stdout
-
-
-def mirror():
-    """Where this machine has its packages from."""
-    lines = run("apt-get", "indextargets", "--format", "$(REPO_URI)", "Created-By: Packages").split()
-    found = [line for line in lines if line.endswith("/debian/")]
-    if not found:
-        sys.exit("error: apt of this machine knows no mirror of Debian, and so no later kernel")
-    return found[0]
-
-
-def download():
-    """Debian's package of the later kernel, without a change of this machine's configuration."""
-    apt = os.path.join(WHERE, "apt")
-    for name in ("lists/partial", "cache/archives/partial", "state"):
-        os.makedirs(os.path.join(apt, name), exist_ok=True)
-    sources = os.path.join(apt, "sources.list")
-    with open(sources, "w", encoding="ascii") as file:
-        file.write(f"deb [signed-by={KEYRING}] {mirror()} {SUITE} main\n")
-    options = [f"-oDir::Etc::sourcelist={sources}", "-oDir::Etc::sourceparts=/dev/null",
-               f"-oDir::State::lists={apt}/lists", f"-oDir::Cache={apt}/cache", "-q"]
-    run("apt-get", *options, "update")
-    run("apt-get", *options, "download", LATER, cwd=WHERE)
-    return next(os.path.join(WHERE, name) for name in os.listdir(WHERE)
-                if name.startswith(f"{LATER}_"))
-
-
-def unpack(package):
-    """Only the files of the test."""
+def unpack():
+    """Only the files of the test, from where `make BASE=7.3 tree` has its source."""
+    subprocess.run([os.path.join(ROOT, "workshop", "series", "packages.sh"), "base"], check=True,
+                   cwd=ROOT, env=dict(os.environ, BASE=LATER, KSRC=""))
+    tarball = next(path for path in (os.path.join(TOP, LATER, TARBALL), f"/usr/src/{TARBALL}")
+                   if os.path.exists(path))
     source = os.path.join(WHERE, "src")
     os.makedirs(source, exist_ok=True)
-    names = " ".join(map(shlex.quote, FILES))
-    run("sh", "-c", f"dpkg-deb --fsys-tarfile {shlex.quote(package)} | "
-        f"tar -xO ./usr/src/{LATER}.tar.xz | "
-        f"tar -xJ -C {shlex.quote(source)} --strip-components=1 --wildcards {names}")
-    os.unlink(package)
+    subprocess.run(["tar", "-xf", tarball, "-C", source, "--strip-components=1", "--wildcards",
+                    *FILES], check=True)
     return source
 
 
 def build():
     """Compile the test, whose harness must not end a case after 30 seconds."""
-    source = unpack(download())
+    source = unpack()
     harness = os.path.join(source, SELFTESTS, "kselftest_harness.h")
-    with open(harness, encoding="utf-8") as file:
-        text, changes = re.subn(r"(#define TEST_TIMEOUT_DEFAULT) \d+", rf"\1 {20 * SECONDS}",
-                                file.read())
+    text, changes = re.subn(r"(#define TEST_TIMEOUT_DEFAULT) \d+", rf"\1 {20 * SECONDS}",
+                            read(harness))
     assert changes == 1, "the harness has another limit"
-    with open(harness, "w", encoding="utf-8") as file:
-        file.write(text)
-    run("gcc", "-O2", "-static", "-pthread", "-D_GNU_SOURCE=", f"-I{source}/{SELFTESTS}",
-        f"-I{source}/tools/include", "-isystem", os.path.join(BUILD, "user", "usr", "include"),
-        "-o", f"{PROGRAM}.new", f"{source}/{SELFTESTS}/proc/proc-maps-race.c")
+    write(harness, text)
+    subprocess.run(["gcc", "-O2", "-static", "-pthread", "-D_GNU_SOURCE=",
+                    f"-I{source}/{SELFTESTS}", f"-I{source}/tools/include", "-isystem",
+                    os.path.join(BUILD, "user", "usr", "include"), "-o", f"{PROGRAM}.new",
+                    f"{source}/{SELFTESTS}/proc/proc-maps-race.c"], check=True)
     os.rename(f"{PROGRAM}.new", PROGRAM)
 
 
