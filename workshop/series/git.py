@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """A git repository as the series tools use it, independent of the user's git configuration."""
 
+import contextlib
 import hashlib
 import os
 import subprocess
@@ -11,6 +12,9 @@ from common import Failure
 
 class Repo:
     """A repository; with an index of its own, work on it does not touch the work tree."""
+
+    # Files that each git holds: a lock ends with the last git that a killed call has started
+    kept_open = ()
 
     def __init__(self, tree, gitdir=None, index=None):
         self.tree = tree
@@ -26,7 +30,8 @@ class Repo:
         command = ["git", "-c", "safe.directory=*", "-c", "core.quotePath=false",
                    "-c", "core.autocrlf=false", "-c", "gc.auto=0", *args]
         result = subprocess.run(command, cwd=self.tree, env={**self.env, **(env or {})},
-                                input=data, capture_output=True, check=False)
+                                input=data, capture_output=True, check=False,
+                                pass_fds=self.kept_open)
         if result.returncode not in ok:
             text = result.stderr.decode(errors="replace").strip().splitlines() or ["no message"]
             raise Failure(f"git {args[0]} in {self.tree}: {text[-1]}")
@@ -43,6 +48,12 @@ class Repo:
         """The object a name stands for, or None."""
         status, out, _ = self.run("rev-parse", "--verify", "--quiet", name, ok=(0, 1, 128))
         return out.decode().strip() if status == 0 else None
+
+    def unlock(self):
+        """Remove the locks of a git that was killed."""
+        for name in ("index.lock", "HEAD.lock"):
+            with contextlib.suppress(FileNotFoundError):
+                os.unlink(os.path.join(self.env["GIT_DIR"], name))
 
     def contents(self, blobs):
         """{object: content} of many blobs, by one process."""

@@ -237,10 +237,7 @@ def finish(repo, new):
 
 def recover(repo):
     """Complete a check-out that was interrupted; it began with a tree without edits."""
-    for leftover in ("index.lock", "HEAD.lock"):
-        path = os.path.join(SRC, ".git", leftover)
-        if os.path.exists(path):
-            os.unlink(path)
+    repo.unlock()
     pending = repo.ref(PENDING)
     if pending:
         repo.run("reset", "--hard", "--quiet", pending)
