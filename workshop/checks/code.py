@@ -11,7 +11,6 @@ import glob
 import hashlib
 import os
 import re
-import shutil
 import subprocess
 import sys
 
@@ -120,18 +119,14 @@ def commits():
     changed = repo.lines("diff", "-z", "--no-renames", "--name-only", "refs/heads/base", "HEAD")
     report = cases.Report()
     where = os.path.join(BUILD, "commits", "src")
-    # If git is killed while it adds a work tree, it may leave only the files behind.
-    if not os.path.isdir(where) or not Repo(where).ref("HEAD"):
-        shutil.rmtree(where, ignore_errors=True)
-        repo.run("worktree", "prune")
-        repo.run("worktree", "add", "--quiet", "--force", "--detach", where, "refs/heads/base")
+    work = repo.add_work_tree(where, "refs/heads/base")
     lint = Lint("plain", os.path.join("commits", "out"), where)
     os.makedirs(lint.out, exist_ok=True)
     objects = [f"{name[:-2]}.o" for name in built_sources(changed, lint)
                if not name.startswith(tuple(DIRECTORIES))]
     good = True
     for commit in hashes:
-        Repo(where).run("reset", "--hard", "--quiet", commit)
+        work.run("reset", "--hard", "--quiet", commit)
         subject = repo.out("show", "-s", "--format=%s", commit)
         if is_built(repo, commit):
             good = build_commit(lint, objects)

@@ -32,7 +32,8 @@ import tap
 from places import BASE, BUILD, LOGS, ROOT
 
 import tree  # pylint: disable=wrong-import-order
-from common import Failure, Progress, default_base, main, read, say, write  # pylint: disable=wrong-import-order
+from common import (Failure, Progress, default_base, interrupt_on,  # pylint: disable=wrong-import-order
+                    main, read, say, write)
 
 TROUBLE = re.compile(r"vm: (?!the emulator failed)")
 FAILED = re.compile(r"[# ]*not ok ")
@@ -330,10 +331,6 @@ def wait_for_all(runs, lanes, total):
             show_progress(lanes, total)
 
 
-def interrupt(_number, _frame):
-    raise KeyboardInterrupt
-
-
 def run_jobs(todo, keys):
     """Returns (passed, failed, skipped)."""
     needs.run_packages([group for part in todo for need in part.needs for group in needs.packages(need)]
@@ -354,7 +351,7 @@ def run_jobs(todo, keys):
 
 
 def command():
-    signal.signal(signal.SIGTERM, interrupt)
+    interrupt_on(signal.SIGTERM)
     # A shell ignores it in the background, and so would what is started here, which it has to end.
     signal.signal(signal.SIGINT, signal.default_int_handler)
     args = parse()

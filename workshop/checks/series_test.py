@@ -29,12 +29,7 @@ APPLY = [sys.executable, os.path.join(ROOT, "workshop", "series", "apply.py"), K
 
 def pristine():
     """A full tree of the base, as a user would have it."""
-    # If git is killed while it adds a work tree, it may leave only the files behind.
-    if not os.path.isdir(KDIR) or not Repo(KDIR).ref("HEAD"):
-        shutil.rmtree(KDIR, ignore_errors=True)
-        REPO.run("worktree", "prune")
-        REPO.run("worktree", "add", "--quiet", "--force", "--detach", KDIR, "refs/heads/base")
-    work = Repo(KDIR)
+    work = REPO.add_work_tree(KDIR, "refs/heads/base")
     work.run("am", "--abort", ok=(0, 128))
     work.run("reset", "--hard", "--quiet", "refs/heads/base")
     work.run("clean", "-ffdxq")

@@ -30,6 +30,8 @@ import bench_tables
 import vm
 from bench_cases import KERNELS, make_rows, reasons, table
 
+from common import interrupt_on  # pylint: disable=wrong-import-order
+
 BUILD = vm.BUILD
 RESULTS = os.path.join(BUILD, "results")
 VM = [sys.executable, os.path.abspath(vm.__file__), "--quiet", "--timeout", "1200"]
@@ -287,8 +289,7 @@ def compare(args):
 
 
 def main():
-    signal.signal(signal.SIGTERM, vm.interrupt)
-    signal.signal(signal.SIGHUP, vm.interrupt)
+    interrupt_on(signal.SIGTERM, signal.SIGHUP)
     try:
         return compare(parse(sys.argv[1:]))
     except Failure as failure:

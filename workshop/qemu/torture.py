@@ -9,15 +9,11 @@ import sys
 
 import vm
 
-from common import BUILD, LOGS, logged, main, read, rel, say  # pylint: disable=wrong-import-order
+from common import BUILD, LOGS, interrupt_on, logged, main, read, rel, say  # pylint: disable=wrong-import-order
 
 PROGRAM = ["/kselftest/procmap/torture/procmap_torture", "--seconds"]
 # What the program says every ten seconds
 PROGRESS = re.compile(r"# \d+:\d\d of .*\n")
-
-
-def interrupt(_number, _frame):
-    raise KeyboardInterrupt
 
 
 def torture(minutes, variant):
@@ -29,15 +25,15 @@ def torture(minutes, variant):
                   "--memory", "2G", "--timeout", f"{minutes * 180 + 300:g}", "--results",
                   os.path.join(BUILD, "results", f"{variant}-torture"), "--",
                   *PROGRAM, f"{minutes * 60:.0f}"],
-           describe=lambda line: f"{variant}, {line.removeprefix('# ')}", preexec_fn=vm.own_group)
+           describe=lambda line: f"{variant}, {line.removeprefix('# ')}",
+           preexec_fn=vm.die_with_parent, process_group=0)
     log = os.path.join(LOGS, f"{name}.log")
     _, _, text = read(log).partition("\n")
     print(PROGRESS.sub("", text) + f"          log: {rel(log)}", flush=True)
 
 
 def command():
-    for number in signal.SIGTERM, signal.SIGHUP:
-        signal.signal(number, interrupt)
+    interrupt_on(signal.SIGTERM, signal.SIGHUP)
     try:
         for variant in sys.argv[2:]:
             torture(float(sys.argv[1]), variant)

@@ -39,7 +39,7 @@ import terminal
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(os.path.dirname(HERE), "series"))
 
-from common import BUILD, ROOT  # noqa: E402  pylint: disable=wrong-import-position
+from common import BUILD, ROOT, interrupt_on  # noqa: E402  pylint: disable=wrong-import-position
 
 SPLAT, PANIC, HANG, BROKEN, INTERRUPTED = 120, 121, 122, 123, 130
 # As sockets: for kernels without ACPI the firmware lists only one processor of each socket
@@ -74,11 +74,6 @@ class Trouble(Exception):
         super().__init__(text)
         self.status = status
         self.results = None
-
-    def at(self, machine):
-        """The same, and where the logs are."""
-        self.results = machine.results
-        return self
 
 
 def parse(argv):
@@ -147,12 +142,6 @@ def default_accel(kernel):
 def die_with_parent():
     """Runs in the child: QEMU ends when this program does, however that happens."""
     ctypes.CDLL(None).prctl(1, signal.SIGKILL)
-
-
-def own_group():
-    """The same, and Ctrl-C reaches this program alone, which then ends QEMU."""
-    die_with_parent()
-    os.setpgid(0, 0)
 
 
 class Machine:
@@ -270,7 +259,9 @@ class Machine:
             self.qemu = subprocess.Popen(  # pylint: disable=consider-using-with
                 command, stdin=None if self.args.interactive else subprocess.DEVNULL,
                 stdout=None if self.args.interactive else log, stderr=log,
-                preexec_fn=die_with_parent if self.args.interactive else own_group)
+                preexec_fn=die_with_parent,
+                # Ctrl-C reaches this program alone, which then ends QEMU.
+                process_group=None if self.args.interactive else 0)
             stack.callback(self.kill)
             hung = self.pass_output_on(listeners)
         return self.judge(hung)
@@ -358,32 +349,26 @@ class Machine:
         return status
 
 
-def interrupt(_number, _frame):
-    raise KeyboardInterrupt
-
-
 def boot(args):
     """Run it once, and once more if the emulator failed before the first program ran."""
-    machine = Machine(args)
-    try:
-        return machine.run()
-    except Trouble as trouble:
-        if not console.emulator_fault(machine.read("console.log")):
-            raise trouble.at(machine)
-    kept = machine.path("emulator-fault.log")
-    os.replace(machine.path("console.log"), kept)
-    os.close(machine.lock)
-    print(f"vm: the emulator failed in the boot, see {kept}; booting once more", file=sys.stderr)
-    machine = Machine(args)
-    try:
-        return machine.run()
-    except Trouble as trouble:
-        raise trouble.at(machine)
+    for is_last in False, True:
+        machine = Machine(args)
+        try:
+            return machine.run()
+        except Trouble as trouble:
+            trouble.results = machine.results
+            if is_last or not console.emulator_fault(machine.read("console.log")):
+                raise
+        kept = machine.path("emulator-fault.log")
+        os.replace(machine.path("console.log"), kept)
+        os.close(machine.lock)
+        print(f"vm: the emulator failed in the boot, see {kept}; booting once more",
+              file=sys.stderr)
+    return None
 
 
 def main():
-    signal.signal(signal.SIGTERM, interrupt)
-    signal.signal(signal.SIGHUP, interrupt)
+    interrupt_on(signal.SIGTERM, signal.SIGHUP)
     try:
         return boot(parse(sys.argv[1:]))
     except Trouble as trouble:

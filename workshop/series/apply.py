@@ -17,7 +17,7 @@ import sys
 import series
 import tree
 from base import WHO, kernel_version
-from common import Failure, main, rel, say
+from common import Failure, interrupt_on, main, rel, say
 from git import Repo
 
 STAGE = ".procmap-apply"
@@ -117,17 +117,12 @@ def apply(target, commits):
     return len(status) - status.count("A"), status.count("A")
 
 
-def interrupt(_number, _frame):
-    raise KeyboardInterrupt
-
-
 def command():
     if len(sys.argv) != 2 or not sys.argv[1]:
         raise Failure("give the tree to apply to: make apply KDIR=directory")
     if not os.path.isdir(sys.argv[1]):
         raise Failure(f"KDIR={sys.argv[1]} is no directory")
-    signal.signal(signal.SIGTERM, interrupt)
-    signal.signal(signal.SIGHUP, interrupt)
+    interrupt_on(signal.SIGTERM, signal.SIGHUP)
     target = Target(sys.argv[1])
     target.restore()
     try:

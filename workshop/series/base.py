@@ -72,22 +72,16 @@ def source_key(source):
     if os.path.isdir(source):
         if os.path.isdir(os.path.join(source, ".git")):
             repo = Repo(source)
-            return f"{source} {repo.ref('HEAD')} {hash_text(repo.out('diff', 'HEAD'))}"
+            edits = hashlib.sha256(repo.run("diff", "HEAD")[1]).hexdigest()
+            return f"{source} {repo.ref('HEAD')} {edits}"
         return f"{source} {os.stat(os.path.join(source, 'Makefile')).st_mtime_ns}"
     status = os.stat(source)
     return f"{source} {status.st_size} {status.st_mtime_ns}"
 
 
-def hash_text(text):
-    return hashlib.sha256(text.encode(errors="surrogateescape")).hexdigest()
-
-
 def hash_file(path):
-    digest = hashlib.sha256()
     with open(path, "rb") as handle:
-        while chunk := handle.read(1 << 20):
-            digest.update(chunk)
-    return digest.hexdigest()
+        return hashlib.file_digest(handle, "sha256").hexdigest()
 
 
 def unpack(source, where):

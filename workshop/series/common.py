@@ -5,6 +5,7 @@ import contextlib
 import fcntl
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import time
@@ -76,6 +77,15 @@ def main(func):
         sys.exit(130)
     except BrokenPipeError:
         sys.exit(141)
+
+
+def interrupt_on(*signals):
+    """End by these signals as by Ctrl-C."""
+    def interrupt(_number, _frame):
+        raise KeyboardInterrupt
+
+    for number in signals:
+        signal.signal(number, interrupt)
 
 
 def need_space(path, megabytes):

@@ -4,6 +4,7 @@
 import contextlib
 import hashlib
 import os
+import shutil
 import subprocess
 import tempfile
 
@@ -54,6 +55,17 @@ class Repo:
         for name in ("index.lock", "HEAD.lock"):
             with contextlib.suppress(FileNotFoundError):
                 os.unlink(os.path.join(self.env["GIT_DIR"], name))
+
+    def add_work_tree(self, where, commit):
+        """A work tree of this repository at a commit, unless it is there; returns it.
+
+        If git is killed while it adds one, it may leave only some of the files behind.
+        """
+        if not os.path.isdir(where) or not Repo(where).ref("HEAD"):
+            shutil.rmtree(where, ignore_errors=True)
+            self.run("worktree", "prune")
+            self.run("worktree", "add", "--quiet", "--force", "--detach", where, commit)
+        return Repo(where)
 
     def contents(self, blobs):
         """{object: content} of many blobs, by one process."""

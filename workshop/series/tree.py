@@ -5,7 +5,6 @@
 import hashlib
 import os
 import re
-import shutil
 import sys
 import tempfile
 
@@ -281,15 +280,9 @@ def make_base():
     """The unpatched tree, as a second work tree of the same repository."""
     with lock("tree"):
         state = base.ensure()
-        repo = Repo(SRC)
-        # If git is killed while it adds a work tree, it may leave only some of the files behind.
-        if not os.path.isdir(SRC_BASE) or not Repo(SRC_BASE).ref("HEAD"):
+        if not os.path.isdir(SRC_BASE):
             need_space(BUILD, 1500)
-            shutil.rmtree(SRC_BASE, ignore_errors=True)
-            repo.run("worktree", "prune")
-            repo.run("worktree", "add", "--quiet", "--force", "--detach", SRC_BASE,
-                     state["commit"])
-        tree = Repo(SRC_BASE)
+        tree = Repo(SRC).add_work_tree(SRC_BASE, state["commit"])
         if tree.ref("HEAD") != state["commit"] or tree.dirty():
             tree.run("reset", "--hard", "--quiet", state["commit"])
         say("TREE", f"{rel(SRC_BASE)}: Linux {state['version']}, unpatched")
