@@ -14,11 +14,12 @@ import stat
 import sys
 
 import base
+import initrd
 from common import BUILD, PATCHES, ROOT, SRC, lock, logged, main, read, rel, say, write
 from git import Repo
+from initrd import BUSYBOX, QEMU
 from kernel import CROSS, Kernel, compiler_version
 
-QEMU = os.path.join(ROOT, "workshop", "qemu")
 ALONE = base.stands_alone()
 SELFTESTS = base.own_tests() or \
     ("procmap", *(f"procmap/{name}" for name in ("bench", "buildid", "fuzz", "torture", "wait")), "process_vm")
@@ -77,7 +78,7 @@ class Guest:
         if not self.keys:
             repo = Repo(SRC)
             here = [read(os.path.join(ROOT, "workshop", "series", name), "rb")
-                    for name in ("guest.py", "kernel.py")]
+                    for name in ("guest.py", "initrd.py", "kernel.py")]
             common = hashlib.sha256(b"".join([*here, compiler_version(self.arch)])).hexdigest()
             headers = common + repo.digest(*HEADERS)
             cost = base.hash_file(COST) if os.path.exists(COST) else ""
@@ -136,29 +137,26 @@ class Guest:
                             os.path.join(os.path.dirname(program), "cost")])
 
     def make_initrd(self):
-        init, initrd = self.place("init"), self.place("initrd.cpio")
+        init, image = self.place("init"), self.place("initrd.cpio")
         logged("init", [f"{CROSS[self.arch]}gcc", "-static", "-O2", "-Wall", "-Wextra", "-Werror",
                         "-o", init, os.path.join(QEMU, "init.c")])
         tool = os.path.join(BUILD, "gen_init_cpio")
         logged("gen_init_cpio", ["gcc", "-O2", "-o", tool, os.path.join(SRC, "usr/gen_init_cpio.c")])
-        more = []
+        busybox = BUSYBOX
         if self.arch != "x86":
             busybox = self.place("busybox")
             logged("busybox", [os.path.join(QEMU, "busybox.sh"), self.arch, busybox])
-            more = ["--busybox", busybox]
-        say("INITRD", rel(initrd))
-        logged("initrd", ["python3", os.path.join(QEMU, "initrd.py"), "--gen-init-cpio", tool,
-                          "--init", init, "--output", initrd, *more,
-                          "--add", f"{self.place('kselftest')}=/kselftest",
-                          "--add", f"{self.place('tools')}/bin=/bin"])
+        say("INITRD", rel(image))
+        initrd.make(image, tool, init, {"/kselftest": self.place("kselftest"),
+                                        "/bin": f"{self.place('tools')}/bin"}, busybox)
 
     def make(self):
-        initrd = self.place("initrd.cpio")
+        image = self.place("initrd.cpio")
         self.step("headers", os.path.join(self.out, "usr/include"), self.make_headers)
         self.step("kselftest", self.place("kselftest"), self.make_kselftest)
         self.step("client", self.place("tools"), self.make_client)
-        if not self.step("initrd", initrd, self.make_initrd):
-            say("INITRD", f"{rel(initrd)} is up to date")
+        if not self.step("initrd", image, self.make_initrd):
+            say("INITRD", f"{rel(image)} is up to date")
 
 
 def command():
