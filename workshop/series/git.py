@@ -4,9 +4,9 @@
 import contextlib
 import hashlib
 import os
+import re
 import shutil
 import subprocess
-import tempfile
 
 from common import Failure
 
@@ -108,19 +108,12 @@ class Repo:
         """New files that are not ignored.
 
         The .gitignore of Debian's source ends by ignoring everything at the top level, so that
-        git's own answer would be empty: leave that line out, and ask below each directory.
+        git's own answer would be empty: take that back, and then say its other lines once more, for
+        the top level alone. What the command line says goes before any file.
         """
         with open(os.path.join(self.tree, ".gitignore"), encoding="utf-8") as file:
-            rules = [line for line in file if line.strip() not in ("/*", "!/debian/")]
-        with tempfile.NamedTemporaryFile("w", encoding="utf-8") as top:
-            top.writelines(rules)
-            top.flush()
-            others = self.lines("ls-files", "-z", "--others", "-X", top.name)
-            kept = {name for name in others if "/" not in name}
-            for directory in {name.split("/")[0] for name in others if "/" in name}:
-                env = {"GIT_WORK_TREE": os.path.join(self.tree, directory),
-                       "GIT_INDEX_FILE": os.path.join(self.env["GIT_DIR"], "index.none")}
-                kept |= {f"{directory}/{name}" for name in self.lines(
-                    "-C", directory, "ls-files", "-z", "--others", "-X", top.name,
-                    "--exclude-per-directory=.gitignore", env=env)}
-        return [name for name in others if name in kept]
+            lines = [line.strip() for line in file if line.strip() and line[0] != "#"]
+        rules = ["!/*", *(re.sub("^(!?)/?", r"\1/", line) for line in lines
+                          if line not in ("/*", "!/debian/"))]
+        return self.lines("ls-files", "-z", "--others", "--exclude-per-directory=.gitignore",
+                          *(f"--exclude={rule}" for rule in rules))
