@@ -121,7 +121,6 @@ def commits():
     where = os.path.join(BUILD, "commits", "src")
     work = repo.add_work_tree(where, "refs/heads/base")
     lint = Lint("plain", os.path.join("commits", "out"), where)
-    os.makedirs(lint.out, exist_ok=True)
     objects = [f"{name[:-2]}.o" for name in built_sources(changed, lint)
                if not name.startswith(tuple(DIRECTORIES))]
     good = True
@@ -144,13 +143,9 @@ def build_commit(lint, objects):
     """Build what the series can break; symbols of later commits are not set yet."""
     there = [name for name in objects if os.path.exists(os.path.join(lint.src, f"{name[:-2]}.c"))]
     try:
-        lint.make("commits-config", "tinyconfig")
-        subprocess.run([os.path.join(lint.src, "scripts/kconfig/merge_config.sh"), "-m", "-O",
-                        lint.out, os.path.join(lint.out, ".config"), *lint.fragments()],
-                       check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        lint.make("commits-config", "olddefconfig")
+        lint.merge(lint.fragments(), log="commits-config")
         lint.make("commits", *DIRECTORIES, *there)
-    except (Failure, subprocess.CalledProcessError) as failure:
+    except Failure as failure:
         print(f"# {failure}")
         return False
     return True

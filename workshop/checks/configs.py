@@ -40,23 +40,15 @@ class Config(Lint):
         self.name, self.arch, self.origin, self.settings = name, arch, origin, settings
 
     def prepare(self):
-        os.makedirs(self.out, exist_ok=True)
+        """Returns which settings are not as the table has them."""
         fragment = os.path.join(self.out, "settings.config")
         write(fragment, "".join(f"CONFIG_{pair}\n" for pair in self.settings))
-        fragments = self.fragments() if self.origin == "fragments" else []
-        self.make("configs", "tinyconfig" if fragments else self.origin)
-        subprocess.run([os.path.join(self.src, "scripts/kconfig/merge_config.sh"), "-m", "-O",
-                        self.out, os.path.join(self.out, ".config"), *fragments, fragment],
-                       check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-                       env=dict(os.environ, ARCH=self.arch))
-        self.make("configs", "olddefconfig")
+        if self.origin == "fragments":
+            self.merge([*self.fragments(), fragment], log="configs")
+        else:
+            self.merge([fragment], self.origin, "configs")
         self.make("configs", "prepare")
-
-    def wrong_settings(self):
-        have = symbols(read(os.path.join(self.out, ".config")))
-        wanted = symbols("".join(f"CONFIG_{pair}\n" for pair in self.settings))
-        return [f"{name} is {have.get(name, 'n')}, not {value}" for name, value in wanted.items()
-                if have.get(name, "n") != value]
+        return self.wrong_settings([fragment])
 
     def sources(self, names):
         """Those of the files that this configuration compiles."""
@@ -101,8 +93,7 @@ def touched():
 
 def remarks_of(config, names):
     """What is wrong with one configuration, as text."""
-    config.prepare()
-    wrong = config.wrong_settings()
+    wrong = config.prepare()
     sources = config.sources(names)
     if wrong or not sources:
         return wrong or ["no file of ours is compiled"], sources

@@ -20,7 +20,6 @@ class Lint(Kernel):
         self.out, self.src = os.path.join(BUILD, name), src
 
     def prepare(self):
-        os.makedirs(self.out, exist_ok=True)
         self.configure(self.fragments())
         self.make(f"{os.path.basename(self.out)}-prepare", "prepare")
 

@@ -16,18 +16,13 @@ from common import (BUILD, PATCHES, ROOT, SRC, SRC_BASE, Failure, lock, logged, 
 from git import Repo
 
 CONFIGS = os.path.join(ROOT, "workshop", "qemu", "configs")
-# A fragment whose name ends in `patched` has symbols that only the patched tree knows.
-VARIANTS = {"plain": ["plain", "patched"], "base": ["plain"],
-            "debug": ["plain", "patched", "debug"],
-            "kcsan": ["plain", "patched", "kcsan"], "arm64": ["plain", "patched", "arm64"],
-            "nolock": ["plain", "patched", "nolock"], "up": ["plain", "patched", "up"],
-            "preempt": ["plain", "patched", "preempt"],
-            "profiler": ["plain", "patched", "profiler"], "base-profiler": ["plain", "profiler"]}
+# What each variant merges over the plain configuration: a fragment of its own
+VARIANTS = ("plain", "base", "debug", "kcsan", "arm64", "nolock", "up", "preempt", "profiler",
+            "base-profiler")
 # Built of the tree without patches
 UNPATCHED = ("base", "base-profiler")
-SPACE = {"plain": 400, "base": 400, "debug": 1500, "kcsan": 800, "arm64": 400, "nolock": 400,
-         "up": 400, "preempt": 400, "profiler": 1500,
-         "base-profiler": 1500}
+# Megabytes
+SPACE = {"debug": 1500, "kcsan": 800, "profiler": 1500, "base-profiler": 1500}
 # Variants for another machine than the PC: its name for kbuild
 ARCH = {"arm64": "arm64"}
 # Prefix of the tools, and the image that kbuild makes
@@ -70,11 +65,13 @@ class Kernel:
         self.stamp = os.path.join(self.out, ".built")
 
     def fragments(self):
-        """The fragments to merge; a tree without patches has no symbols of ours."""
+        """The fragments to merge; a tree without patches has no symbols of patched.config."""
         repo = Repo(SRC)
         plain = self.variant in UNPATCHED or repo.ref("HEAD") == repo.ref("refs/heads/base") or \
             base.stands_alone()
-        names = [name for name in VARIANTS[self.variant] if not (plain and name.endswith("patched"))]
+        more = self.variant.removeprefix("base-")
+        names = ["plain", *([] if plain else ["patched"]),
+                 *([] if more in ("plain", "base") else [more])]
         own = os.path.join(PATCHES, "config")
         return [os.path.join(CONFIGS, f"{name}.config") for name in names] + \
             ([own] if os.path.exists(own) else [])
@@ -102,22 +99,31 @@ class Kernel:
         digest.update(compiler_version(self.arch))
         return digest.hexdigest()
 
+    def merge(self, fragments, origin="tinyconfig", log="config"):
+        """Make .config of a target of kbuild and fragments."""
+        os.makedirs(self.out, exist_ok=True)
+        self.make(log, origin)
+        logged(f"{log}-merge-{self.variant}",
+               [os.path.join(self.src, "scripts/kconfig/merge_config.sh"), "-m", "-O", self.out,
+                os.path.join(self.out, ".config"), *fragments],
+               env=dict(os.environ, ARCH=self.arch))
+        self.make(log, "olddefconfig")
+
+    def wrong_settings(self, fragments):
+        """Which symbols are not as the fragments have them, in words."""
+        wanted = {}
+        for path in fragments:
+            wanted.update(symbols(read(path)))
+        have = symbols(read(os.path.join(self.out, ".config")))
+        return [f"{name}={value} (is {have.get(name, 'n')})"
+                for name, value in wanted.items() if have.get(name, "n") != value]
+
     def configure(self, fragments):
         """tinyconfig + fragments; every symbol must end up as the fragments have it."""
         say("CONFIG", f"{rel(self.out)}/.config: tinyconfig + "
             + " + ".join(os.path.basename(path) for path in fragments))
-        self.make("config", "tinyconfig")
-        config = os.path.join(self.out, ".config")
-        logged(f"merge-{self.variant}",
-               [os.path.join(self.src, "scripts/kconfig/merge_config.sh"), "-m", "-O", self.out,
-                config, *fragments], env=dict(os.environ, ARCH=self.arch))
-        self.make("config", "olddefconfig")
-        wanted = {}
-        for path in fragments:
-            wanted.update(symbols(read(path)))
-        have = symbols(read(config))
-        wrong = [f"{name}={value} (is {have.get(name, 'n')})"
-                 for name, value in wanted.items() if have.get(name, "n") != value]
+        self.merge(fragments)
+        wrong = self.wrong_settings(fragments)
         if wrong:
             raise Failure(f"{len(wrong)} symbols of {rel(CONFIGS)} did not come out as asked for: "
                           + ", ".join(wrong))
@@ -129,8 +135,7 @@ class Kernel:
             say("KERNEL", f"{rel(self.image)} is up to date")
             return
         if not os.path.exists(self.image):
-            need_space(BUILD, SPACE[self.variant])
-        os.makedirs(self.out, exist_ok=True)
+            need_space(BUILD, SPACE.get(self.variant, 400))
         self.configure(fragments)
         say("KERNEL", f"{rel(self.image)}")
         image = IMAGE[self.arch]
