@@ -9,6 +9,7 @@ import sys
 import tempfile
 
 import cases
+from cases import refused
 from places import ROOT
 
 # Two bases and what there is for them. 9.2 leaves out one file of the overlay, has another version
@@ -121,6 +122,13 @@ class Project:
         assert not result.returncode, result.stdout + result.stderr
         return result.stdout
 
+    def other_tree(self, text):
+        """Another tree of 9.1, with this in mm/mm.c; returns the argument of `make apply`."""
+        for name in ("Makefile", "MAINTAINERS"):
+            self.write(f"../other/{name}", KERNEL[name].replace("{minor}", "1"))
+        self.write("../other/mm/mm.c", text)
+        return f"KDIR={self.holder.name}/other"
+
     def spy(self, name):
         """Make a program that records its arguments; returns what to put into PATH."""
         self.write(f"../bin/{name}", f'#!/bin/sh\necho "$*" >>{self.holder.name}/calls\n'
@@ -128,16 +136,6 @@ class Project:
         os.chmod(os.path.join(self.holder.name, "bin", name), 0o755)
         self.write("../calls", "")
         return os.path.join(self.holder.name, "bin:")
-
-
-def refused(result, *words):
-    """It failed, with a single line that has all the words."""
-    lines = [line for line in result.stderr.splitlines()
-             if not line.startswith(("make: ", "notice: "))]
-    assert result.returncode, f"succeeded: {result.stdout}"
-    assert len(lines) == 1, f"not one line: {lines}"
-    for word in words:
-        assert word in lines[0], f"no `{word}` in: {lines[0]}"
 
 
 def test_the_default_base_takes_the_overlay(project):
@@ -265,10 +263,7 @@ def test_the_mails_of_each_base_stay(project):
 
 def test_a_narrow_hunk_fits_where_lines_farther_off_differ(project):
     project.good("tree")
-    project.write("../other/Makefile", KERNEL["Makefile"].replace("{minor}", "1"))
-    project.write("../other/MAINTAINERS", KERNEL["MAINTAINERS"])
-    project.write("../other/mm/mm.c", "int one;\nint two_91;\nint another;\n")
-    other = f"KDIR={project.holder.name}/other"
+    other = project.other_tree("int one;\nint two_91;\nint another;\n")
     refused(project.make("apply", other), "1 hunk does not fit", "9.1.7", "untouched")
     for narrow in (True, False):
         project.write("patches/9.1/base", OURS["patches/9.1/base"] + "narrow mm/mm.c\n" * narrow)
@@ -401,10 +396,7 @@ def test_a_patch_may_change_a_file_that_an_earlier_one_adds(project):
     assert project.git("show", "HEAD~:mm/ours.c", tree=src) == lines_of(*"abcdef")
     assert project.git("show", "HEAD:mm/ours.c", tree=src) == lines_of(*"abcde", "again", "f")
     assert "nothing" in project.good("refresh")
-    project.write("../other/Makefile", KERNEL["Makefile"].replace("{minor}", "1"))
-    project.write("../other/MAINTAINERS", KERNEL["MAINTAINERS"])
-    project.write("../other/mm/mm.c", "int one;\nint two_91;\nint three;\n")
-    project.good("apply", f"KDIR={project.holder.name}/other")
+    project.good("apply", project.other_tree("int one;\nint two_91;\nint three;\n"))
     assert project.read("../other/mm/ours.c") == lines_of(*"abcde", "again", "f")
 
 

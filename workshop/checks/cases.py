@@ -54,6 +54,16 @@ def run(module, fixture=contextlib.nullcontext):
     return report.end()
 
 
+def refused(result, *words):
+    """A command failed, with a single line of its own that has all the words."""
+    lines = [line for line in result.stderr.splitlines()
+             if not line.startswith(("make: ", "make[", "notice: "))]
+    assert result.returncode, f"succeeded: {result.stdout}"
+    assert len(lines) == 1, f"not one line: {lines}"
+    for word in words:
+        assert word in lines[0], f"no `{word}` in: {lines[0]}"
+
+
 def machine(name, command, *options, **more):
     """Run a command in the test machine, with options of vm.py; logs go to results/NAME."""
     more = {"capture_output": True, "text": True, **more}

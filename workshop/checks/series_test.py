@@ -14,8 +14,10 @@ import tempfile
 import time
 
 import cases
+from cases import refused
 from places import BASE, BUILD, ROOT, SRC
 from base import fitting  # pylint: disable=wrong-import-order
+from common import read, write  # pylint: disable=wrong-import-order
 from git import Repo  # pylint: disable=wrong-import-order
 from series import file_diffs  # pylint: disable=wrong-import-order
 
@@ -46,19 +48,15 @@ def run(command, **kwargs):
     return subprocess.run(command, capture_output=True, text=True, check=False, **kwargs)
 
 
-def one_line(result, *words):
-    """The command failed, with a single line that has all the words."""
-    lines = [line for line in result.stderr.splitlines() if not line.startswith("make")]
-    assert result.returncode, f"succeeded: {result.stdout}"
-    assert len(lines) == 1, f"not one line: {lines}"
-    for word in words:
-        assert word in lines[0], f"no `{word}` in: {lines[0]}"
+def good(command):
+    result = run(command, cwd=ROOT)
+    assert not result.returncode, result.stdout + result.stderr
+    return result.stdout
 
 
 def test_apply_gives_the_tree_of_make_tree():
     work = pristine()
-    result = run(APPLY)
-    assert not result.returncode, result.stderr
+    good(APPLY)
     assert content(work) == PATCHED, "a different tree"
 
 
@@ -75,7 +73,7 @@ def test_apply_works_without_git():
 def test_apply_twice_is_refused():
     work = pristine()
     run(APPLY)
-    one_line(run(APPLY), "untouched")
+    refused(run(APPLY), "untouched")
     assert content(work) == PATCHED, "the refused call changed something"
 
 
@@ -83,29 +81,23 @@ def hunks_to_break():
     """(patch, file, number, old line) of a hunk in the first and in the last file of just one patch."""
     found = {}
     for path in sorted(glob.glob(os.path.join(ROOT, "patches", BASE, "*.patch"))):
-        with open(path, encoding="utf-8") as file:
-            for name, text in file_diffs(file.read()):
-                lines = [int(line) for line in re.findall(r"^@@ -(\d+),", text, re.M)]
-                found.setdefault(name, []).append((os.path.basename(path), name, len(lines), lines[-1]))
+        for name, text in file_diffs(read(path)):
+            lines = [int(line) for line in re.findall(r"^@@ -(\d+),", text, re.M)]
+            found.setdefault(name, []).append((os.path.basename(path), name, len(lines), lines[-1]))
     alone = [hunks[0] for hunks in found.values() if len(hunks) == 1]
     return alone[0], alone[-1]
 
 
 def break_hunk(name, line):
     path = os.path.join(KDIR, name)
-    with open(path, encoding="utf-8") as file:
-        lines = file.readlines()
+    lines = read(path).splitlines(keepends=True)
     lines[line - 1:line + 5] = ["/* somebody else was here */\n"] * 6
-    with open(path, "w", encoding="utf-8") as file:
-        file.writelines(lines)
+    write(path, "".join(lines))
 
 
 def set_version(sublevel):
     path = os.path.join(KDIR, "Makefile")
-    with open(path, encoding="utf-8") as file:
-        text = file.read()
-    with open(path, "w", encoding="utf-8") as file:
-        file.write(re.sub(r"^SUBLEVEL = \d+$", f"SUBLEVEL = {sublevel}", text, flags=re.M))
+    write(path, re.sub(r"^SUBLEVEL = \d+$", f"SUBLEVEL = {sublevel}", read(path), flags=re.M))
 
 
 def test_each_hunk_that_does_not_fit_is_named_and_nothing_changes():
@@ -116,7 +108,7 @@ def test_each_hunk_that_does_not_fit_is_named_and_nothing_changes():
     set_version(9876)
     before = content(work)
     result = run(APPLY)
-    one_line(result, f"{BASE}.9876", "2 hunks do not fit", "untouched", *fitting())
+    refused(result, f"{BASE}.9876", "2 hunks do not fit", "untouched", *fitting())
     told = [line.split(None, 1)[1] for line in result.stdout.splitlines() if "REJECT" in line]
     assert told == [f"patches/{BASE}/{patch}: hunk {number} of {name} (line {line})"
                     for patch, name, number, line in broken], told
@@ -128,15 +120,14 @@ def test_a_file_that_is_missing_is_named_and_nothing_changes():
     name = hunks_to_break()[0][1]
     os.unlink(os.path.join(KDIR, name))
     before = content(work)
-    one_line(run(APPLY), name, "missing", "untouched")
+    refused(run(APPLY), name, "missing", "untouched")
     assert content(work) == before, "the refused call changed something"
 
 
 def test_another_point_release_is_fine():
     work = pristine()
     set_version(9876)
-    result = run(APPLY)
-    assert not result.returncode and f"Linux {BASE}.9876" in result.stdout, result
+    assert f"Linux {BASE}.9876" in good(APPLY)
     assert work.out("diff", "--name-only", PATCHED, content(work)) == "Makefile"
 
 
@@ -165,6 +156,11 @@ def test_a_killed_apply_is_undone_by_the_next():
         assert content(work) == PATCHED, f"a different tree in round {number}"
 
 
+def take_mails(work, *paths, **kwargs):
+    work.run("am", "--quiet", "--keep-cr", *paths, **kwargs,
+             env={"GIT_COMMITTER_NAME": "x", "GIT_COMMITTER_EMAIL": "x@localhost"})
+
+
 def mails(where):
     patches = sorted(glob.glob(os.path.join(where, "*.patch")))
     assert patches, f"make series left no patches in {where}"
@@ -174,21 +170,18 @@ def mails(where):
 def test_git_am_gives_the_tree_of_make_tree():
     work = pristine()
     patches = mails(os.path.join(BUILD, "series"))
-    env = {"GIT_COMMITTER_NAME": "x", "GIT_COMMITTER_EMAIL": "x@localhost"}
-    work.run("am", "--quiet", "--keep-cr", *patches, env=env)
+    take_mails(work, *patches)
     assert work.out("rev-parse", "HEAD^{tree}") == PATCHED, "a different tree"
     assert len(patches) == int(REPO.out("rev-list", "--count",
                                         "refs/heads/base..refs/procmap/generated"))
 
 
 def test_the_part_for_a_kernel_applies_alone():
-    result = run(["make", "-s", "series", "PART=kernel"], cwd=ROOT)
-    assert not result.returncode, result.stderr
+    good(["make", "-s", "series", "PART=kernel"])
     out = os.path.join(BUILD, "series-kernel")
     assert os.path.realpath(os.path.join(ROOT, "build", "series")) == os.path.realpath(out)
     work = pristine()
-    work.run("am", "--quiet", "--keep-cr", *mails(out),
-             env={"GIT_COMMITTER_NAME": "x", "GIT_COMMITTER_EMAIL": "x@localhost"})
+    take_mails(work, *mails(out))
     rest = work.out("diff", "--name-only", "HEAD", "refs/procmap/generated").split()
     assert all(name.startswith("tools/") or name == "MAINTAINERS" for name in rest), rest
     added = work.out("diff", "--name-only", "refs/heads/base", "HEAD").split()
@@ -198,22 +191,15 @@ def test_the_part_for_a_kernel_applies_alone():
         assert name in added, f"no {name}"
     ours = work.out("diff", "refs/heads/base", "HEAD", "--", "MAINTAINERS")
     assert "+F:\tfs/proc/procmap*\n" in ours and "+F:\ttools/" not in ours, ours
-    with open(os.path.join(out, "0000-cover-letter.txt"), encoding="utf-8") as file:
-        assert "the part for a kernel" in file.read()
-
-
-def test_an_unknown_part_is_an_error():
-    one_line(run(["make", "-s", "series", "PART=tools"], cwd=ROOT), "PART=tools", "all", "kernel")
+    assert "the part for a kernel" in read(os.path.join(out, "0000-cover-letter.txt"))
 
 
 def b4_am(where):
     """`b4 am` with an mbox of all mails, as from an archive: what it says, and its mbox for git am."""
     with tempfile.TemporaryDirectory(prefix="b4-") as home:
         box = os.path.join(home, "mbox")
-        with open(box, "wb") as file:
-            for path in [os.path.join(where, "0000-cover-letter.txt"), *mails(where)]:
-                with open(path, "rb") as mail:
-                    file.write(mail.read())
+        letter = os.path.join(where, "0000-cover-letter.txt")
+        write(box, b"".join(read(path, "rb") for path in [letter, *mails(where)]))
         # b4 wants to know who calls it.
         result = run(["b4", "am", "--no-cache", "--use-local-mbox", box, "--outdir", home], cwd=KDIR,
                      env=dict(os.environ, HOME=home, GIT_CONFIG_COUNT="2", GIT_CONFIG_KEY_0="user.name",
@@ -222,20 +208,17 @@ def b4_am(where):
         assert not result.returncode, result.stderr
         made = glob.glob(os.path.join(home, "*.mbx"))
         assert len(made) == 1 and "Cover: " in result.stderr, result.stderr
-        with open(made[0], "rb") as file:
-            return result.stderr, file.read()
+        return result.stderr, read(made[0], "rb")
 
 
 def test_b4_takes_the_mails_and_finds_the_base():
     for part, where in (("kernel", "series-kernel"), ("all", "series")):
         where = os.path.join(BUILD, where)
-        result = run(["make", "-s", "series", f"PART={part}"], cwd=ROOT)
-        assert not result.returncode, result.stderr
+        good(["make", "-s", "series", f"PART={part}"])
         work = pristine()
         said, mbox = b4_am(where)
         assert f"using specified base-commit {REPO.ref('refs/heads/base')}" in said, said
-        work.run("am", "--quiet", "--keep-cr", data=mbox,
-                 env={"GIT_COMMITTER_NAME": "x", "GIT_COMMITTER_EMAIL": "x@localhost"})
+        take_mails(work, data=mbox)
         assert int(work.out("rev-list", "--count", "refs/heads/base..HEAD")) == len(mails(where))
     assert work.out("rev-parse", "HEAD^{tree}") == PATCHED, "a different tree"
 
@@ -243,32 +226,27 @@ def test_b4_takes_the_mails_and_finds_the_base():
 def test_the_same_series_is_the_same_mails():
     texts = []
     for _ in range(2):
-        result = run(["make", "-s", "series"], cwd=ROOT)
-        assert not result.returncode, result.stderr
+        good(["make", "-s", "series"])
         texts.append(run(["cat", *mails(os.path.join(BUILD, "series"))]).stdout)
         time.sleep(1.1)
     assert texts[0] == texts[1], "the time is in them"
 
 
 def test_refresh_after_tree_changes_nothing():
-    result = run([sys.executable, os.path.join(ROOT, "workshop", "series", "refresh.py"), "--check"])
-    assert not result.returncode, result.stdout + result.stderr
+    good([sys.executable, "workshop/series/refresh.py", "--check"])
 
 
 def test_a_path_with_a_space_is_refused_at_once():
     with tempfile.TemporaryDirectory(prefix="series test ") as place:
-        one_line(run(["make", "-s", "-f", os.path.join(ROOT, "Makefile"), "run"], cwd=place),
+        refused(run(["make", "-s", "-f", os.path.join(ROOT, "Makefile"), "run"], cwd=place),
                  "a space or a colon")
 
 
-def test_an_unknown_variant_is_an_error():
-    one_line(run(["make", "-s", "kernel", "VARIANT=fancy"], cwd=ROOT), "fancy", "plain")
-
-
-def test_apply_without_a_tree_is_an_error():
-    one_line(run(["make", "-s", "apply"], cwd=ROOT), "KDIR")
-    one_line(run(["make", "-s", "apply", "KDIR=/nonexistent"], cwd=ROOT), "/nonexistent")
-    one_line(run(["make", "-s", "apply", "KDIR=/etc"], cwd=ROOT), "/etc")
+def test_what_make_cannot_do_is_refused():
+    for line, *said in (("series PART=tools", "PART=tools", "all", "kernel"),
+                        ("kernel VARIANT=fancy", "fancy", "plain"), ("apply", "KDIR"),
+                        ("apply KDIR=/nonexistent", "/nonexistent"), ("apply KDIR=/etc", "/etc")):
+        refused(run(["make", "-s", *line.split()], cwd=ROOT), *said)
 
 
 def main():
