@@ -2,7 +2,9 @@
 """What tests share: results as TAP, functions test_* of a module, the test machine."""
 
 import contextlib
+import functools
 import os
+import re
 import subprocess
 import sys
 import traceback
@@ -62,6 +64,14 @@ def refused(result, *words):
     assert len(lines) == 1, f"not one line: {lines}"
     for word in words:
         assert word in lines[0], f"no `{word}` in: {lines[0]}"
+
+
+@functools.cache
+def build_id(path):
+    """As readelf prints it; None for files without one, such as those of a locale."""
+    notes = subprocess.run(["readelf", "-n", path], capture_output=True, text=True, check=False)
+    found = re.search(r"Build ID: ([0-9a-f]+)", notes.stdout)
+    return found and found.group(1)
 
 
 def machine(name, command, *options, **more):

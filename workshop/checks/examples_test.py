@@ -8,7 +8,6 @@ compared with /proc/PID/maps, with readelf and with the memory that was read. Wi
 """
 
 import contextlib
-import functools
 import os
 import re
 import shutil
@@ -183,18 +182,11 @@ class Target:
         return int(end, 16)
 
 
-@functools.lru_cache(maxsize=None)
-def build_id(path):
-    """The digits, or "none" for files without one, such as those of a locale."""
-    notes = subprocess.run(["readelf", "-n", path], capture_output=True, text=True, check=False)
-    found = re.search(r"Build ID: (\w+)", notes.stdout)
-    return found.group(1) if found else "none"
-
-
 def line(addr, row):
     """What procmap-query says about an address."""
     start, _, _, offset, path = row
-    return f"{addr:x} offset {addr - start + offset:x} build ID {build_id(path)} {path}\n".encode()
+    build_id = cases.build_id(path) or "none"
+    return f"{addr:x} offset {addr - start + offset:x} build ID {build_id} {path}\n".encode()
 
 
 def test_the_list_is_that_of_the_text(target):

@@ -2,9 +2,9 @@
 """A program whose functions and their shares of the time are known, for tests of profilers."""
 
 import os
-import re
 import subprocess
 
+import cases
 from places import BUILD
 
 OUT = os.path.join(BUILD, "known")
@@ -47,9 +47,7 @@ def build():
 
 
 def build_id():
-    notes = subprocess.run(["readelf", "-n", PROGRAM], capture_output=True, text=True, check=True)
-    (found,) = re.findall(r"Build ID: (\w+)", notes.stdout)
-    return found
+    return cases.build_id(PROGRAM)
 
 
 class Target:

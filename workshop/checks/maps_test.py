@@ -48,25 +48,11 @@ def dumps(kernel):
     return found
 
 
-def first_difference(one, other):
-    """Where two byte strings differ first; None if they do not."""
-    if one == other:
-        return None
-    low, high = 0, min(len(one), len(other))
-    while low < high:
-        middle = (low + high + 1) // 2
-        if one[:middle] == other[:middle]:
-            low = middle
-        else:
-            high = middle - 1
-    return low
-
-
 def difference(one, other):
     """Tell the first difference of two dumps in words; None if there is none."""
-    at = first_difference(one, other)
-    if at is None:
+    if one == other:
         return None
+    at = len(os.path.commonprefix([one, other]))
     call = "no call"
     for header in HEADER.finditer(one, 0, at):
         call = header.group().decode()

@@ -282,20 +282,14 @@ def test_a_report_has_the_right_symbols_on_the_base():
     check_symbols("base")
 
 
-def readelf_id(path):
-    notes = subprocess.run(["readelf", "-n", path], capture_output=True, text=True, check=True)
-    found = re.search(r"Build ID: ([0-9a-f]+)", notes.stdout)
-    return found and found.group(1)
-
-
 def check_build_ids(kernel):
     """Build IDs are those of the files; returns whether perf has opened ours."""
     texts = machine(kernel)
     events = mmap_events(texts["id-events.out"])
     checked = 0
     for path, some in events.items():
-        if path[0] == "/" and os.path.isfile(path) and readelf_id(path):
-            want = readelf_id(path)
+        want = path[0] == "/" and os.path.isfile(path) and cases.build_id(path)
+        if want:
             assert all(event[4] == want for event in some), (path, want, some)
             checked += 1
     print(f"# {checked} files")
