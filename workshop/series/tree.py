@@ -6,7 +6,6 @@ import hashlib
 import os
 import re
 import sys
-import tempfile
 
 import base
 import maintainers
@@ -136,35 +135,20 @@ class Misfit(Failure):
     """A hunk has no place in the base."""
 
 
-def rejects(repo, base_commit, commits):
+def rejects(builder, commits):
     """What does not fit, in words: each hunk, and what later hunks miss because of it."""
-    found = []
-    with tempfile.TemporaryDirectory(prefix="rejects-") as scratch:
-        # git leaves an index as it is where a hunk is rejected: apply to files.
-        builder = Builder(Repo(scratch, repo.env["GIT_DIR"]), base_commit, commits)
-        builder.repo.run("checkout-index", "--all")
-        for commit in filter(lambda commit: commit.diff, commits):
-            err = builder.repo.run("apply", "--reject", "--whitespace=nowarn", "-",
-                                   data=commit.diff.encode(), ok=(0, 1, 128))[2]
-            found += [f"{rel(commit.path)}: {text}" for text in rejected(err, commit.diff)]
-        os.unlink(builder.repo.env["GIT_INDEX_FILE"])
-    return found
-
-
-def rejected(err, diff):
-    """The hunks that git apply --reject names, by number and by line."""
-    diffs, name = dict(series.file_diffs(diff)), None
-    for line in err.decode(errors="replace").splitlines():
-        start = re.match(r"Applying patch (\S+) with \d+ reject", line)
-        hunk = re.match(r"Rejected hunk #(\d+)\.", line)
-        missing = re.match(r"error: (\S+): No such file", line)
-        name = start.group(1) if start else name
-        if hunk:
-            lines = re.findall(r"^@@ -(\d+)", diffs[name], re.M)
-            number = int(hunk.group(1))
-            yield f"hunk {number} of {name} (line {lines[number - 1]})"
-        elif missing:
-            yield f"{missing.group(1)}, which is missing"
+    for commit in commits:
+        for name, text in series.file_diffs(commit.diff):
+            head, *hunks = re.split(r"^(?=@@ )", text, flags=re.M)
+            if not builder.entries([name]):
+                yield f"{rel(commit.path)}: {name}, which is missing"
+                continue
+            for number, hunk in enumerate(hunks, 1):
+                try:
+                    builder.apply(commit, head + hunk)
+                except Misfit:
+                    line = re.match(r"@@ -(\d+)", hunk).group(1)
+                    yield f"{rel(commit.path)}: hunk {number} of {name} (line {line})"
 
 
 def build_commits(repo, base_commit, commits):
@@ -174,7 +158,7 @@ def build_commits(repo, base_commit, commits):
         for commit in commits:
             builder.add(commit)
     except Misfit as first:
-        found = rejects(repo, base_commit, commits) or [str(first)]
+        found = list(rejects(Builder(repo, base_commit, commits), commits)) or [str(first)]
         for text in found:
             say("REJECT", text)
         fits = ", ".join(base.fitting())
