@@ -7,14 +7,15 @@ import re
 
 from places import ROOT
 
+from common import read  # pylint: disable=wrong-import-order
+
 README = os.path.join("workshop", "README.md")
 ROW = re.compile(r"^\| (`[^|]+`) \| (`[^|]+`) \|$", re.M)
 
 
 def rows():
     """(patterns of files, names of kselftests and of parts of `make check`) of each row."""
-    with open(os.path.join(ROOT, README), encoding="utf-8") as file:
-        _, _, table = file.read().partition("\n## Which file, which tests\n")
+    _, _, table = read(os.path.join(ROOT, README)).partition("\n## Which file, which tests\n")
     table = table.partition("\n## ")[0]
     return [tuple(re.findall(r"`([^`]+)`", cell) for cell in row) for row in ROW.findall(table)]
 

@@ -17,6 +17,7 @@ import sys
 
 import cases
 from places import BASE, BUILD, ROOT, SRC
+from common import write  # pylint: disable=wrong-import-order
 from git import Repo  # pylint: disable=wrong-import-order
 
 DOCS = os.path.join(BUILD, "docs")
@@ -34,12 +35,6 @@ def pages(repo):
     pairs = [(status, name) for status, name in zip(fields[::2], fields[1::2])
              if not name.endswith("/index.rst")]
     return [name for _, name in pairs], [name for status, name in pairs if status == "A"]
-
-
-def write(path, text):
-    os.makedirs(os.path.dirname(path), exist_ok=True)
-    with open(path, "w", encoding="utf-8") as file:
-        file.write(text)
 
 
 def plant(repo, commit, names, where):

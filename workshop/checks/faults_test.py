@@ -15,15 +15,16 @@ import parts
 import tap
 from places import PATCHES, ROOT
 
+from common import read  # pylint: disable=wrong-import-order
+
 
 def listed():
     """{program: cases that must fail}"""
     faults = {}
-    with open(os.path.join(PATCHES, "faults"), encoding="utf-8") as file:
-        for line in file:
-            if line.strip() and not line.startswith("#"):
-                program, case = line.split(None, 1)
-                faults.setdefault(program, set()).add(case.strip())
+    for line in read(os.path.join(PATCHES, "faults")).splitlines():
+        if line.strip() and not line.startswith("#"):
+            program, case = line.split(None, 1)
+            faults.setdefault(program, set()).add(case.strip())
     return faults
 
 

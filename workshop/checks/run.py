@@ -42,8 +42,8 @@ FIRST, OTHER = 0, 1
 
 def allowed_skips():
     """(check, case) patterns that may be skipped."""
-    with open(os.path.join(ROOT, "workshop", "checks", "skips"), encoding="utf-8") as file:
-        lines = [line.split("#")[0].strip() for line in file]
+    text = read(os.path.join(ROOT, "workshop", "checks", "skips"))
+    lines = [line.split("#")[0].strip() for line in text.splitlines()]
     return [tuple(line.split(None, 1)) for line in lines if line]
 
 

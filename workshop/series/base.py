@@ -101,25 +101,16 @@ def unpack(source, where):
 
 def copy_directory(source, where):
     """Copy what belongs to the source, but nothing that git or a build left there."""
-    pack = ["tar", "-C", source, "-c"]
-    names = None
+    names = ["."]
     if os.path.isdir(os.path.join(source, ".git")):
-        pack += ["--null", "--files-from=-"]
-        files = Repo(source).lines("ls-files", "-z")
-        names = "\0".join(name for name in files
-                          if os.path.lexists(os.path.join(source, name)))
+        names = [name for name in Repo(source).lines("ls-files", "-z")
+                 if os.path.lexists(os.path.join(source, name))]
     elif os.path.exists(os.path.join(source, ".config")):
         raise Failure(f"KSRC={source} was built in; run `make mrproper` there first")
-    else:
-        pack += ["."]
-    with subprocess.Popen(pack, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as sender, \
-         subprocess.Popen(["tar", "-C", where, "-x"], stdin=sender.stdout) as receiver:
-        if names is not None:
-            sender.stdin.write(names.encode(errors="surrogateescape"))
-        sender.stdin.close()
-        sender.stdout.close()
-        if receiver.wait() or sender.wait():
-            raise Failure(f"KSRC={source} cannot be copied")
+    copy = 'tar -C "$0" -c --null --files-from=- | tar -C "$1" -x'
+    if subprocess.run(["bash", "-o", "pipefail", "-c", copy, source, where], check=False,
+                      input="\0".join(names).encode(errors="surrogateescape")).returncode:
+        raise Failure(f"KSRC={source} cannot be copied")
 
 
 def kernel_version(tree, name):
