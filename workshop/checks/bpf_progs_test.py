@@ -13,12 +13,14 @@ import re
 import subprocess
 import sys
 
-from places import BUILD, ROOT, SRC
+import cases
+from places import BUILD, SRC
+
+from common import read, write  # pylint: disable=wrong-import-order
 
 BPF = os.path.join(SRC, "tools", "testing", "selftests", "bpf")
 # Of one variant: several run at the same time.
 OUT = os.path.join(BUILD, f"bpf-{sys.argv[1]}")
-VM = [sys.executable, os.path.join(ROOT, "workshop", "qemu", "vm.py")]
 INCLUDES = [f"-I{OUT}", f"-I{BPF}", f"-I{OUT}/inst/usr/include", f"-I{SRC}/tools/include",
             f"-I{SRC}/tools/include/uapi", f"-I{SRC}/tools/lib", f"-I{SRC}/tools/bpf/bpftool"]
 # The key of signed programs, which no test here has. test_progs ends if the kernel does not take it.
@@ -34,16 +36,6 @@ def run(*command, **more):
     subprocess.run(command, check=True, **more)
 
 
-def text_of(path):
-    with open(path, encoding="utf-8") as file:
-        return file.read()
-
-
-def write(name, text):
-    with open(os.path.join(OUT, name), "w", encoding="ascii") as file:
-        file.write(text)
-
-
 def output(name, *command):
     with open(os.path.join(OUT, name), "wb") as file:
         run(*command, stdout=file)
@@ -56,7 +48,7 @@ def program_of(word):
 
 def build_tools(variant):
     """libbpf, bpftool, and the types of the kernel."""
-    for name in ("libbpf", "bpftool", "prog_tests"):
+    for name in ("libbpf", "bpftool"):
         os.makedirs(os.path.join(OUT, name), exist_ok=True)
     env = {name: value for name, value in os.environ.items() if name not in ("MAKEFLAGS", "BASE")}
     quiet = {"env": env, "stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
@@ -92,7 +84,7 @@ def build_urandom_read():
 def sources(tests):
     """Where the sources of test_progs are: those of its Makefile, and these tests."""
     rule = re.search(r"^TRUNNER_EXTRA_SOURCES := test_progs\.c(?:.*\\\n)*.*$",
-                     text_of(f"{BPF}/Makefile"), re.M)
+                     read(f"{BPF}/Makefile"), re.M)
     for name in [*re.findall(r"\w+\.c\b", rule.group()), *(f"prog_tests/{test}.c" for test in tests)]:
         yield next(path for path in (f"{BPF}/{name}", f"{SRC}/tools/bpf/bpftool/{name}",
                                      f"{SRC}/kernel/bpf/{name}") if os.path.exists(path))
@@ -101,10 +93,10 @@ def sources(tests):
 def build(variant, tests):
     """test_progs with these tests."""
     build_tools(variant)
-    write("verification_cert.h", CERT)
-    write("prog_tests/tests.h", "".join(f"DEFINE_TEST({test})\n" for test in tests))
+    write(f"{OUT}/verification_cert.h", CERT)
+    write(f"{OUT}/prog_tests/tests.h", "".join(f"DEFINE_TEST({test})\n" for test in tests))
     for name in {name for test in tests
-                 for name in SKELETON.findall(text_of(f"{BPF}/prog_tests/{test}.c"))}:
+                 for name in SKELETON.findall(read(f"{BPF}/prog_tests/{test}.c"))}:
         build_program(name)
     objects = []
     for source in sources(tests):
@@ -119,12 +111,11 @@ def build(variant, tests):
 
 def passes(variant, test, verdict):
     """Run a test in the machine; without a verdict it must fail."""
-    result = subprocess.run([*VM, "--variant", variant, "--memory", "1G", "--root", "host",
-                             "--timeout", "3600", "--results",
-                             os.path.join(BUILD, "results", f"bpf-{variant}"), "--", "/bin/sh", "-c",
-                             f"cd {OUT} && ./test_progs -v -a {test}"],
-                            capture_output=True, text=True, check=False)
-    print("".join(f"# {line}\n" for line in (result.stdout + result.stderr).splitlines()), end="")
+    result = cases.machine(f"bpf-{variant}",
+                           ["/bin/sh", "-c", f"cd {OUT} && ./test_progs -v -a {test}"],
+                           "--variant", variant, "--memory", "1G", "--root", "host",
+                           "--timeout", "3600")
+    cases.comment(result.stdout + result.stderr)
     # 1: a test failed; the machine's own troubles have other numbers
     if not verdict:
         return result.returncode == 1
@@ -135,16 +126,13 @@ def main():
     variant = sys.argv[1]
     words = [word for word in sys.argv[2:] if os.path.exists(f"{BPF}/prog_tests/{program_of(word)}.c")]
     build(variant, list(dict.fromkeys(program_of(word) for word in words)))
-    print(f"TAP version 13\n1..{len(words)}", flush=True)
-    bad = 0
-    for number, word in enumerate(words, 1):
+    report = cases.Report()
+    for word in words:
         test, _, verdict = word.partition("=")
         fails = variant in TYPES and not verdict
-        good = passes(variant, test, "" if fails else f"OK|{verdict or 'OK'}")
-        bad += not good
-        print(f"{'ok' if good else 'not ok'} {number} {test}"
-              f"{' fails without the patches' if fails else ''}", flush=True)
-    return 1 if bad else 0
+        report.case(passes(variant, test, "" if fails else f"OK|{verdict or 'OK'}"),
+                    test + (" fails without the patches" if fails else ""))
+    return report.end()
 
 
 if __name__ == "__main__":

@@ -16,6 +16,8 @@ import sys
 import cases
 from places import BUILD, SRC
 
+from common import write  # pylint: disable=wrong-import-order
+
 BPF = os.path.join(SRC, "tools", "testing", "selftests", "bpf")
 SOURCES = ["test_progs.c", "trace_helpers.c", "testing_helpers.c", "cgroup_helpers.c",
            "network_helpers.c", "cap_helpers.c", "btf_helpers.c", "test_loader.c",
@@ -32,13 +34,9 @@ QUERY, TEXT = "PROCMAP_QUERY", "the text of /proc/self/maps"
 def build(name):
     """test_progs with one test; returns its path."""
     out = os.path.join(BUILD, "bpf", name)
-    os.makedirs(os.path.join(out, "prog_tests"), exist_ok=True)
-    with open(os.path.join(out, "prog_tests", "tests.h"), "w", encoding="ascii") as file:
-        file.write("DEFINE_TEST(maps_lookup)\n")
+    write(os.path.join(out, "prog_tests", "tests.h"), "DEFINE_TEST(maps_lookup)\n")
     if name == "old":
-        os.makedirs(os.path.join(out, "linux"), exist_ok=True)
-        with open(os.path.join(out, "linux", "fs.h"), "w", encoding="ascii") as file:
-            file.write(OLD_FS)
+        write(os.path.join(out, "linux", "fs.h"), OLD_FS)
     objects = []
     for source in SOURCES:
         objects.append(os.path.join(out, os.path.basename(source)[:-2] + ".o"))

@@ -19,6 +19,7 @@ from places import PATCHES, ROOT, SRC
 import guest  # pylint: disable=wrong-import-order
 import kernel  # pylint: disable=wrong-import-order
 import perf  # pylint: disable=wrong-import-order
+from common import read  # pylint: disable=wrong-import-order
 from git import Repo  # pylint: disable=wrong-import-order
 from series import repository_files  # pylint: disable=wrong-import-order
 
@@ -73,8 +74,7 @@ class Keys:
     def key_of(name, variant):
         repo = Repo(SRC)
         if name == "tree":
-            with open(os.path.join(PATCHES, "base"), "rb") as file:
-                return hashlib.sha256(file.read()).hexdigest()
+            return hashlib.sha256(read(os.path.join(PATCHES, "base"), "rb")).hexdigest()
         if name == "code":
             return repo.digest(but=kernel.NOT_BUILT)
         if name == "kernel":
@@ -88,7 +88,7 @@ class Keys:
         """Of the content of a file of this repository."""
         if name not in self.digests:
             path = os.path.join(ROOT, name)
-            content = os.readlink(path).encode() if os.path.islink(path) else open(path, "rb").read()
+            content = os.readlink(path).encode() if os.path.islink(path) else read(path, "rb")
             self.digests[name] = hashlib.sha256(content).hexdigest()
         return self.digests[name]
 

@@ -7,7 +7,6 @@ What the profilers count is compared with what the programs did.
 
 import collections
 import contextlib
-import functools
 import json
 import os
 import re
@@ -210,12 +209,6 @@ def test_perf_record_names_the_functions_of_a_process():
     assert f"{known.build_id()} {known.PROGRAM}\n" in ids, ids
 
 
-@functools.cache
-def build_id_of(path):
-    notes = subprocess.run(["readelf", "-n", path], capture_output=True, text=True, check=True).stdout
-    return re.search(r"Build ID: (\w+)", notes).group(1)
-
-
 def test_perf_record_has_the_build_ids_of_processes_that_are_gone():
     data = "/tmp/perf.ids"
     with open("/tmp/compiled.c", "w", encoding="ascii") as file:
@@ -229,7 +222,7 @@ def test_perf_record_has_the_build_ids_of_processes_that_are_gone():
     assembler = os.path.basename(os.path.realpath("/usr/bin/as"))
     assert {"cc1", assembler} <= {os.path.basename(path) for _, path in files}, files
     for found, path in files:
-        assert found == f"<{build_id_of(path)}>", (found, path)
+        assert found == f"<{cases.build_id(path)}>", (found, path)
     innermost = re.findall(r"^\S+ *\n\s+[0-9a-f]+ \((.*)\)$", text, re.M)
     named = sum(place.startswith("/") for place in innermost)
     print(f"# {named} of {len(innermost)} samples in {len(files)} mappings of files")

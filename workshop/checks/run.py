@@ -221,8 +221,7 @@ class Lane:
         return self.judge(job, status, log, (time.monotonic() - start, cpu))
 
     def judge(self, job, status, log, took):
-        with open(log, encoding="utf-8", errors="replace") as file:
-            text = file.read()
+        text = read(log, "rb").decode(errors="replace")
         if not job.part:
             if status:
                 self.tell(failure(job.name, [], log, text))

@@ -80,8 +80,7 @@ def maintained():
     names = ours() + sum((names for base, names in adapters().items() if not stands_alone(base)),
                          overlay_files())
     patterns = [line[3:] for _, lines in
-                maintainers.sections(open(os.path.join(ROOT, "MAINTAINERS"),
-                                          encoding="utf-8").read())
+                maintainers.sections("\n".join(lines_of("MAINTAINERS")))
                 for line in lines if line.startswith("F:\t")]
     wrong = [f"{name}: no entry in MAINTAINERS" for name in names
              if not any(maintainers.matches(pattern, [name]) for pattern in patterns)]

@@ -30,7 +30,7 @@ import bench_tables
 import vm
 from bench_cases import KERNELS, make_rows, reasons, table
 
-from common import interrupt_on  # pylint: disable=wrong-import-order
+from common import Failure, interrupt_on, read, write  # pylint: disable=wrong-import-order
 
 BUILD = vm.BUILD
 RESULTS = os.path.join(BUILD, "results")
@@ -52,10 +52,6 @@ NOTHING = 2     # status of procmap_bench when no case fits
 OURS = {"CONFIG_PROCMAP_QUERY", "CONFIG_VMA_SEARCH", "CONFIG_BUILDID_FILE"}
 
 
-class Failure(Exception):
-    """One line for the user, exit status 2."""
-
-
 def parse(argv):
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -72,8 +68,8 @@ def parse(argv):
 
 def read_config(kernel):
     """The symbols that a kernel was built with."""
-    with open(os.path.join(BUILD, VARIANTS[kernel], ".config"), encoding="utf-8") as file:
-        return {line.strip() for line in file if line.startswith("CONFIG_")}
+    lines = read(os.path.join(BUILD, VARIANTS[kernel], ".config")).splitlines()
+    return {line for line in lines if line.startswith("CONFIG_")}
 
 
 def config_hash(config):
@@ -127,8 +123,7 @@ def fetch(kernel, part, machine):
         raise Failure(f"the {kernel} kernel gave no figures (status {machine.returncode})")
     path = os.path.join(RESULTS, f"bench-{part}-{kernel}", "stdout")
     try:
-        with open(path, encoding="utf-8") as file:
-            result = json.load(file)
+        result = json.loads(read(path))
     except (OSError, ValueError) as error:
         raise Failure(f"the {kernel} kernel's figures are not JSON: {error}") from error
     check(kernel, part, result)
@@ -177,8 +172,8 @@ def library():
          "--", f"{where}/tests/cost"], stdout=subprocess.DEVNULL, check=False)
     if done.returncode:
         raise Failure(f"the library gave no figures (status {done.returncode})")
-    with open(os.path.join(RESULTS, "bench-library", "stdout"), encoding="utf-8") as file:
-        return [json.loads(line) for line in file]
+    lines = read(os.path.join(RESULTS, "bench-library", "stdout")).splitlines()
+    return [json.loads(line) for line in lines]
 
 
 def describe(counted, scenes, configs):
@@ -228,13 +223,6 @@ def sections(rows, scenes):
     return lines
 
 
-def save(path, text):
-    """Write in one step, so that an interruption leaves the old or the new file."""
-    with open(f"{path}.new", "w", encoding="utf-8") as file:
-        file.write(text)
-    os.replace(f"{path}.new", path)
-
-
 def conclude(rows, more, looked_up):
     """The last line, and whether a limit is missed."""
     judged = [(row.name, row.kept) for row in rows] + [(one.what, one.kept) for one in more]
@@ -276,12 +264,12 @@ def compare(args):
                       "1,000 in a row and the first 100; changes are before look-ups",
                       bench_tables.library(looked_up)), "", last]
     text = "\n".join(lines) + "\n"
-    save(os.path.join(RESULTS, "bench.md"), text)
-    save(os.path.join(RESULTS, "bench.json"),
-         json.dumps({"rows": [row.as_json() for row in rows],
-                     "limits": [one.as_json() for one in more],
-                     "instructions": counted, "scenes": played, "library": looked_up},
-                    indent=1) + "\n")
+    write(os.path.join(RESULTS, "bench.md"), text)
+    write(os.path.join(RESULTS, "bench.json"),
+          json.dumps({"rows": [row.as_json() for row in rows],
+                      "limits": [one.as_json() for one in more],
+                      "instructions": counted, "scenes": played, "library": looked_up},
+                     indent=1) + "\n")
     if rows:
         bench_plot.plot_sizes(os.path.join(RESULTS, "bench-vmas.svg"), rows)
     sys.stdout.write(text)

@@ -39,7 +39,7 @@ import terminal
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(os.path.dirname(HERE), "series"))
 
-from common import BUILD, ROOT, interrupt_on  # noqa: E402  pylint: disable=wrong-import-position
+from common import BUILD, ROOT, interrupt_on, read, write  # noqa: E402  pylint: disable=wrong-import-position
 
 SPLAT, PANIC, HANG, BROKEN, INTERRUPTED = 120, 121, 122, 123, 130
 # As sockets: for kernels without ACPI the firmware lists only one processor of each socket
@@ -124,10 +124,8 @@ def parse(argv):
 
 def config_of(kernel):
     """The configuration of a kernel image, where it was built here."""
-    with contextlib.suppress(FileNotFoundError):
-        with open(os.path.join(os.path.dirname(kernel), ".config"), encoding="utf-8") as file:
-            return file.read()
-    return ""
+    path = os.path.join(os.path.dirname(kernel), ".config")
+    return read(path) if os.path.exists(path) else ""
 
 
 def default_accel(kernel):
@@ -187,16 +185,15 @@ class Machine:
         spec = ["dir /vm 755 0 0"]
         for name, strings in parts.items():
             path = os.path.join(directory, name)
-            with open(path, "wb") as file:
-                file.write(b"".join(os.fsencode(string) + b"\0" for string in strings))
+            write(path, b"".join(os.fsencode(string) + b"\0" for string in strings))
             spec.append(f"file /vm/{name} {path} 644 0 0")
-        with open(os.path.join(directory, "spec"), "w", encoding="utf-8") as file:
-            file.write("\n".join(spec) + "\n")
+        listed = os.path.join(directory, "spec")
+        write(listed, "\n".join(spec) + "\n")
         whole = os.path.join(directory, "initrd")
         shutil.copyfile(self.args.initrd, whole)
         tool = os.path.join(os.path.dirname(self.args.initrd), "gen_init_cpio")
         with open(whole, "ab") as image:
-            subprocess.run([tool, file.name], stdout=image, check=True)
+            subprocess.run([tool, listed], stdout=image, check=True)
         return whole
 
     def kernel_options(self):
@@ -251,10 +248,8 @@ class Machine:
                 self.terminal = stack.enter_context(
                     terminal.Terminal(os.path.join(directory, "size.socket")))
             command = self.command_line(directory, sockets)
-            with open(self.path("command.json"), "w", encoding="utf-8") as file:
-                json.dump(command, file, indent=1)
-            with open(self.path("config"), "w", encoding="utf-8") as file:
-                file.write(config_of(self.args.kernel))
+            write(self.path("command.json"), json.dumps(command, indent=1))
+            write(self.path("config"), config_of(self.args.kernel))
             log = stack.enter_context(open(self.path("qemu.log"), "wb"))
             self.qemu = subprocess.Popen(  # pylint: disable=consider-using-with
                 command, stdin=None if self.args.interactive else subprocess.DEVNULL,
@@ -314,11 +309,8 @@ class Machine:
         return some
 
     def read(self, name):
-        try:
-            with open(self.path(name), encoding="utf-8", errors="replace") as file:
-                return file.read()
-        except FileNotFoundError:
-            return ""
+        path = self.path(name)
+        return read(path, "rb").decode(errors="replace") if os.path.exists(path) else ""
 
     def judge(self, hung):
         """Turn what the machine left into a status; the worst for the kernel comes first."""
