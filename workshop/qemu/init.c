@@ -47,20 +47,14 @@ static struct stream streams[] = {
 
 static int verdict_port;
 
-/*
- * The terminal of an interactive command, and the port that tells its size;
- * else -1.
- */
+/* The terminal of an interactive command, and the port that tells its size; else -1. */
 static int terminal = -1;
 static int size_port = -1;
 
 static noreturn void power_off(void)
 {
 	sync();
-	/*
-	 * With -no-reboot on the host, a reboot ends the machine. Powering off
-	 * needs ACPI.
-	 */
+	/* With -no-reboot on the host, a reboot ends the machine. Powering off needs ACPI. */
 	reboot(RB_AUTOBOOT);
 	for (;;)
 		pause();
@@ -137,9 +131,7 @@ static void mount_basics(void)
 	mount_at("shm", "/dev/shm", "tmpfs", 0, "mode=1777");
 	mount_at("run", "/run", "tmpfs", 0, "mode=0755");
 	mount_at("tmp", "/tmp", "tmpfs", 0, "mode=1777");
-	/*
-	 * Only debug kernels have it: it controls kmemleak and fault injection.
-	 */
+	/* Only debug kernels have it: it controls kmemleak and fault injection. */
 	mount("debugfs", "/sys/kernel/debug", "debugfs", 0, NULL);
 	mount("tracefs", "/sys/kernel/tracing", "tracefs", 0, NULL);
 	mkdir("/dev/hugepages", 0755);
@@ -163,10 +155,7 @@ static void link_dev(void)
 			stop("link", links[i][1]);
 }
 
-/*
- * Find a port by the host's name for it: the numbers follow the order of
- * discovery.
- */
+/* Find a port by the host's name for it: the numbers follow the order of discovery. */
 static int open_port(const char *name, int flags)
 {
 	char path[512], have[64] = "";
@@ -241,10 +230,7 @@ static void show_hidden(char *path, int fd)
 	close(fd);
 }
 
-/*
- * The host's root is the lower layer under a tmpfs. Its programs run, but
- * cannot change it.
- */
+/* The host's root is the lower layer under a tmpfs. Its programs run, but cannot change it. */
 static void enter_host_root(void)
 {
 	static const char * const moved[] = { "/proc", "/sys", "/dev", "/run", "/tmp" };
@@ -282,9 +268,7 @@ static void raise_limits(void)
 		stop("set", "host name");
 }
 
-/*
- * Convert the NUL-separated strings of a file to a vector that ends with NULL.
- */
+/* Convert the NUL-separated strings of a file to a vector that ends with NULL. */
 static char **read_vector(const char *path)
 {
 	size_t size, count = 0, i;
@@ -305,10 +289,7 @@ static void become_user(void)
 
 	if (!id)
 		return;
-	/*
-	 * The user can open /dev/stdout only if the pipe behind it belongs to
-	 * them.
-	 */
+	/* The user can open /dev/stdout only if the pipe behind it belongs to them. */
 	if (fchown(1, id, id) || fchown(2, id, id))
 		stop("give output to user", uid);
 	if (setgroups(0, NULL) || setresgid(id, id, id) || setresuid(id, id, id))
@@ -335,10 +316,7 @@ static void take_terminal_size(void)
 		ioctl(terminal, TIOCSWINSZ, &size);
 }
 
-/*
- * The command must find the size when it starts, so wait for it, but not
- * forever.
- */
+/* The command must find the size when it starts, so wait for it, but not forever. */
 static void open_terminal(void)
 {
 	struct pollfd fd = { .events = POLLIN };
@@ -410,10 +388,7 @@ static bool pass_on(struct stream *s)
 	return got > 0;
 }
 
-/*
- * Reap all processes. A process that outlives the command does not delay the
- * end.
- */
+/* Reap all processes. A process that outlives the command does not delay the end. */
 static int wait_for_command(pid_t pid)
 {
 	struct pollfd fds[ARRAY_SIZE(streams) + 1];
@@ -449,10 +424,7 @@ static int scan_for_leaks(void)
 
 	if (access(path, R_OK | W_OK))
 		return 0;
-	/*
-	 * kmemleak reports no young objects. The second scan drops transient
-	 * ones.
-	 */
+	/* kmemleak reports no young objects. The second scan drops transient ones. */
 	sleep(5);
 	for (i = 0; i < 2; i++)
 		write_file(path, "scan\n");
