@@ -36,7 +36,7 @@ endif
 ifneq ($(shell [[ '$(MINUTES)' =~ ^[1-9][0-9]*$$ ]] && echo ok),ok)
 $(error MINUTES=$(MINUTES) is not a number of minutes)
 endif
-export BASE KSRC VARIANT FORCE UNLISTED ACCEL KDIR TREE PART POINTS CONFIGS FRESH
+export BASE KSRC VARIANT FORCE UNLISTED ACCEL KDIR PART POINTS CONFIGS FRESH
 
 SERIES := python3 workshop/series
 VM := python3 workshop/qemu/vm.py
@@ -118,9 +118,9 @@ check-all: ## all tests, for hours; an interrupted call is continued by the next
 test: ## kselftests: T=procmap/procmap_scan_test, or T=fs/proc/procmap_scan.c for those that cover the file; VARIANT= chooses the kernel
 	@python3 workshop/checks/test.py $(T)
 
-refresh: ## bring edits and commits made in build/BASE/src (or TREE=another git tree) back into patches/ and overlay
+refresh: ## bring edits and commits made in build/BASE/src back into patches/ and overlay
 	$(call need,tree)
-	@$(SERIES)/refresh.py $(if $(TREE),"$(TREE)")
+	@$(SERIES)/refresh.py
 
 apply: ## overlay and hunks onto your own tree: KDIR=directory
 	$(call need,tree)

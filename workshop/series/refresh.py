@@ -1,11 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""make refresh: bring edits made in a tree back into patches/ and the overlay.
+"""make refresh: bring edits made in build/<base>/src back into patches/ and the overlay.
 
-Without an argument the tree is build/<base>/src. Commits on top of it become patches. Edits that
-are not committed go to the overlay, or into the last commit that touches the file. A directory
-(TREE=) is a tree to import: its first commit is the base, the others are the series. With --check
-nothing is written; the check fails unless a refresh right after `make tree` changes nothing.
+Commits on top of it become patches. Edits that are not committed go to the overlay, or into the
+last commit that touches the file. With --check nothing is written; the check fails unless a refresh
+right after `make tree` changes nothing.
 """
 
 import os
@@ -14,7 +13,7 @@ import sys
 import series
 import tree
 from chain import Chain, as_files, history, name_patches, on_disk, put
-from common import SRC, Failure, lock, main, notice, rel, say
+from common import SRC, Failure, lock, main, rel, say
 from git import Repo
 from writer import Writer
 
@@ -62,11 +61,10 @@ def from_disk(repo, path):
     return mode, repo.out("hash-object", "-w", "--", path)
 
 
-def files_of(chain, known, kept=()):
-    """The files that a chain stands for; kept are commits that follow the chain's own."""
-    commits = chain.commits + list(kept)
-    name_patches(commits, known)
-    return as_files(commits, chain.overlay(), known)
+def files_of(chain, known):
+    """The files that a chain stands for."""
+    name_patches(chain.commits, known)
+    return as_files(chain.commits, chain.overlay(), known)
 
 
 def write_all(files, obsolete):
@@ -97,7 +95,7 @@ def merge(old, new):
     return files, obsolete
 
 
-def refresh_from_src():
+def refresh():
     """Three-way: what was generated, what the tree has now, what the repository has now."""
     repo = Repo(SRC)
     if not repo.ref(tree.GENERATED):
@@ -114,9 +112,12 @@ def refresh_from_src():
     tip = fold_edits(repo, base, "HEAD")
     files, obsolete = merge(old, files_of(Chain(repo, base, tip, tree.GENERATED, known), known))
     touched = write_all(files, obsolete)
-    report(touched)
+    for path in touched:
+        say("REFRESH", path)
     if touched:
         take_over(repo, base, tip)
+    else:
+        say("REFRESH", "nothing to do")
 
 
 def take_over(repo, base, tip):
@@ -128,48 +129,6 @@ def take_over(repo, base, tip):
     repo.run("read-tree", "--reset", tip)
     repo.run("update-index", "-q", "--refresh", ok=(0, 1))
     tree.check_out(repo, new)
-
-
-def report(touched):
-    for path in touched:
-        say("REFRESH", path)
-    if not touched:
-        say("REFRESH", "nothing to do")
-
-
-def refresh_from(directory):
-    """Import a tree that was developed elsewhere."""
-    if not os.path.isdir(os.path.join(directory, ".git")):
-        raise Failure(f"TREE={directory} is no git work tree")
-    repo = Repo(os.path.abspath(directory))
-    roots = repo.out("rev-list", "--max-parents=0", "HEAD").split()
-    if len(roots) != 1:
-        raise Failure(f"TREE={directory} has {len(roots)} first commits; it needs just the base")
-    tip = fold_edits(repo, roots[0], "HEAD")
-    os.environ["UNLISTED"] = "ok"
-    known = series.load_series()
-    chain = Chain(repo, roots[0], tip, known=known)
-    own = {commit.subject for commit in chain.commits}
-    kept = [commit for commit in known if commit.subject not in own]
-    for commit in kept:
-        commit.files = [name for name in commit.files if name not in chain.added]
-        notice(f"kept after those of TREE: {commit.patch} (to drop it, delete its line)")
-    before = {rel(commit.path) for commit in known}
-    files = files_of(chain, known, kept)
-    refuse_to_overwrite(files)
-    report(write_all(files, [path for path in before if path not in files]))
-
-
-def refuse_to_overwrite(files):
-    """Every file to be overwritten must be in git, so that nothing is lost."""
-    repo = Repo(series.ROOT)
-    differ = [path for path, entry in files.items() if on_disk(path) not in (None, entry)]
-    unsaved = [entry[3:] for entry in repo.lines(
-        "status", "--porcelain", "-z", "--no-renames", "--untracked-files=all", "--", *differ)] \
-        if differ else []
-    if unsaved and os.environ.get("FORCE") != "1":
-        raise Failure(f"{unsaved[0]} has edits that are not committed and differs from TREE's; "
-                      "commit it first (or FORCE=1)")
 
 
 def check():
@@ -190,10 +149,8 @@ def command():
     with lock("tree"):
         if sys.argv[1:] == ["--check"]:
             check()
-        elif len(sys.argv) > 1 and sys.argv[1]:
-            refresh_from(sys.argv[1])
         else:
-            refresh_from_src()
+            refresh()
 
 
 if __name__ == "__main__":
