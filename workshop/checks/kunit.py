@@ -10,6 +10,7 @@ import cases
 from places import BUILD
 
 import console  # pylint: disable=wrong-import-order
+from common import read  # pylint: disable=wrong-import-order
 
 # Cases are indented by four columns; deeper lines are the parameters of one case.
 REPORT = re.compile(r"^(    )?(# |not ok |ok |1\.\.\d)")
@@ -31,10 +32,9 @@ def main():
                            "--timeout", "3600", "--append", "kunit.enable=1",
                            capture_output=False).returncode
     print("TAP version 13")
-    with open(os.path.join(BUILD, "results", f"kunit-{variant}", "console.log"), encoding="utf-8",
-              errors="replace") as file:
-        for line in report(file.read()):
-            print(line)
+    log = read(os.path.join(BUILD, "results", f"kunit-{variant}", "console.log"), "rb")
+    for line in report(log.decode(errors="replace")):
+        print(line)
     sys.exit(status)
 
 

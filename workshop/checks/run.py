@@ -16,6 +16,7 @@ two processors idle most of the time. The lane that is done first takes over fro
 """
 
 import argparse
+import collections
 import concurrent.futures
 import fnmatch
 import json
@@ -105,11 +106,8 @@ def commit():
     return git("rev-parse", "--short=12", "HEAD") + ("+" if git("status", "--porcelain") else "")
 
 
-class Job:
-    """A part to run, or something to make before."""
-
-    def __init__(self, name, command, after, part=None):
-        self.name, self.command, self.after, self.part = name, command, after, part
+# A part to run, or something to make before
+Job = collections.namedtuple("Job", "name command after part", defaults=(None,))
 
 
 def jobs_for(todo):

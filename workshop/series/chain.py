@@ -8,7 +8,7 @@ import re
 
 import maintainers
 from base import narrow_files, stands_alone
-from common import PATCHES, ROOT, Failure, notice, read, rel
+from common import PATCHES, ROOT, Failure, notice, read, rel, write
 from series import (FILES, Commit, file_diffs, fold_directories, is_kernel_path, place_of,
                     taken_elsewhere)
 from writer import Author
@@ -236,16 +236,12 @@ def on_disk(path):
 def put(path, entry):
     """Write or remove one file of this repository."""
     full = os.path.join(ROOT, path)
+    mode, content = entry or ("", b"")
     if os.path.lexists(full):
         os.unlink(full)
-    if entry is None:
-        return
-    os.makedirs(os.path.dirname(full), exist_ok=True)
-    mode, content = entry
     if mode == "120000":
+        os.makedirs(os.path.dirname(full), exist_ok=True)
         os.symlink(content.decode(), full)
-        return
-    with open(f"{full}.new", "wb") as file:
-        file.write(content)
-    os.chmod(f"{full}.new", int(mode[-3:], 8))
-    os.replace(f"{full}.new", full)
+    elif mode:
+        write(full, content)
+        os.chmod(full, int(mode[-3:], 8))

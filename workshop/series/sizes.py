@@ -35,12 +35,6 @@ def sizes(repo, start, tip):
         yield Size(subject, lines)
 
 
-def too_long(size):
-    """Which kinds of lines a patch has too many of."""
-    return [kind for kind, limit in LIMITS.items()
-            if size.lines[kind] > limit]
-
-
 def check_sizes(repo, start, tip):
     """Print the table; fail if a patch is too long."""
     found = list(sizes(repo, start, tip))
@@ -48,7 +42,7 @@ def check_sizes(repo, start, tip):
     for size in found:
         print(f"  {size.lines['kernel']:6}  {size.lines['tools']:6}  {size.lines['documentation']:13}   "
               f"{size.subject}")
-    long = [f"`{size.subject}` adds {size.lines[kind]} lines of {kind}, more than {LIMITS[kind]}"
-            for size in found for kind in too_long(size)]
+    long = [f"`{size.subject}` adds {size.lines[kind]} lines of {kind}, more than {limit}"
+            for size in found for kind, limit in LIMITS.items() if size.lines[kind] > limit]
     if long:
         raise Failure("; ".join(long))
