@@ -12,6 +12,8 @@ import cases
 from cases import refused
 from places import ROOT
 
+from common import read, write  # pylint: disable=wrong-import-order
+
 # Two bases and what there is for them. 9.2 leaves out one file of the overlay, has another version
 # of one and has one in addition. Its hunk has other lines around it.
 PATCH = """From: A <a@localhost>
@@ -91,14 +93,10 @@ class Project:
                               check=True, capture_output=True, text=True).stdout
 
     def write(self, name, text):
-        path = os.path.join(self.top, name)
-        os.makedirs(os.path.dirname(path), exist_ok=True)
-        with open(path, "w", encoding="utf-8") as file:
-            file.write(text)
+        write(os.path.join(self.top, name), text)
 
     def read(self, name):
-        with open(os.path.join(self.top, name), encoding="utf-8") as file:
-            return file.read()
+        return read(os.path.join(self.top, name))
 
     def has(self, name):
         return os.path.lexists(os.path.join(self.top, name))
@@ -455,9 +453,5 @@ def test_fixes_of_the_base_are_a_series_of_their_own_as_well(project):
     assert "[PATCH]" in project.read("build/series/fixes/0001-mm-ours.patch")
 
 
-def main():
-    sys.exit(cases.run(globals(), Project))
-
-
 if __name__ == "__main__":
-    main()
+    sys.exit(cases.run(globals(), Project))

@@ -5,6 +5,7 @@ import contextlib
 import functools
 import os
 import re
+import signal
 import subprocess
 import sys
 import traceback
@@ -44,6 +45,8 @@ def run(module, fixture=contextlib.nullcontext):
 
     `module` is the caller's globals(). Returns the exit status.
     """
+    # A shell ignores it in the background, and so would what is started here.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     report = Report()
     for test in [value for name, value in module.items() if name.startswith("test_")]:
         wrong = ""

@@ -17,7 +17,7 @@ import sys
 
 import cases
 from places import BASE, BUILD, ROOT, SRC
-from common import write  # pylint: disable=wrong-import-order
+from common import read, write  # pylint: disable=wrong-import-order
 from git import Repo  # pylint: disable=wrong-import-order
 
 DOCS = os.path.join(BUILD, "docs")
@@ -95,8 +95,7 @@ def check_man(report):
     """mandoc and groff have no remarks, and the page as a reader sees it is not empty."""
     for path in sorted(sum((glob.glob(os.path.join(ROOT, pattern)) for pattern in MAN), [])):
         name = os.path.basename(path)
-        with open(path, encoding="utf-8") as file:
-            alias = re.search(r"^\.so man\w+/(\S+)$", file.read(), re.M)
+        alias = re.search(r"^\.so man\w+/(\S+)$", read(path), re.M)
         if alias:
             report(os.path.exists(os.path.join(os.path.dirname(path), alias.group(1))),
                    f"{name} is an alias")

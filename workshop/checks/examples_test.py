@@ -383,15 +383,10 @@ def running_target():
         target.stop()
 
 
-def guest():
-    """In the machine: all tests, each beside a target of its own."""
-    chosen = {"test_": test_the_examples_of_the_library} if ON_BASE else globals()
-    return cases.run(chosen, running_target)
-
-
 def main():
     if sys.argv[1:2] == ["--guest"]:
-        sys.exit(guest())
+        chosen = {"test_": test_the_examples_of_the_library} if ON_BASE else globals()
+        sys.exit(cases.run(chosen, running_target))
     build_all()
     sys.exit(cases.run_in_machine(__file__, NAME, 180, "base" if ON_BASE else "plain"))
 

@@ -15,6 +15,8 @@ import sys
 import cases
 from places import BUILD
 
+from common import read  # pylint: disable=wrong-import-order
+
 KERNELS = ("base", "plain")
 PROGRAMS = ("procmap_maps_dump", "procmap_maps_dump_32")
 HEADER = re.compile(rb"^(?:read|pread|lseek) \d+ at \d+ = -?\d+$", re.M)
@@ -41,11 +43,7 @@ def dumps(kernel):
     result = cases.machine(f"maps-{kernel}", ["sh", "-c", script], "--variant", kernel, "--accel",
                            "icount", "--timeout", "300", "--out", out)
     assert result.returncode == 0, f"status {result.returncode}: {result.stderr}"
-    found = {}
-    for program in PROGRAMS:
-        with open(os.path.join(out, program), "rb") as file:
-            found[program] = file.read()
-    return found
+    return {program: read(os.path.join(out, program), "rb") for program in PROGRAMS}
 
 
 def difference(one, other):

@@ -18,6 +18,8 @@ import time
 import cases
 from places import BASE, BUILD
 
+from common import read  # pylint: disable=wrong-import-order
+
 OUT = os.path.join(BUILD, "perf-test")
 PERF = os.path.join(BUILD, "perf", "perf")
 WORK, LIBWORK = os.path.join(OUT, "work"), os.path.join(OUT, "libwork.so")
@@ -102,11 +104,8 @@ def machine(name):
     result = cases.machine(f"perf-{name}", command, *kernel, "--root", "host", "--memory", "2G",
                            "--timeout", "600", "--out", out, "--env", f"BASE={BASE}")
     assert result.returncode == 0, f"status {result.returncode}: {result.stderr}"
-    texts = {}
-    for entry in os.listdir(out):
-        with open(os.path.join(out, entry), encoding="utf-8", errors="replace") as file:
-            texts[entry] = file.read()
-    return texts
+    return {name: read(os.path.join(out, name), "rb").decode(errors="replace")
+            for name in os.listdir(out)}
 
 
 # In the test machine

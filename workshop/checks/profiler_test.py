@@ -258,14 +258,9 @@ def test_perf_counts_queries_by_a_tracepoint_and_by_a_probe_of_its_own():
     assert calls - base == probed == mappings(lines) + 2, (base, calls, probed, lines)
 
 
-def guest():
-    """In the machine: all tests."""
-    return cases.run(globals())
-
-
 def main():
     if sys.argv[1:] == ["--guest"]:
-        sys.exit(guest())
+        sys.exit(cases.run(globals()))
     build()
     line = shlex.join(["env", f"BASE={BASE}", "/usr/bin/python3", os.path.abspath(__file__),
                        "--guest"])

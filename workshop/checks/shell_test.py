@@ -140,9 +140,5 @@ def test_a_killed_shell_leaves_the_terminal_as_it_was():
         terminal.close()
 
 
-def main():
-    sys.exit(cases.run(globals()))
-
-
 if __name__ == "__main__":
-    main()
+    sys.exit(cases.run(globals()))

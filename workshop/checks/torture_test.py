@@ -73,11 +73,5 @@ def test_killing_it_ends_the_machine():
     assert end_with(signal.SIGKILL, False)[0] == -signal.SIGKILL
 
 
-def main():
-    # A shell ignores it in the background, and so would the children
-    signal.signal(signal.SIGINT, signal.default_int_handler)
-    sys.exit(cases.run(globals()))
-
-
 if __name__ == "__main__":
-    main()
+    sys.exit(cases.run(globals()))
