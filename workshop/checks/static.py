@@ -13,6 +13,7 @@ import covers
 import parts
 from places import BASE, BUILD, ROOT, SRC
 from base import stands_alone  # pylint: disable=wrong-import-order
+from common import read  # pylint: disable=wrong-import-order
 import maintainers  # pylint: disable=wrong-import-order
 from series import adapters, is_kernel_path, overlay_files, repository_files  # pylint: disable=wrong-import-order
 
@@ -30,8 +31,7 @@ def ours():
 
 
 def lines_of(name):
-    with open(os.path.join(ROOT, name), encoding="utf-8", errors="replace") as file:
-        return file.read().splitlines()
+    return read(os.path.join(ROOT, name), "rb").decode(errors="replace").splitlines()
 
 
 def ours_in_c():

@@ -267,7 +267,7 @@ def compare(args):
     write(os.path.join(RESULTS, "bench.md"), text)
     write(os.path.join(RESULTS, "bench.json"),
           json.dumps({"rows": [row.as_json() for row in rows],
-                      "limits": [one.as_json() for one in more],
+                      "limits": [one._asdict() for one in more],
                       "instructions": counted, "scenes": played, "library": looked_up},
                      indent=1) + "\n")
     if rows:

@@ -86,6 +86,10 @@ DIFFERENCES = (
 )
 
 
+def verdict(kept):
+    return {True: "yes", False: "**NO**", None: ""}[kept]
+
+
 class Row:  # pylint: disable=too-many-instance-attributes
     """One case on both kernels."""
 
@@ -129,12 +133,9 @@ class Row:  # pylint: disable=too-many-instance-attributes
         shares = [case["agree"] for case in self.cases.values() if "agree" in case]
         return f"{100 * min(shares):.0f} %" if shares else ""
 
-    def verdict(self):
-        return {True: "yes", False: "**NO**", None: ""}[self.kept]
-
     def cells(self):
         return (f"`{self.name}`", self.what, self.figure("base"), self.figure("patched"),
-                self.change(), self.limit, self.verdict(), self.agree())
+                self.change(), self.limit, verdict(self.kept), self.agree())
 
     def as_json(self):
         return {"name": self.name, "what": self.what, "base": self.base, "patched": self.patched,

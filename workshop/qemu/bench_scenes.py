@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """Scenes of procmap_bench: latencies of several programs at work at once, as ratios of one run."""
 
+import collections
 import math
 import statistics
 
@@ -71,15 +72,8 @@ def elsewhere(kind):
     return f"{other}-{readers}" if other else "none"
 
 
-class Limit:
-    """One figure beside its limit; the limit is empty where there is none."""
-
-    def __init__(self, what, figure, limit, kept, base=""):  # pylint: disable=too-many-arguments
-        self.what, self.figure, self.limit, self.kept = what, figure, limit, kept
-        self.base = base
-
-    def as_json(self):
-        return vars(self)
+# One figure beside its limit; the limit is empty where there is none
+Limit = collections.namedtuple("Limit", "what figure limit kept base", defaults=("",))
 
 
 def stall_limit(patched, kind, key, doing):

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """Figures of procmap_bench as Markdown."""
 
-from bench_cases import LOOPS
+from bench_cases import LOOPS, verdict
 from bench_scenes import CALLS, QUANTILES, READERS, SIZES, elsewhere
 
 WAYS = ("text", "text-cached", "query", "query-skip", "cache")
@@ -20,10 +20,6 @@ def number(value, digits=0):
 
 def times(one, other):
     return f"{one / other:,.1f}" if one and other else "-"
-
-
-def verdict(kept):
-    return {True: "yes", False: "**NO**", None: ""}[kept]
 
 
 def limits(rows, more):
