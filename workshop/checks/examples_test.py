@@ -143,7 +143,7 @@ def equal(got, want):
 class Target:
     """A process to look at."""
 
-    def __init__(self):
+    def __enter__(self):
         # pylint: disable=consider-using-with
         self.process = subprocess.Popen(["cat", "-n"], stdin=subprocess.PIPE,
                                         stdout=subprocess.PIPE)
@@ -151,8 +151,9 @@ class Target:
         self.process.stdin.flush()
         self.process.stdout.readline()
         self.pid = self.process.pid
+        return self
 
-    def stop(self):
+    def __exit__(self, *_):
         self.process.send_signal(signal.SIGKILL)
         self.process.communicate()
 
@@ -374,19 +375,10 @@ def test_the_program_of_the_man_page_of_process_vm(target):
     equal(run(MAN[1], target.pid, f"{addr:x}"), (0, want.split(b"\0")[0] + b"\n", ""))
 
 
-@contextlib.contextmanager
-def running_target():
-    target = Target()
-    try:
-        yield target
-    finally:
-        target.stop()
-
-
 def main():
     if sys.argv[1:2] == ["--guest"]:
         chosen = {"test_": test_the_examples_of_the_library} if ON_BASE else globals()
-        sys.exit(cases.run(chosen, running_target))
+        sys.exit(cases.run(chosen, Target))
     build_all()
     sys.exit(cases.run_in_machine(__file__, NAME, 180, "base" if ON_BASE else "plain"))
 
