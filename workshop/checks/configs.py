@@ -16,7 +16,7 @@ from lint import Lint
 from places import ROOT, SRC
 
 import tree  # pylint: disable=wrong-import-order
-from common import SRC_BASE, Failure, read, write  # pylint: disable=wrong-import-order
+from common import SRC_BASE, Failure, entries, read, write  # pylint: disable=wrong-import-order
 from git import Repo  # pylint: disable=wrong-import-order
 from kernel import symbols  # pylint: disable=wrong-import-order
 
@@ -79,8 +79,7 @@ class Config(Lint):
 
 def table():
     """[(name, architecture, origin, settings)]."""
-    lines = [line.split("#")[0].split() for line in read(TABLE).splitlines()]
-    return [(*line[:3], line[3:]) for line in lines if line]
+    return [(*line[:3], line[3:]) for line in map(str.split, entries(TABLE))]
 
 
 def touched():

@@ -15,16 +15,15 @@ import parts
 import tap
 from places import PATCHES, ROOT
 
-from common import read  # pylint: disable=wrong-import-order
+from common import entries  # pylint: disable=wrong-import-order
 
 
 def listed():
     """{program: cases that must fail}"""
     faults = {}
-    for line in read(os.path.join(PATCHES, "faults")).splitlines():
-        if line.strip() and not line.startswith("#"):
-            program, case = line.split(None, 1)
-            faults.setdefault(program, set()).add(case.strip())
+    for line in entries(os.path.join(PATCHES, "faults")):
+        program, case = line.split(None, 1)
+        faults.setdefault(program, set()).add(case)
     return faults
 
 

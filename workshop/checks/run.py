@@ -33,8 +33,8 @@ import tap
 from places import BASE, BUILD, LOGS, ROOT
 
 import tree  # pylint: disable=wrong-import-order
-from common import (Failure, Progress, default_base, interrupt_on,  # pylint: disable=wrong-import-order
-                    main, read, say, write)
+from common import (Failure, Progress, default_base, entries,  # pylint: disable=wrong-import-order
+                    interrupt_on, main, read, say, write)
 
 TROUBLE = re.compile(r"vm: (?!the emulator failed)")
 FAILED = re.compile(r"[# ]*not ok ")
@@ -43,9 +43,8 @@ FIRST, OTHER = 0, 1
 
 def allowed_skips():
     """(check, case) patterns that may be skipped."""
-    text = read(os.path.join(ROOT, "workshop", "checks", "skips"))
-    lines = [line.split("#")[0].strip() for line in text.splitlines()]
-    return [tuple(line.split(None, 1)) for line in lines if line]
+    return [tuple(line.split(None, 1))
+            for line in entries(os.path.join(ROOT, "workshop", "checks", "skips"))]
 
 
 def is_allowed(check, case, allowed):

@@ -13,7 +13,7 @@ import covers
 import parts
 from places import BASE, BUILD, ROOT, SRC
 from base import stands_alone  # pylint: disable=wrong-import-order
-from common import read  # pylint: disable=wrong-import-order
+from common import entries, read  # pylint: disable=wrong-import-order
 import maintainers  # pylint: disable=wrong-import-order
 from series import adapters, is_kernel_path, overlay_files, repository_files  # pylint: disable=wrong-import-order
 
@@ -214,10 +214,9 @@ TESTS = re.compile(r"(tools/testing/(selftests/(procmap|process_vm)|vma_lock|map
 def clocks():
     """Tests use the clock only where the list says why; no verdict depends on it."""
     wrong, allowed = [], {}
-    for line in lines_of("workshop/checks/clocks"):
-        if line.strip() and not line.startswith("#"):
-            name, count, _ = line.split(None, 2)
-            allowed[name] = int(count)
+    for line in entries(os.path.join(ROOT, "workshop", "checks", "clocks")):
+        name, count, _ = line.split(None, 2)
+        allowed[name] = int(count)
     for name in ours():
         uses = [number for number, line in enumerate(lines_of(name), 1) if CLOCK.search(line)] \
             if TESTS.match(name) else []

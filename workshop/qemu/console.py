@@ -28,13 +28,6 @@ def lines(text):
     return [STAMP.sub("", line.rstrip("\r")) for line in text.split("\n")]
 
 
-def known_splats(path):
-    """The patterns of a file: one a line, # starts a comment."""
-    with open(path, encoding="utf-8") as file:
-        stripped = [line.split("#")[0].strip() for line in file]
-    return [re.compile(line) for line in stripped if line]
-
-
 def find_splat(text, known=()):
     """The text of the first splat, up to the end of its trace; None when there is none.
 

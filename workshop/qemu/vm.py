@@ -39,7 +39,7 @@ import terminal
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(os.path.dirname(HERE), "series"))
 
-from common import BUILD, ROOT, interrupt_on, read, write  # noqa: E402  pylint: disable=wrong-import-position
+from common import BUILD, ROOT, entries, interrupt_on, read, write  # noqa: E402  pylint: disable=wrong-import-position
 
 SPLAT, PANIC, HANG, BROKEN, INTERRUPTED = 120, 121, 122, 123, 130
 # As sockets: for kernels without ACPI the firmware lists only one processor of each socket
@@ -315,7 +315,7 @@ class Machine:
     def judge(self, hung):
         """Turn what the machine left into a status; the worst for the kernel comes first."""
         text = self.read("console.log")
-        known = console.known_splats(os.path.join(HERE, "known-splats"))
+        known = [re.compile(line) for line in entries(os.path.join(HERE, "known-splats"))]
         splat, panic = console.find_splat(text, known), console.find_panic(text)
         if splat:
             raise Trouble(SPLAT, f"the kernel printed a splat:\n{splat}")

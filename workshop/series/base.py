@@ -8,7 +8,7 @@ import re
 import shutil
 import subprocess
 
-from common import BASE, BUILD, ROOT, SRC, Failure, need_space, notice, read, rel, say, write
+from common import BASE, BUILD, ROOT, SRC, Failure, entries, need_space, notice, read, rel, say, write
 from git import Repo
 
 # Debian's package, installed, or taken out of a suite that this machine does not use (packages.sh)
@@ -22,8 +22,7 @@ WHO = {"GIT_AUTHOR_NAME": "base", "GIT_AUTHOR_EMAIL": "base@localhost",
 
 def described(name=BASE):
     """What patches/<base>/base says: (word, value) for each line."""
-    lines = read(os.path.join(ROOT, "patches", name, "base")).splitlines()
-    return [line.split(None, 1) for line in lines if line.strip() and line[0] != "#"]
+    return [line.split(None, 1) for line in entries(os.path.join(ROOT, "patches", name, "base"))]
 
 
 def pinned(name=BASE):

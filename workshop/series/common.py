@@ -38,6 +38,12 @@ def read(path, mode="r"):
         return handle.read()
 
 
+def entries(path):
+    """The lines of a file, without comments and without those that are empty."""
+    lines = (line.split("#")[0].strip() for line in read(path).splitlines())
+    return [line for line in lines if line]
+
+
 BASE = chosen_base()
 PATCHES = os.path.join(ROOT, "patches", BASE)
 BUILD = os.path.join(TOP, BASE)
