@@ -80,10 +80,8 @@ def parse(argv):
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter,
         usage="vm.py [options] -- COMMAND [ARGUMENT]...")
-    parser.add_argument("--variant", help="kernel build/BASE/VARIANT/bzImage (default plain; with "
-                        "--arch arm64 that)")
-    parser.add_argument("--arch", choices=MACHINE, help="of the machine (default x86; with --variant "
-                        "arm64 that)")
+    parser.add_argument("--variant", default="plain", help="kernel build/BASE/VARIANT/bzImage (default "
+                        "plain); arm64 is a machine of that architecture, also with --kernel")
     parser.add_argument("--kernel", help="another kernel image")
     parser.add_argument("--initrd", help="initramfs (default build/BASE/initrd.cpio)")
     parser.add_argument("--memory", default="1G", help="of the machine (default 1G)")
@@ -106,12 +104,12 @@ def parse(argv):
     parser.add_argument("--quiet", action="store_true", help="do not pass the output on")
     parser.add_argument("command", nargs="+")
     args = parser.parse_args(argv)
-    args.arch = args.arch or (args.variant if args.variant in MACHINE else "x86")
-    variant = args.variant or ("plain" if args.arch == "x86" else args.arch)
-    args.kernel = args.kernel or os.path.join(BUILD, variant, "bzImage")
+    args.arch = args.variant if args.variant in MACHINE else "x86"
+    args.kernel = args.kernel or os.path.join(BUILD, args.variant, "bzImage")
     args.initrd = args.initrd or os.path.join(BUILD, f"initrd{MACHINE[args.arch][2]}.cpio")
-    for path, make in ((args.kernel, f"make kernel VARIANT={variant}"),
-                       (args.initrd, "make initrd" + (f" VARIANT={variant}" if args.arch != "x86" else ""))):
+    wanted = f" VARIANT={args.variant}"
+    for path, make in ((args.kernel, f"make kernel{wanted}"),
+                       (args.initrd, "make initrd" + (wanted if args.arch != "x86" else ""))):
         if not os.path.isfile(path):
             raise Trouble(BROKEN, f"{path} does not exist; `{make}` makes it")
     args.accel = args.accel or default_accel(args.kernel)
