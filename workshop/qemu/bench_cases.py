@@ -19,36 +19,27 @@ def share_of_base(share):
     return f"base x {share}", lambda row, _: row.patched <= row.base * share
 
 
+def beside(name, kernel, kept):
+    """The figure beside that of another case on a kernel; None if that has none."""
+    def judge(row, rows):
+        other = getattr(rows[name], kernel) if name in rows else None
+        return None if other is None else kept(row.patched, other)
+    return judge
+
+
 def above_case(name, percent):
-    """The figure compared with another case of the same kernel; None if that has no figure."""
-    def kept(row, rows):
-        other = rows.get(name)
-        if other is None or other.patched is None:
-            return None
-        return row.patched <= other.patched * (1 + percent / 100)
-    return f"{name} + {percent} %", kept
+    return f"{name} + {percent} %", \
+        beside(name, "patched", lambda figure, other: figure <= other * (1 + percent / 100))
 
 
 def share_of_base_case(name, times):
-    """The figure is so many times smaller than that of another case on the base kernel."""
-    def kept(row, rows):
-        other = rows.get(name)
-        if other is None or other.base is None:
-            return None
-        return row.patched <= other.base / times
-    return f"1/{times} of {name}, unpatched", kept
+    return f"1/{times} of {name}, unpatched", \
+        beside(name, "base", lambda figure, other: figure <= other / times)
 
 
 def right_and_below(name):
-    """No wrong answer, and cheaper than another case of the same kernel, if that has a figure."""
-    def kept(row, rows):
-        other = rows.get(name)
-        if row.wrong != 0:
-            return False
-        if other is None or other.patched is None:
-            return None
-        return row.patched < other.patched
-    return f"0 wrong answers, less than {name}", kept
+    below = beside(name, "patched", lambda figure, other: figure < other)
+    return f"0 wrong answers, less than {name}", lambda row, rows: row.wrong == 0 and below(row, rows)
 
 
 # What each case may cost. The first pattern that fits counts; no limit where none fits.

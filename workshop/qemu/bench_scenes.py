@@ -33,11 +33,7 @@ class Scenes:
 
     def rate(self, name, key):
         """How often a second."""
-        scene = self.get(name)
-        if not scene:
-            return None
-        return (sum(turn[key] for turn in scene["rounds"])
-                / sum(turn["seconds"] for turn in scene["rounds"]))
+        return self.count(name, key) / self.count(name, "seconds") if self.get(name) else None
 
     def count(self, name, key):
         scene = self.get(name)
