@@ -72,9 +72,9 @@ class Kernel:
         more = self.variant.removeprefix("base-")
         names = ["plain", *([] if plain else ["patched"]),
                  *([] if more in ("plain", "base") else [more])]
-        own = os.path.join(PATCHES, "config")
+        own = [os.path.join(PATCHES, name) for name in ("config", f"config.{self.variant}")]
         return [os.path.join(CONFIGS, f"{name}.config") for name in names] + \
-            ([own] if os.path.exists(own) else [])
+            [path for path in own if os.path.exists(path)]
 
     def make(self, log, *targets):
         env = dict(os.environ, KBUILD_BUILD_TIMESTAMP="1970-01-01", KBUILD_BUILD_USER="procmap",
