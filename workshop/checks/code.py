@@ -4,13 +4,15 @@
 
 checkpatch  every patch of `make series` passes checkpatch.pl --strict without a remark
 warnings    sparse and W=1 say nothing about our files, and nothing new about those we change
-commits     every commit of the series builds, with the configuration of the plain kernel
+commits     every commit of the series builds, with the configuration of the plain kernel; one of
+            patches that stand alone boots, too, and passes the tests of its tree
 """
 
 import glob
 import hashlib
 import os
 import re
+import shutil
 import subprocess
 import sys
 
@@ -19,8 +21,10 @@ from lint import Lint
 from places import BASE, BUILD, PATCHES, ROOT, SRC
 
 import tree  # pylint: disable=wrong-import-order
-from common import SRC_BASE, Failure, default_base, read, write  # pylint: disable=wrong-import-order
+from base import own_tests, stands_alone  # pylint: disable=wrong-import-order
+from common import SRC_BASE, Failure, default_base, logged, read, write  # pylint: disable=wrong-import-order
 from git import Repo  # pylint: disable=wrong-import-order
+from guest import install_tests  # pylint: disable=wrong-import-order
 
 # What a commit of the series can break most easily, apart from the files that the series changes.
 # Nearly every commit changes a header that all files include, so a test run cannot build all of the
@@ -145,10 +149,24 @@ def build_commit(lint, objects):
     try:
         lint.merge(lint.fragments(), log="commits-config")
         lint.make("commits", *DIRECTORIES, *there)
+        if stands_alone():
+            boot_commit(lint)
     except Failure as failure:
         print(f"# {failure}")
         return False
     return True
+
+
+def boot_commit(lint):
+    """Run the tests that its tree has, ours and the base's."""
+    tests = os.path.join(BUILD, "commits", "kselftest")
+    shutil.rmtree(tests, ignore_errors=True)
+    lint.make("commits", "bzImage", "headers")
+    install_tests(lint.src, lint.out, tests, own_tests())
+    logged("commits-boot", [*cases.VM, "--kernel", os.path.join(lint.out, "arch/x86/boot/bzImage"),
+                            "--memory", "2G", "--timeout", "3600", "--root", "host", "--results",
+                            os.path.join(BUILD, "results", "commits"), "--",
+                            os.path.join(tests, "run_kselftest.sh")])
 
 
 CHECKS = {"checkpatch": checkpatch, "warnings": warnings, "commits": commits}

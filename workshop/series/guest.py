@@ -59,6 +59,15 @@ def clean_environment(arch):
     return env
 
 
+def install_tests(src, out, installed, targets, arch="x86"):
+    """Build what has changed of the kselftests of a tree, linked statically, and install all."""
+    logged(f"kselftest-{arch}",
+           ["make", "-C", os.path.join(src, "tools/testing/selftests"), f"O={out}",
+            f"-j{os.cpu_count()}", f"TARGETS={' '.join(targets)}", "FORCE_TARGETS=1",
+            "USERLDFLAGS=-static", f"KSFT_INSTALL_PATH={installed}", "install"],
+           env=clean_environment(arch))
+
+
 class Guest:
     """What the test machine of one architecture needs beside its kernel."""
 
@@ -113,10 +122,7 @@ class Guest:
         if not targets:
             os.makedirs(installed)
             return
-        logged(f"kselftest{self.suffix}",
-               ["make", "-C", selftests, f"O={self.out}", f"-j{os.cpu_count()}",
-                f"TARGETS={' '.join(targets)}", "FORCE_TARGETS=1", "USERLDFLAGS=-static",
-                f"KSFT_INSTALL_PATH={installed}", "install"], env=clean_environment(self.arch))
+        install_tests(SRC, self.out, installed, targets, self.arch)
 
     def make_client(self):
         """Build the command-line client, linked statically for the initramfs."""
