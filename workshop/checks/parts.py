@@ -266,6 +266,11 @@ MACHINE = [
                  inputs=("samples/procmap/profile",)),
 ]
 
+# The base's own tests of /proc and mm/ find what they find without the patches.
+MAINLINE = guest_script("mainline_test.py", needs=(PLAIN, "kernel:base", GUEST), packages=("mm",),
+                        inputs=("patches",))
+MACHINE.append(MAINLINE)
+
 BPF_TESTS = ("iters_task_vma_skipped", "stacktrace_build_id_hole", "stacktrace_build_id_irq")
 # Patches that stand alone bring their tests to folders of the kernel's own kselftests.
 ALONE = [
@@ -277,8 +282,14 @@ ALONE = [
     *(guest_script("bpf_progs_test.py", variant, *BPF_TESTS, part=f"bpf-{variant}",
                    needs=(PLAIN, f"kernel:{variant}", GUEST), inputs=("patches",), packages=("bpf",),
                    every=True) for variant in ("plain", "base")),
+    MAINLINE,
+    kselftest("debug", "root", inputs=("patches",)),
+    kselftest("kcsan", "root", inputs=("patches",)),
     *(part for part in STATIC if part.name == "checkpatch"),
-    *(part for part in USER if part.name in ("warnings", "commits")),
+    *(part for part in USER if part.name in ("configs", "warnings")),
+    # Each of them boots, and passes the tests of its tree.
+    *(dataclasses.replace(part, needs=(*part.needs, GUEST), packages=("vm",), machine=True)
+      for part in USER if part.name == "commits"),
 ]
 
 # Machine parts first: each list is worked off in order, and the other one by whoever is done first.

@@ -10,4 +10,4 @@ import sys
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 sys.path[:0] = [os.path.join(ROOT, "workshop", name) for name in ("series", "qemu")]
 
-from common import BASE, BUILD, LOGS, PATCHES, SRC  # noqa: E402,F401  pylint: disable=wrong-import-position,unused-import
+from common import BASE, BUILD, LOGS, PATCHES, SRC, SRC_BASE  # noqa: E402,F401  pylint: disable=wrong-import-position,unused-import

@@ -22,6 +22,7 @@ declare -A groups=(
 	[code]="b4 sparse"
 	[examples]="golang-go pkgconf rustc"
 	[debuggers]="gdb linux-perf python3 strace"
+	[mm]="libcap-dev libnuma-dev"
 	[bpf]="clang libbpf-dev zlib1g-dev"
 )
 
