@@ -39,13 +39,6 @@ FIXTURE(adversaries) {
 	struct progress *progress;
 };
 
-static void *share(size_t size)
-{
-	void *shared = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-
-	return shared == MAP_FAILED ? NULL : shared;
-}
-
 static int is_healthy(struct procmap_child *child, void *arg)
 {
 	char *addr = victim_pair() - sysconf(_SC_PAGESIZE);
@@ -103,7 +96,7 @@ static int start_other(struct other *other, int (*fn)(struct procmap_child *chil
 	__u64 addr;
 	int ret;
 
-	other->pid = share(sizeof(*other->pid));
+	other->pid = procmap_share(sizeof(*other->pid));
 	if (!other->pid)
 		return -ENOMEM;
 	ret = procmap_child_start(&other->child, fn, other);
@@ -117,7 +110,7 @@ static int start_other(struct other *other, int (*fn)(struct procmap_child *chil
 
 FIXTURE_SETUP(adversaries)
 {
-	self->progress = share(sizeof(*self->progress));
+	self->progress = procmap_share(sizeof(*self->progress));
 	ASSERT_NE(NULL, self->progress);
 	ASSERT_EQ(0, start_other(&self->other[HEALTHY], is_healthy));
 	ASSERT_EQ(0, start_other(&self->other[CHANGING], changes));

@@ -25,13 +25,7 @@
 #define ROOM		(8UL << 20)
 #define MAX_CHARGED	0x100000L
 
-static void __attribute__((constructor)) cgroup_require(void)
-{
-	const char *lacking = cgroup_lacking("memory");
-
-	if (lacking)
-		ksft_exit_skip("%s\n", lacking);
-}
+PROCMAP_REQUIRE(cgroup_lacking("memory"))
 
 /* This memory is shared with the caller. */
 struct shared {
@@ -42,14 +36,6 @@ struct shared {
 	unsigned long calls;
 	long ret;
 };
-
-static struct shared *share(void)
-{
-	struct shared *shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE,
-				     MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-
-	return shared == MAP_FAILED ? NULL : shared;
-}
 
 static char *map_apart(void)
 {
@@ -86,9 +72,7 @@ static int follows_hints(struct procmap_child *child, void *arg)
 			return 1;
 		shared->calls++;
 	}
-	if (!HOLDS(!procmap_send(child, 0)))
-		return 1;
-	return HOLDS(!procmap_sync(child)) ? 0 : 1;
+	return procmap_tell(child, 0);
 }
 
 FIXTURE(caller) {
@@ -102,7 +86,7 @@ FIXTURE_SETUP(caller)
 {
 	__u64 addr;
 
-	self->shared = share();
+	self->shared = procmap_share(sizeof(struct shared));
 	ASSERT_NE(NULL, self->shared);
 	ASSERT_EQ(0, procmap_child_start(&self->target, has_space, NULL));
 	ASSERT_EQ(0, procmap_recv(&self->target, &addr));
@@ -147,15 +131,6 @@ TEST_F(caller, pays_nothing_to_read_untouched_memory)
 #define PAGES		512
 /* The caller and the target share this processor. */
 #define CPU		0
-
-static bool pin(void)
-{
-	cpu_set_t cpus;
-
-	CPU_ZERO(&cpus);
-	CPU_SET(CPU, &cpus);
-	return !sched_setaffinity(0, sizeof(cpus), &cpus);
-}
 
 /*
  * Make long calls all the time. They copy a byte of each page, so they hold
@@ -239,8 +214,8 @@ FIXTURE_SETUP(quota)
 	self->lacking = cgroup_lacking("cpu");
 	if (self->lacking)
 		return;
-	ASSERT_TRUE(pin());
-	self->shared = share();
+	ASSERT_EQ(0, procmap_pin(0));
+	self->shared = procmap_share(sizeof(struct shared));
 	ASSERT_NE(NULL, self->shared);
 	self->shared->target = getpid();
 	self->shared->write = variant->write;

@@ -138,18 +138,13 @@ static bool register_holes(char *map, size_t page)
 	return true;
 }
 
-static int sleeps(struct procmap_child *child, void *arg)
-{
-	return procmap_sync(child) ? 1 : 0;
-}
-
 /* Share all pages with another process, then write to all but the holes. */
 static bool share_holes(char *map, size_t page)
 {
 	struct procmap_child sharer;
 	size_t i, k;
 
-	if (procmap_child_start(&sharer, sleeps, NULL))
+	if (procmap_child_start(&sharer, procmap_waits, NULL))
 		return false;
 	for (i = 0; i < PAGES; i++) {
 		for (k = 0; k < ARRAY_SIZE(holes) && holes[k] != i; k++)
@@ -197,10 +192,7 @@ static int has_holes(struct procmap_child *child, void *arg)
 		return 1;
 	for (i = 0; i < PAGES * page; i++)
 		map[i] = pattern(i);
-	if (!HOLDS(make_holes(map, page, *kind)) ||
-	    !HOLDS(!procmap_send(child, (unsigned long)map)))
-		return 1;
-	return HOLDS(!procmap_sync(child)) ? 0 : 1;
+	return HOLDS(make_holes(map, page, *kind)) ? procmap_tell(child, (unsigned long)map) : 1;
 }
 
 FIXTURE_SETUP(count)

@@ -36,14 +36,6 @@ struct shared {
 	char buffer[PIECE];
 };
 
-static struct shared *share_memory(size_t nr)
-{
-	struct shared *shared = mmap(NULL, nr * sizeof(*shared), PROT_READ | PROT_WRITE,
-				     MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-
-	return shared == MAP_FAILED ? NULL : shared;
-}
-
 /* To unmap this file, the kernel must wait for the server. */
 static int has_file(struct procmap_child *child, void *arg)
 {
@@ -117,7 +109,7 @@ FIXTURE_SETUP(last)
 	self->victim.loop = -1;
 	self->reader.victim = &self->victim;
 	self->reader.flags = variant->flags;
-	self->reader.shared = share_memory(1);
+	self->reader.shared = procmap_share(1 * sizeof(struct shared));
 	ASSERT_NE(NULL, self->reader.shared);
 }
 
@@ -260,7 +252,7 @@ TEST_F(last, calls_that_race_with_the_death_of_a_large_target_return)
 {
 	struct victim *victim = &self->victim;
 	struct reader readers[NR_READERS];
-	struct shared *shared = share_memory(NR_READERS);
+	struct shared *shared = procmap_share(NR_READERS * sizeof(struct shared));
 	const int rounds = stall_scaled(ROUNDS);
 	__u64 calls = 0;
 	int round, i;

@@ -338,9 +338,7 @@ static int has_large_file(struct procmap_child *child, void *arg)
 	struct victim *victim = arg;
 	char *map = victim_map_file(victim, NULL, victim->file_size, MAP_SHARED);
 
-	if (!HOLDS(map) || !HOLDS(!procmap_send(child, (unsigned long)map)))
-		return 1;
-	return HOLDS(!procmap_sync(child)) ? 0 : 1;
+	return HOLDS(map) ? procmap_tell(child, (unsigned long)map) : 1;
 }
 
 /*

@@ -111,10 +111,9 @@ int pvm_attempt_start(struct pvm_attempt *attempt, const struct pvm_io *io)
 {
 	struct attempt arg = { .io = io };
 
-	attempt->outcome = mmap(NULL, sizeof(*attempt->outcome), PROT_READ | PROT_WRITE,
-				MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	if (attempt->outcome == MAP_FAILED)
-		return -errno;
+	attempt->outcome = procmap_share(sizeof(*attempt->outcome));
+	if (!attempt->outcome)
+		return -ENOMEM;
 	arg.outcome = attempt->outcome;
 	attempt->nr = number_of(io->write);
 	return procmap_child_start(&attempt->child, attempts, &arg);

@@ -98,9 +98,7 @@ static int swaps_out(struct procmap_child *child, void *arg)
 			break;
 		__atomic_load_n(addr, __ATOMIC_RELAXED);
 	}
-	if (!HOLDS(is_out(addr, where)) || !HOLDS(!procmap_send(child, (unsigned long)addr)))
-		return 1;
-	return HOLDS(!procmap_sync(child)) ? 0 : 1;
+	return HOLDS(is_out(addr, where)) ? procmap_tell(child, (unsigned long)addr) : 1;
 }
 
 /* Return how many pages of the file are in the page cache. */

@@ -352,18 +352,12 @@ TEST_F(errors, enoent_nothing_above)
 	EXPECT_EQ(-ENOENT, procmap_call(self->fd, &self->call));
 }
 
-static int child_waits(struct procmap_child *child, void *arg)
-{
-	(void)arg;
-	return procmap_sync(child) ? 1 : 0;
-}
-
 TEST_F(errors, esrch_process_gone)
 {
 	struct procmap_child child;
 	int fd;
 
-	ASSERT_EQ(0, procmap_child_start(&child, child_waits, NULL));
+	ASSERT_EQ(0, procmap_child_start(&child, procmap_waits, NULL));
 	fd = maps_open(child.pid);
 	ASSERT_LE(0, fd);
 	EXPECT_EQ(0, procmap_call(fd, &self->call));

@@ -386,14 +386,9 @@ static int unshare_thread(void)
 	return madvise((void *)page, 2 * PAGE, MADV_POPULATE_WRITE) && errno != ENOMEM ? -errno : 0;
 }
 
-static int child_waits(struct procmap_child *child, void *arg)
-{
-	return procmap_sync(child) ? 1 : 0;
-}
-
 static int start_target(struct _test_data_faults *self)
 {
-	int ret = procmap_child_start(&self->child, child_waits, NULL);
+	int ret = procmap_child_start(&self->child, procmap_waits, NULL);
 
 	if (ret)
 		return ret;

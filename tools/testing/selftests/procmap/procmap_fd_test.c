@@ -62,9 +62,7 @@ static int waits(struct procmap_child *child, void *arg)
 	char *marker = map_marker();
 
 	(void)arg;
-	if (!HOLDS(marker != MAP_FAILED) || !HOLDS(!procmap_send(child, (unsigned long)marker)))
-		return 1;
-	return HOLDS(!procmap_sync(child)) ? 0 : 1;
+	return HOLDS(marker != MAP_FAILED) ? procmap_tell(child, (unsigned long)marker) : 1;
 }
 
 static int sends_its_maps(struct procmap_child *child, void *arg)

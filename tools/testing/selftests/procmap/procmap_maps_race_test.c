@@ -756,25 +756,17 @@ FIXTURE_VARIANT_ADD(race, inside_lines)
 	.inside = true,
 };
 
-/*
- * Reader and process take turns. On one processor the next has its turn as soon
- * as the last one waits; another processor would have to be woken each time.
- */
-static bool share_processor(void)
-{
-	cpu_set_t cpus;
-
-	CPU_ZERO(&cpus);
-	CPU_SET(sched_getcpu(), &cpus);
-	return !sched_setaffinity(0, sizeof(cpus), &cpus);
-}
-
 FIXTURE_SETUP(race)
 {
 	memset(&self->process, 0, sizeof(self->process));
 	self->reader.inside = variant->inside;
 	self->reader.by_line = variant->by_line;
-	ASSERT_TRUE(share_processor());
+	/*
+	 * Reader and process take turns. On one processor the next has its turn as
+	 * soon as the last one waits; another processor would have to be woken each
+	 * time.
+	 */
+	ASSERT_EQ(0, procmap_pin(sched_getcpu()));
 	ASSERT_TRUE(make_files());
 	ASSERT_EQ(0, procmap_child_start(&self->process.child, be_changed, NULL));
 	ASSERT_TRUE(is_done(&self->process));
@@ -805,10 +797,7 @@ TEST_F(race, seeking_starts_over)
 	ASSERT_TRUE(race_everywhere(&self->process, &self->reader, start_over));
 }
 
-static void __attribute__((constructor)) require_text_without_mmap_lock(void)
-{
-	if (stall_count("vma_search") < 0)
-		ksft_exit_skip("text under mmap_lock (kernel without CONFIG_VMA_SEARCH)\n");
-}
+PROCMAP_REQUIRE(stall_count("vma_search") >= 0 ? NULL :
+		"text under mmap_lock (kernel without CONFIG_VMA_SEARCH)")
 
 TEST_HARNESS_MAIN

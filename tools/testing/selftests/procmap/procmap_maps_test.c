@@ -26,7 +26,6 @@
 
 #define MIB		(1024 * 1024)
 #define MANY		100000
-#define MAX_MAP_COUNT	"/proc/sys/vm/max_map_count"
 #define TEXT_ROOM	(64 * 1024)
 
 /* A buffer for the largest read. Static, so that reading maps no memory. */
@@ -211,9 +210,7 @@ static int maps_and_waits(struct procmap_child *child, void *arg)
 
 	if (err)
 		fprintf(stderr, "# cannot map: %s\n", strerror(-err));
-	if (!HOLDS(!err) || !HOLDS(!procmap_send(child, 0)))
-		return 1;
-	return HOLDS(!procmap_sync(child)) ? 0 : 1;
+	return HOLDS(!err) ? procmap_tell(child, 0) : 1;
 }
 
 FIXTURE_SETUP(text)
@@ -539,12 +536,12 @@ FIXTURE(ending) {
 
 static int waits(struct procmap_child *child, void *arg)
 {
-	return HOLDS(!procmap_send(child, 0)) && HOLDS(!procmap_sync(child)) ? 0 : 1;
+	return procmap_tell(child, 0);
 }
 
 static int execs(struct procmap_child *child, void *arg)
 {
-	if (!waits(child, arg))
+	if (!procmap_tell(child, 0))
 		procmap_exec(child, "procmap_target");
 	return HOLDS(false) ? 0 : 1;
 }
@@ -744,7 +741,6 @@ TEST(pages_at_a_border_that_moves_are_in_one_line)
 	unsigned int low = 0, high = 0;
 	unsigned long first;
 	pthread_t thread;
-	cpu_set_t cpus;
 	ssize_t got;
 	char *map;
 	int fd;
@@ -757,9 +753,7 @@ TEST(pages_at_a_border_that_moves_are_in_one_line)
 	ASSERT_EQ(0, mprotect(border.area + border.size - page, page, PROT_READ));
 	fd = maps_open(0);
 	ASSERT_LE(0, fd);
-	CPU_ZERO(&cpus);
-	CPU_SET(sched_getcpu(), &cpus);
-	ASSERT_EQ(0, sched_setaffinity(0, sizeof(cpus), &cpus));
+	ASSERT_EQ(0, procmap_pin(sched_getcpu()));
 	ASSERT_EQ(0, pthread_create(&thread, NULL, moves_border, &border));
 	while (!__atomic_load_n(&border.done, __ATOMIC_RELAXED)) {
 		got = pread(fd, space, TEXT_ROOM - 1, 0);
@@ -865,30 +859,17 @@ FIXTURE(many) {
 	unsigned long limit;
 };
 
-static unsigned long map_limit(unsigned long limit)
-{
-	FILE *file = fopen(MAX_MAP_COUNT, limit ? "w" : "r");
-	bool good;
-
-	if (!file)
-		return 0;
-	good = limit ? fprintf(file, "%lu\n", limit) > 0 : fscanf(file, "%lu", &limit) == 1;
-	return !fclose(file) && good ? limit : 0;
-}
-
 static int maps_many(struct procmap_child *child, void *arg)
 {
 	struct procmap_zoo zoo;
 
-	if (!HOLDS(!procmap_zoo_map_many(&zoo, stall_vmas(MANY))) ||
-	    !HOLDS(!procmap_send(child, zoo.nr)))
+	if (!HOLDS(!procmap_zoo_map_many(&zoo, stall_vmas(MANY))))
 		return 1;
-	return HOLDS(!procmap_sync(child)) ? 0 : 1;
+	return procmap_tell(child, zoo.nr);
 }
 
 FIXTURE_SETUP(many)
 {
-	self->limit = map_limit(0);
 	self->size = 16 * MIB;
 	self->text = mmap(NULL, self->size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
 			  -1, 0);
@@ -898,7 +879,7 @@ FIXTURE_SETUP(many)
 FIXTURE_TEARDOWN(many)
 {
 	if (self->limit)
-		map_limit(self->limit);
+		EXPECT_LT(0, stall_map_limit(self->limit));
 }
 
 static size_t count_lines(const char *text, size_t len)
@@ -930,7 +911,8 @@ TEST_F(many, vmas)
 	__u64 nr;
 	int fd;
 
-	if (!map_limit(MANY + 1000))
+	self->limit = stall_map_limit(MANY + 1000);
+	if (!self->limit)
 		SKIP(return, "%s: raising vm.max_map_count needs root", _metadata->name);
 	ASSERT_EQ(0, procmap_child_start(&self->child, maps_many, NULL));
 	ASSERT_EQ(0, procmap_recv(&self->child, &nr));

@@ -114,9 +114,7 @@ static int maps_target(struct procmap_child *child, void *data)
 		at = (unsigned long)map_advised();
 		ret = at ? 0 : -errno;
 	}
-	if (!HOLDS(!ret) || !HOLDS(!procmap_send(child, at)))
-		return 1;
-	return HOLDS(!procmap_sync(child)) ? 0 : 1;
+	return HOLDS(!ret) ? procmap_tell(child, at) : 1;
 }
 
 FIXTURE_SETUP(scan)
@@ -725,9 +723,7 @@ static int registers(struct procmap_child *child, void *arg)
 			   mode[i] & UFFDIO_REGISTER_MODE_WP))
 			return 1;
 	}
-	if (!HOLDS(!procmap_send(child, (unsigned long)at)))
-		return 1;
-	return HOLDS(!procmap_sync(child)) ? 0 : 1;
+	return procmap_tell(child, (unsigned long)at);
 }
 
 TEST(bits_of_userfaultfd)
@@ -755,9 +751,7 @@ static int maps_one_file(struct procmap_child *child, void *arg)
 	int fd = *(int *)arg;
 	char *at = mmap(NULL, sysconf(_SC_PAGESIZE), PROT_READ, MAP_SHARED, fd, 0);
 
-	if (!HOLDS(at != MAP_FAILED) || !HOLDS(!procmap_send(child, (unsigned long)at)))
-		return 1;
-	return HOLDS(!procmap_sync(child)) ? 0 : 1;
+	return HOLDS(at != MAP_FAILED) ? procmap_tell(child, (unsigned long)at) : 1;
 }
 
 struct tmpfs_handle {
@@ -805,10 +799,9 @@ static int maps_many(struct procmap_child *child, void *arg)
 	const size_t most = geteuid() ? MANY_USER : MANY;
 	struct procmap_zoo zoo;
 
-	if (!HOLDS(!procmap_zoo_map_many(&zoo, stall_vmas(most))) ||
-	    !HOLDS(!procmap_send(child, zoo.nr)))
+	if (!HOLDS(!procmap_zoo_map_many(&zoo, stall_vmas(most))))
 		return 1;
-	return HOLDS(!procmap_sync(child)) ? 0 : 1;
+	return procmap_tell(child, zoo.nr);
 }
 
 /* struct many - a process with as many VMAs as there may be */
@@ -819,26 +812,10 @@ FIXTURE(many) {
 	int fd;
 };
 
-/* Write the limit if there is one; returns the limit that there was, 0: none. */
-static unsigned long map_limit(unsigned long wanted)
-{
-	FILE *file = fopen("/proc/sys/vm/max_map_count", wanted ? "r+" : "r");
-	unsigned long limit = 0;
-
-	if (!file)
-		return 0;
-	if (fscanf(file, "%lu", &limit) != 1)
-		limit = 0;
-	rewind(file);
-	if (wanted && fprintf(file, "%lu", wanted) < 0)
-		limit = 0;
-	return fclose(file) ? 0 : limit;
-}
-
 /* An ordinary user cannot raise the limit, and has fewer VMAs. */
 FIXTURE_SETUP(many)
 {
-	self->limit = map_limit(geteuid() ? 0 : MANY + 1000);
+	self->limit = stall_map_limit(geteuid() ? 0 : MANY + 1000);
 	ASSERT_LT(0, self->limit);
 	ASSERT_EQ(0, procmap_child_start(&self->child, maps_many, NULL));
 	ASSERT_EQ(0, procmap_recv(&self->child, &self->nr));
@@ -851,7 +828,7 @@ FIXTURE_TEARDOWN(many)
 	EXPECT_EQ(0, procmap_child_finish(&self->child));
 	close(self->fd);
 	if (!geteuid())
-		EXPECT_LT(0, map_limit(self->limit));
+		EXPECT_LT(0, stall_map_limit(self->limit));
 }
 
 TEST_F(many, are_all_found)

@@ -193,16 +193,7 @@ TEST(munmap_many)
 
 static size_t huge_size(void)
 {
-	FILE *file = fopen("/proc/meminfo", "r");
-	unsigned long kbytes = 0;
-	char line[128];
-
-	while (file && fgets(line, sizeof(line), file))
-		if (sscanf(line, "Hugepagesize: %lu kB", &kbytes) == 1)
-			break;
-	if (file)
-		fclose(file);
-	return kbytes * 1024;
+	return procmap_value("/proc/meminfo", "Hugepagesize:") * 1024;
 }
 
 static bool map_huge(unsigned int page, size_t bytes)

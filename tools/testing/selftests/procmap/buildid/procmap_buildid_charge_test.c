@@ -314,9 +314,8 @@ FIXTURE_SETUP(cold)
 	ASSERT_NE((long)MAP_FAILED, (long)self->map);
 	self->maps = maps_open(0);
 	ASSERT_LE(0, self->maps);
-	self->turn = mmap(NULL, sizeof(*self->turn), PROT_READ | PROT_WRITE,
-			  MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	ASSERT_NE((long)MAP_FAILED, (long)self->turn);
+	self->turn = procmap_share(sizeof(*self->turn));
+	ASSERT_NE(NULL, (void *)self->turn);
 	ASSERT_EQ(0, procmap_child_start(&self->caller, asks_in_turn, self));
 	ASSERT_EQ(0, cgroup_make(&self->cgroup, "memory"));
 }

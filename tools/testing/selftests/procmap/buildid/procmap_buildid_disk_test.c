@@ -27,13 +27,7 @@
 /* Notes on the first page; on the last page; and those that fill many pages. */
 enum { FILE_SHORT, FILE_FAR, FILE_FULL, NR_FILES };
 
-static void __attribute__((constructor)) disk_require(void)
-{
-	const char *lacking = ext2_disk_lacking();
-
-	if (lacking)
-		ksft_exit_skip("%s\n", lacking);
-}
+PROCMAP_REQUIRE(ext2_disk_lacking())
 
 FIXTURE(disk) {
 	struct ext2_disk disk;

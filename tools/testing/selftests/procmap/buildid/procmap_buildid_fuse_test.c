@@ -22,13 +22,7 @@
 #define EMPTY		((PAGES - 1) * PAGE / ELF_IMAGE_EMPTY)
 enum { FILE_SHORT, FILE_FAR, FILE_FULL, NR_FILES };
 
-static void __attribute__((constructor)) fuse_require(void)
-{
-	const char *lacking = fuse_server_lacking();
-
-	if (lacking)
-		ksft_exit_skip("%s\n", lacking);
-}
+PROCMAP_REQUIRE(fuse_server_lacking())
 
 FIXTURE(fuse) {
 	struct fuse_server server;

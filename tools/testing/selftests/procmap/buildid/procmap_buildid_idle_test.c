@@ -34,15 +34,6 @@ FIXTURE(idle) {
 	struct procmap_child caller[NR_CALLERS];
 };
 
-static bool pin(void)
-{
-	cpu_set_t cpus;
-
-	CPU_ZERO(&cpus);
-	CPU_SET(CPU, &cpus);
-	return !sched_setaffinity(0, sizeof(cpus), &cpus);
-}
-
 FIXTURE_SETUP(idle)
 {
 	static char data[FILE_SIZE];
@@ -52,13 +43,12 @@ FIXTURE_SETUP(idle)
 	elf_image_put(&self->image, data, ELF_IMAGE_NOTE, EMPTY);
 	ASSERT_EQ(FILE_SIZE, write(fd, data, FILE_SIZE));
 	self->map = mmap(NULL, FILE_SIZE, PROT_READ, MAP_PRIVATE, fd, 0);
-	self->asked = mmap(NULL, sizeof(*self->asked), PROT_READ | PROT_WRITE,
-			   MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	self->asked = procmap_share(sizeof(*self->asked));
 	ASSERT_NE((long)MAP_FAILED, (long)self->map);
-	ASSERT_NE((long)MAP_FAILED, (long)self->asked);
+	ASSERT_NE(NULL, (void *)self->asked);
 	self->maps = maps_open(0);
 	ASSERT_LE(0, self->maps);
-	ASSERT_TRUE(pin());
+	ASSERT_EQ(0, procmap_pin(CPU));
 }
 
 FIXTURE_TEARDOWN(idle)

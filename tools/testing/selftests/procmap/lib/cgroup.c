@@ -6,45 +6,17 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <unistd.h>
-#include <linux/mount.h>
 
 #include "cgroup.h"
 #include "procmap_util.h"
-
-static int mount_hierarchy(void)
-{
-	int fs = syscall(__NR_fsopen, "cgroup2", FSOPEN_CLOEXEC);
-	int dir = -1, err;
-
-	if (fs < 0)
-		return -errno;
-	if (!syscall(__NR_fsconfig, fs, FSCONFIG_CMD_CREATE, NULL, NULL, 0))
-		dir = syscall(__NR_fsmount, fs, FSMOUNT_CLOEXEC, 0);
-	err = errno;
-	close(fs);
-	return dir < 0 ? -err : dir;
-}
-
-static int write_at(int dir, const char *file, const char *text)
-{
-	int fd = openat(dir, file, O_WRONLY | O_CLOEXEC);
-	int ret;
-
-	if (fd < 0)
-		return -errno;
-	ret = write(fd, text, strlen(text)) < 0 ? -errno : 0;
-	close(fd);
-	return ret;
-}
 
 static int write_pid(int dir, pid_t pid)
 {
 	char text[16];
 
 	snprintf(text, sizeof(text), "%d", pid);
-	return write_at(dir, "cgroup.procs", text);
+	return procmap_write(dir, "cgroup.procs", text);
 }
 
 /*
@@ -54,15 +26,16 @@ static int write_pid(int dir, pid_t pid)
  */
 int cgroup_make(struct cgroup *cgroup, const char *controller)
 {
+	const struct procmap_option none = { NULL };
 	char text[32];
 	int ret;
 
-	cgroup->root = mount_hierarchy();
+	cgroup->root = procmap_mount("cgroup2", &none);
 	if (cgroup->root < 0)
 		return cgroup->root == -ENODEV ? -EINVAL : cgroup->root;
 	snprintf(cgroup->name, sizeof(cgroup->name), "selftest.%d", getpid());
 	snprintf(text, sizeof(text), "+%s", controller);
-	ret = write_at(cgroup->root, "cgroup.subtree_control", text);
+	ret = procmap_write(cgroup->root, "cgroup.subtree_control", text);
 	if (!ret && mkdirat(cgroup->root, cgroup->name, 0755))
 		ret = -errno;
 	cgroup->dir = ret ? -1 : openat(cgroup->root, cgroup->name, O_DIRECTORY | O_CLOEXEC);
@@ -131,7 +104,7 @@ int cgroup_leave(const struct cgroup *cgroup, pid_t pid)
  */
 int cgroup_write(const struct cgroup *cgroup, const char *file, const char *text)
 {
-	return write_at(cgroup->dir, file, text);
+	return procmap_write(cgroup->dir, file, text);
 }
 
 /*

@@ -7,10 +7,8 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 #include <linux/loop.h>
-#include <linux/mount.h>
 
 #include "ext2_disk.h"
 #include "procmap_util.h"
@@ -147,23 +145,6 @@ static int make_loop(struct ext2_disk *disk, char *path, size_t size)
 	return disk->loop < 0 || ioctl(disk->loop, LOOP_CONFIGURE, &config) ? -errno : 0;
 }
 
-static int make_mount(const char *device)
-{
-	int fs = syscall(__NR_fsopen, "ext2", FSOPEN_CLOEXEC), mount;
-
-	if (fs < 0)
-		return -errno;
-	if (syscall(__NR_fsconfig, fs, FSCONFIG_SET_STRING, "source", device, 0) ||
-	    syscall(__NR_fsconfig, fs, FSCONFIG_CMD_CREATE, NULL, NULL, 0))
-		mount = -1;
-	else
-		mount = syscall(__NR_fsmount, fs, FSMOUNT_CLOEXEC, 0);
-	if (mount < 0)
-		mount = -errno;
-	close(fs);
-	return mount;
-}
-
 /*
  * Make a disk and mount it. Returns 0 or -errno. -ENODEV: kernel without ext2.
  * -ENOENT: without loop devices. Others as fuse_server_start().
@@ -175,6 +156,7 @@ int ext2_disk_make(struct ext2_disk *disk, const struct fuse_server_file *files,
 {
 	struct fuse_server_file blocks = { .size = NR_BLOCKS * BLOCK };
 	char path[32];
+	const struct procmap_option options[] = { { "source", path }, { NULL } };
 	int ret;
 
 	if (nr > EXT2_DISK_FILES)
@@ -193,7 +175,7 @@ int ext2_disk_make(struct ext2_disk *disk, const struct fuse_server_file *files,
 				-posix_fadvise(disk->image, 0, 0, POSIX_FADV_RANDOM);
 	if (!ret)
 		ret = make_loop(disk, path, sizeof(path));
-	disk->mount = ret ? ret : make_mount(path);
+	disk->mount = ret ? ret : procmap_mount("ext2", options);
 	if (disk->mount < 0)
 		ext2_disk_remove(disk);
 	return disk->mount < 0 ? disk->mount : 0;
@@ -238,12 +220,7 @@ const char *ext2_disk_lacking(void)
 /* Open a file of a disk. */
 int ext2_disk_open(struct ext2_disk *disk, unsigned int file, int flags)
 {
-	char name[16];
-	int fd;
-
-	snprintf(name, sizeof(name), "file%u", file);
-	fd = openat(disk->mount, name, flags | O_CLOEXEC);
-	return fd < 0 ? -errno : fd;
+	return procmap_open_numbered(disk->mount, file, flags);
 }
 
 /* Let the disk answer no read from now on. */

@@ -10,7 +10,6 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -18,7 +17,6 @@
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
-#include <linux/mount.h>
 #include <linux/userfaultfd.h>
 
 #include "fuse_server.h"
@@ -346,13 +344,12 @@ static void lock_page(struct server *s, const struct command *command)
 
 static pid_t start_locker(struct server *s, const struct command *command)
 {
-	pid_t parent = getpid(), pid = fork();
+	pid_t pid = procmap_fork();
 
 	if (pid)
 		return pid;
 	close(s->sock);
-	if (!prctl(PR_SET_PDEATHSIG, SIGKILL) && getppid() == parent)
-		lock_page(s, command);
+	lock_page(s, command);
 	_exit(1);
 }
 
@@ -443,16 +440,6 @@ static void serve(struct server *s)
 	}
 }
 
-static int set_option(int fs, const char *key, const char *value)
-{
-	return syscall(__NR_fsconfig, fs, FSCONFIG_SET_STRING, key, value, 0);
-}
-
-static int set_flag(int fs, const char *key)
-{
-	return syscall(__NR_fsconfig, fs, FSCONFIG_SET_FLAG, key, NULL, 0);
-}
-
 /*
  * With @others, other users than the mounter may use the mount, too. Do not set
  * it for a mount in a user namespace: it would exclude processes of the mounter
@@ -461,23 +448,14 @@ static int set_flag(int fs, const char *key)
 static int make_mount(int dev, bool others)
 {
 	char number[16];
-	int fs, mount;
+	const struct procmap_option options[] = {
+		{ "source", "fuse_server" }, { "fd", number }, { "rootmode", "40755" },
+		{ "user_id", "0" }, { "group_id", "0" }, { others ? "allow_other" : NULL, NULL },
+		{ NULL },
+	};
 
 	snprintf(number, sizeof(number), "%d", dev);
-	fs = syscall(__NR_fsopen, "fuse", FSOPEN_CLOEXEC);
-	if (fs < 0)
-		return -errno;
-	if (set_option(fs, "source", "fuse_server") || set_option(fs, "fd", number) ||
-	    set_option(fs, "rootmode", "40755") || set_option(fs, "user_id", "0") ||
-	    set_option(fs, "group_id", "0") || (others && set_flag(fs, "allow_other")) ||
-	    syscall(__NR_fsconfig, fs, FSCONFIG_CMD_CREATE, NULL, NULL, 0))
-		mount = -errno;
-	else
-		mount = syscall(__NR_fsmount, fs, FSMOUNT_CLOEXEC, 0);
-	if (mount == -1)
-		mount = -errno;
-	close(fs);
-	return mount;
+	return procmap_mount("fuse", options);
 }
 
 static int make_files(struct server *s, const struct fuse_server_file *files, unsigned int nr)
@@ -538,21 +516,17 @@ int fuse_server_start_flags(struct fuse_server *server, const struct fuse_server
 			    unsigned int nr, unsigned int init_flags)
 {
 	struct procmap_child child;
-	pid_t parent = getpid();
 	int sock[2];
 
 	if (nr > FUSE_SERVER_FILES)
 		return -EINVAL;
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sock))
 		return -errno;
-	fflush(NULL);
 	server->nr_notes = 0;
 	memset(server->holders, 0, sizeof(server->holders));
-	server->pid = fork();
+	server->pid = procmap_fork();
 	if (!server->pid) {
 		close(sock[0]);
-		if (prctl(PR_SET_PDEATHSIG, SIGKILL) || getppid() != parent)
-			_exit(1);
 		run(sock[1], files, nr, init_flags);
 	}
 	close(sock[1]);
@@ -617,12 +591,7 @@ const char *fuse_server_lacking(void)
 /* Open a file of a server. */
 int fuse_server_open(struct fuse_server *server, unsigned int file, int flags)
 {
-	char name[16];
-	int fd;
-
-	snprintf(name, sizeof(name), "file%u", file);
-	fd = openat(server->mount, name, flags | O_CLOEXEC);
-	return fd < 0 ? -errno : fd;
+	return procmap_open_numbered(server->mount, file, flags);
 }
 
 /*
@@ -649,14 +618,14 @@ static int next_note(struct fuse_server *server, struct note *note, int timeout_
 }
 
 /* Returns the count of the note that answers the command, or -errno. */
-static int order(struct fuse_server *server, const struct command *command)
+static int order(struct fuse_server *server, struct command command)
 {
 	struct note note = { .held = true };
 	int ret;
 
-	if (command->file >= FUSE_SERVER_FILES || command->opcode >= SERVER_OPCODES)
+	if (command.file >= FUSE_SERVER_FILES || command.opcode >= SERVER_OPCODES)
 		return -EINVAL;
-	if (send(server->sock, command, sizeof(*command), MSG_NOSIGNAL) != sizeof(*command))
+	if (send(server->sock, &command, sizeof(command), MSG_NOSIGNAL) != sizeof(command))
 		return -errno;
 	while (note.held) {
 		ret = next_note(server, &note, -1);
@@ -672,29 +641,23 @@ static int order(struct fuse_server *server, const struct command *command)
  */
 int fuse_server_stall(struct fuse_server *server, unsigned int file, unsigned int opcode)
 {
-	struct command command = { .what = COMMAND_STALL, .file = file, .opcode = opcode };
-
-	return order(server, &command);
+	return order(server, (struct command){ .what = COMMAND_STALL, .file = file,
+					       .opcode = opcode });
 }
 
 /* Let the next requests fail, even if they are stalled. */
 int fuse_server_fail(struct fuse_server *server, unsigned int file, unsigned int opcode,
 		     unsigned int times, int error)
 {
-	struct command command = {
-		.what = COMMAND_FAIL, .file = file, .opcode = opcode,
-		.times = times, .error = error,
-	};
-
-	return order(server, &command);
+	return order(server, (struct command){ .what = COMMAND_FAIL, .file = file,
+					       .opcode = opcode, .times = times, .error = error });
 }
 
 /* Count the requests that have come so far. Returns their number, or -errno. */
 int fuse_server_count(struct fuse_server *server, unsigned int file, unsigned int opcode)
 {
-	struct command command = { .what = COMMAND_COUNT, .file = file, .opcode = opcode };
-
-	return order(server, &command);
+	return order(server, (struct command){ .what = COMMAND_COUNT, .file = file,
+					       .opcode = opcode });
 }
 
 /*
@@ -706,8 +669,8 @@ int fuse_server_count(struct fuse_server *server, unsigned int file, unsigned in
  */
 pid_t fuse_server_lock(struct fuse_server *server, unsigned int file, __u64 offset)
 {
-	struct command command = { .what = COMMAND_LOCK, .file = file, .offset = offset };
-	int ret = order(server, &command);
+	int ret = order(server, (struct command){ .what = COMMAND_LOCK, .file = file,
+						  .offset = offset });
 
 	return ret ? ret : -EAGAIN;
 }
@@ -715,9 +678,7 @@ pid_t fuse_server_lock(struct fuse_server *server, unsigned int file, __u64 offs
 /* Make the kernel unlock the page, which is unchanged. */
 int fuse_server_unlock(struct fuse_server *server)
 {
-	struct command command = { .what = COMMAND_UNLOCK };
-
-	return order(server, &command);
+	return order(server, (struct command){ .what = COMMAND_UNLOCK });
 }
 
 /*
@@ -726,11 +687,8 @@ int fuse_server_unlock(struct fuse_server *server)
  */
 int fuse_server_open_flags(struct fuse_server *server, unsigned int file, unsigned int open_flags)
 {
-	struct command command = {
-		.what = COMMAND_OPEN_FLAGS, .file = file, .open_flags = open_flags,
-	};
-
-	return order(server, &command);
+	return order(server, (struct command){ .what = COMMAND_OPEN_FLAGS, .file = file,
+					       .open_flags = open_flags });
 }
 
 /* Forget the first note that fits. Returns 0 if there was one. */
@@ -755,9 +713,9 @@ static int take_note(struct fuse_server *server, unsigned int file, unsigned int
 /* Answer held requests, and all later ones. */
 int fuse_server_release(struct fuse_server *server, unsigned int file, unsigned int opcode)
 {
-	struct command command = { .what = COMMAND_RELEASE, .file = file, .opcode = opcode };
+	int ret = order(server, (struct command){ .what = COMMAND_RELEASE, .file = file,
+						  .opcode = opcode });
 	struct fuse_server_holder *holder;
-	int ret = order(server, &command);
 
 	if (ret)
 		return ret;
@@ -791,19 +749,15 @@ int fuse_server_wait_held(struct fuse_server *server, unsigned int file, unsigne
 static int start_holder(struct fuse_server *server, unsigned int file, unsigned int opcode,
 			bool (*asks)(int fd))
 {
-	pid_t parent = getpid(), pid;
+	pid_t pid = procmap_fork();
 	int fd;
 
-	fflush(NULL);
-	pid = fork();
 	if (pid) {
 		server->holders[file] = (struct fuse_server_holder) {
 			.pid = pid < 0 ? 0 : pid, .opcode = opcode,
 		};
 		return pid < 0 ? -errno : 0;
 	}
-	if (prctl(PR_SET_PDEATHSIG, SIGKILL) || getppid() != parent)
-		_exit(1);
 	fd = fuse_server_open(server, file, O_RDWR);
 	_exit(fd >= 0 && asks(fd) ? 0 : 1);
 }

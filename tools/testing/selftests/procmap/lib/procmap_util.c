@@ -13,14 +13,33 @@
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/uio.h>
 #include <sys/user.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include <linux/mount.h>
 
 #include "procmap_util.h"
 
 #define NOBODY	65534
+
+/*
+ * Open a file of /proc/<pid> for reading.
+ * @pid: the process; 0: the caller
+ */
+int procmap_open(pid_t pid, const char *name)
+{
+	char path[64];
+	int fd;
+
+	if (pid)
+		snprintf(path, sizeof(path), "/proc/%d/%s", pid, name);
+	else
+		snprintf(path, sizeof(path), "/proc/self/%s", name);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	return fd < 0 ? -errno : fd;
+}
 
 /*
  * Open /proc/<pid>/maps.
@@ -28,13 +47,7 @@
  */
 int maps_open(pid_t pid)
 {
-	char path[64] = "/proc/self/maps";
-	int fd;
-
-	if (pid)
-		snprintf(path, sizeof(path), "/proc/%d/maps", pid);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	return fd < 0 ? -errno : fd;
+	return procmap_open(pid, "maps");
 }
 
 /*
@@ -84,14 +97,16 @@ void procmap_call_init(struct procmap_call *call, __u64 addr, __u64 flags)
 	call->q.build_id_addr = (unsigned long)call->build_id;
 }
 
-static bool is_poison(const void *from, const void *to)
+/* Has the kernel left this memory alone? Returns false if not, with a complaint on stderr. */
+bool procmap_is_poison(const char *what, const void *from, const void *to)
 {
 	const __u8 *p;
 
 	for (p = from; p < (const __u8 *)to; p++) {
 		if (*p != PROCMAP_POISON) {
-			fprintf(stderr, "# byte %td of %td is 0x%02x, written by the kernel\n",
-				p - (const __u8 *)from, (const __u8 *)to - (const __u8 *)from, *p);
+			fprintf(stderr, "# %s: byte %td of %td is 0x%02x, written by the kernel\n",
+				what, p - (const __u8 *)from,
+				(const __u8 *)to - (const __u8 *)from, *p);
 			return false;
 		}
 	}
@@ -102,15 +117,15 @@ static bool is_poison(const void *from, const void *to)
 static bool buffers_intact(const struct procmap_call *call, __u32 name_end, __u32 id_end)
 {
 	if (call->q.vma_name_addr == (unsigned long)call->name &&
-	    !is_poison(call->name + name_end, call->guard_name))
+	    !procmap_is_poison("name", call->name + name_end, call->guard_name))
 		return false;
 	if (call->q.build_id_addr == (unsigned long)call->build_id &&
-	    !is_poison(call->build_id + id_end, call->guard_id))
+	    !procmap_is_poison("build ID", call->build_id + id_end, call->guard_id))
 		return false;
-	return is_poison(call->guard_front, &call->q) &&
-	       is_poison(call->guard_query, call->name) &&
-	       is_poison(call->guard_name, call->build_id) &&
-	       is_poison(call->guard_id, call + 1);
+	return procmap_is_poison("before the query", call->guard_front, &call->q) &&
+	       procmap_is_poison("after the query", call->guard_query, call->name) &&
+	       procmap_is_poison("after the name", call->guard_name, call->build_id) &&
+	       procmap_is_poison("after the build ID", call->guard_id, call + 1);
 }
 
 static bool inputs_kept(const struct procmap_query *is, const struct procmap_query *was)
@@ -175,19 +190,9 @@ int procmap_ask_self(const void *addr, struct procmap_call *call)
 static __u64 huge_page_size(void)
 {
 	static __u64 size;
-	char line[128];
-	FILE *file;
 
-	if (size)
-		return size;
-	size = 1;
-	file = fopen("/proc/meminfo", "r");
-	while (file && fgets(line, sizeof(line), file)) {
-		if (sscanf(line, "Hugepagesize: %llu kB", &size) == 1)
-			size *= 1024;
-	}
-	if (file)
-		fclose(file);
+	if (!size)
+		size = 1024 * procmap_value("/proc/meminfo", "Hugepagesize:");
 	return size;
 }
 
@@ -478,6 +483,18 @@ int procmap_check(int fd, const struct maps_text *text, __u64 addr, __u64 flags)
 	return -EUCLEAN;
 }
 
+/* Fork a child that dies when its parent does. Returns as fork(). */
+pid_t procmap_fork(void)
+{
+	pid_t parent = getpid(), pid;
+
+	fflush(NULL);
+	pid = fork();
+	if (!pid && (prctl(PR_SET_PDEATHSIG, SIGKILL) || getppid() != parent))
+		_exit(126);
+	return pid;
+}
+
 /*
  * Run a function in a child.
  * @fn: what to run; its return value is the exit status
@@ -485,13 +502,11 @@ int procmap_check(int fd, const struct maps_text *text, __u64 addr, __u64 flags)
 int procmap_child_start(struct procmap_child *child,
 			int (*fn)(struct procmap_child *child, void *arg), void *arg)
 {
-	pid_t parent = getpid();
 	int sock[2], ret;
 
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET, 0, sock))
 		return -errno;
-	fflush(NULL);
-	child->pid = fork();
+	child->pid = procmap_fork();
 	if (child->pid < 0) {
 		ret = -errno;
 		close(sock[0]);
@@ -502,9 +517,6 @@ int procmap_child_start(struct procmap_child *child,
 	close(sock[!!child->pid]);
 	if (child->pid)
 		return 0;
-	/* If the test dies, its children die, too. */
-	if (prctl(PR_SET_PDEATHSIG, SIGKILL) || getppid() != parent)
-		_exit(126);
 	_exit(fn(child, arg));
 }
 
@@ -691,6 +703,18 @@ int procmap_sync(struct procmap_child *child)
 	return procmap_recv(child, &value);
 }
 
+/* A function of a child that waits until it is told to end. */
+int procmap_waits(struct procmap_child *child, void *arg)
+{
+	return procmap_sync(child) ? 1 : 0;
+}
+
+/* In a child: send a number, and wait until it is told to end. Returns the exit status. */
+int procmap_tell(struct procmap_child *child, __u64 value)
+{
+	return HOLDS(!procmap_send(child, value)) ? procmap_waits(child, NULL) : 1;
+}
+
 union fd_message {
 	char buf[CMSG_SPACE(sizeof(int))];
 	struct cmsghdr align;
@@ -748,6 +772,39 @@ int procmap_recv_fd(struct procmap_child *child)
 	return fd;
 }
 
+/* Map zeroes that all children share. Returns the memory, or NULL. */
+void *procmap_share(size_t size)
+{
+	void *shared = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+
+	return shared == MAP_FAILED ? NULL : shared;
+}
+
+/* Run the caller on one processor only. */
+int procmap_pin(int cpu)
+{
+	cpu_set_t cpus;
+
+	CPU_ZERO(&cpus);
+	CPU_SET(cpu, &cpus);
+	return sched_setaffinity(0, sizeof(cpus), &cpus) ? -errno : 0;
+}
+
+/* Get the number after the word @key at the start of a line. Returns -1 if there is none. */
+long procmap_value(const char *path, const char *key)
+{
+	FILE *file = fopen(path, "re");
+	char line[256], word[64];
+	long value, found = -1;
+
+	while (file && found < 0 && fgets(line, sizeof(line), file))
+		if (sscanf(line, "%63s %ld", word, &value) == 2 && !strcmp(word, key))
+			found = value;
+	if (file)
+		fclose(file);
+	return found;
+}
+
 /*
  * Pause between two looks; see UNTIL(). Returns false after as many looks as
  * take PROCMAP_HANG_MS or longer.
@@ -777,13 +834,48 @@ int procmap_drop_root(void)
 	return setgroups(0, NULL) || setgid(NOBODY) || setuid(NOBODY) ? -errno : 0;
 }
 
-static int write_text(const char *path, const char *text)
+/* Write a text to a file below an open directory, or AT_FDCWD. */
+int procmap_write(int dir, const char *file, const char *text)
 {
-	int fd = open(path, O_WRONLY | O_CLOEXEC);
+	int fd = openat(dir, file, O_WRONLY | O_CLOEXEC);
 	int ret = fd < 0 || write(fd, text, strlen(text)) < 0 ? -errno : 0;
 
 	close(fd);
 	return ret;
+}
+
+/* Open "file<number>" below an open directory. */
+int procmap_open_numbered(int dir, unsigned int number, int flags)
+{
+	char name[16];
+	int fd;
+
+	snprintf(name, sizeof(name), "file%u", number);
+	fd = openat(dir, name, flags | O_CLOEXEC);
+	return fd < 0 ? -errno : fd;
+}
+
+/*
+ * Mount a file system that has no mount point but only a descriptor.
+ * @options: up to a name NULL
+ */
+int procmap_mount(const char *type, const struct procmap_option *options)
+{
+	int fs = syscall(__NR_fsopen, type, FSOPEN_CLOEXEC), ret = 0, mount;
+
+	if (fs < 0)
+		return -errno;
+	for (; !ret && options->name; options++)
+		ret = syscall(__NR_fsconfig, fs,
+			      options->value ? FSCONFIG_SET_STRING : FSCONFIG_SET_FLAG,
+			      options->name, options->value, 0);
+	if (!ret)
+		ret = syscall(__NR_fsconfig, fs, FSCONFIG_CMD_CREATE, NULL, NULL, 0);
+	mount = ret ? -1 : syscall(__NR_fsmount, fs, FSMOUNT_CLOEXEC, 0);
+	if (mount < 0)
+		mount = -errno;
+	close(fs);
+	return mount;
 }
 
 /*
@@ -803,10 +895,10 @@ int procmap_become_root(void)
 	snprintf(gid_map, sizeof(gid_map), "0 %d 1", getegid());
 	if (unshare(CLONE_NEWUSER | CLONE_NEWNS))
 		return -errno;
-	ret = write_text("/proc/self/setgroups", "deny");
+	ret = procmap_write(AT_FDCWD, "/proc/self/setgroups", "deny");
 	if (!ret)
-		ret = write_text("/proc/self/uid_map", uid_map);
-	return ret ? ret : write_text("/proc/self/gid_map", gid_map);
+		ret = procmap_write(AT_FDCWD, "/proc/self/uid_map", uid_map);
+	return ret ? ret : procmap_write(AT_FDCWD, "/proc/self/gid_map", gid_map);
 }
 
 /* Count pages of a mapping that are in the page cache. Returns how many, or -errno. */

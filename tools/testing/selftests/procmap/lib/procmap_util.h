@@ -116,11 +116,13 @@ struct maps_text {
 		so_;							\
 	})
 
+int procmap_open(pid_t pid, const char *name);
 int maps_open(pid_t pid);
 int procmap_ioctl(int fd, void *arg);
 bool procmap_supported(void);
 bool procmap_kernel_lacks_it(void);
 
+bool procmap_is_poison(const char *what, const void *from, const void *to);
 void procmap_call_init(struct procmap_call *call, __u64 addr, __u64 flags);
 int procmap_call(int fd, struct procmap_call *call);
 int procmap_ask(int fd, __u64 addr, __u64 flags, struct procmap_call *call);
@@ -144,6 +146,7 @@ struct procmap_child {
 	int sock;
 };
 
+pid_t procmap_fork(void);
 int procmap_child_start(struct procmap_child *child,
 			int (*fn)(struct procmap_child *child, void *arg), void *arg);
 int procmap_exec(struct procmap_child *child, const char *program);
@@ -153,12 +156,27 @@ int procmap_child_kill(struct procmap_child *child);
 long procmap_child_kill_in_call(struct procmap_child *child);
 int procmap_child_wait(struct procmap_child *child);
 
+int procmap_waits(struct procmap_child *child, void *arg);
+int procmap_tell(struct procmap_child *child, __u64 value);
+
 int procmap_send(struct procmap_child *child, __u64 value);
 int procmap_recv(struct procmap_child *child, __u64 *value);
 int procmap_sync(struct procmap_child *child);
 int procmap_send_fd(struct procmap_child *child, int fd);
 int procmap_recv_fd(struct procmap_child *child);
 
+/* An option of a mount; a value NULL: a flag */
+struct procmap_option {
+	const char *name;
+	const char *value;
+};
+
+int procmap_open_numbered(int dir, unsigned int number, int flags);
+int procmap_write(int dir, const char *file, const char *text);
+int procmap_mount(const char *type, const struct procmap_option *options);
+void *procmap_share(size_t size);
+int procmap_pin(int cpu);
+long procmap_value(const char *path, const char *key);
 int procmap_drop_root(void);
 int procmap_become_root(void);
 int procmap_cached_pages(void *addr, size_t size);
@@ -171,5 +189,15 @@ bool procmap_holds(bool cond, const char *text, const char *file, int line);
  * does not see failures there.
  */
 #define HOLDS(cond) procmap_holds(cond, #cond, __FILE__, __LINE__)
+
+/* Skip the whole program if @lacking says what the kernel or the caller lacks. */
+#define PROCMAP_REQUIRE(lacking)					\
+	static void __attribute__((constructor)) require_more(void)	\
+	{								\
+		const char *what = lacking;				\
+									\
+		if (what)						\
+			ksft_exit_skip("%s\n", what);			\
+	}
 
 #endif /* SELFTEST_PROCMAP_UTIL_H */

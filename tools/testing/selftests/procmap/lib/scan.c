@@ -49,22 +49,9 @@ void scan_free(struct scan *scan)
 /* PROCMAP_SCAN without any check. */
 int scan_ioctl(int fd, void *arg)
 {
-	return ioctl(fd, PROCMAP_SCAN, arg) ? -errno : 0;
-}
+	int ret = ioctl(fd, PROCMAP_SCAN, arg);
 
-static bool is_poison(const char *what, const void *from, const void *to)
-{
-	const __u8 *p;
-
-	for (p = from; p < (const __u8 *)to; p++) {
-		if (*p != PROCMAP_POISON) {
-			fprintf(stderr, "# %s: byte %td of %td is 0x%02x, written by the kernel\n",
-				what, p - (const __u8 *)from,
-				(const __u8 *)to - (const __u8 *)from, *p);
-			return false;
-		}
-	}
-	return true;
+	return ret < 0 ? -errno : ret;
 }
 
 /* Has the call written outputs only, and no more of the areas than it says? */
@@ -73,6 +60,7 @@ static bool scan_intact(const struct scan *scan, const struct procmap_scan *was,
 	const struct procmap_scan *is = &scan->s;
 	struct procmap_scan inputs = *is;
 	const char *records = (const char *)scan->records;
+	size_t records_end, names_end;
 
 	inputs.records_filled = was->records_filled;
 	inputs.names_filled = was->names_filled;
@@ -83,15 +71,16 @@ static bool scan_intact(const struct scan *scan, const struct procmap_scan *was,
 		fprintf(stderr, "# the kernel changed what is not an output\n");
 		return false;
 	}
-	if (!is_poison("before the struct", scan->guard_front, &scan->s) ||
-	    !is_poison("after the struct", scan->guard_scan, &scan->records))
+	if (!procmap_is_poison("before the struct", scan->guard_front, &scan->s) ||
+	    !procmap_is_poison("after the struct", scan->guard_scan, &scan->records))
 		return false;
 	/* An error may leave records and names after, but not after the areas. */
-	return is_poison("records", records + (ret ? scan->records_size :
-					       (size_t)is->records_filled * is->record_size),
-			 records + scan->records_size + PROCMAP_GUARD_SIZE) &&
-	       is_poison("names", scan->names + (ret ? scan->names_size : is->names_filled),
-			 scan->names + scan->names_size + PROCMAP_GUARD_SIZE);
+	records_end = ret ? scan->records_size : (size_t)is->records_filled * is->record_size;
+	names_end = ret ? scan->names_size : is->names_filled;
+	return procmap_is_poison("records", records + records_end,
+				 records + scan->records_size + PROCMAP_GUARD_SIZE) &&
+	       procmap_is_poison("names", scan->names + names_end,
+				 scan->names + scan->names_size + PROCMAP_GUARD_SIZE);
 }
 
 /*
@@ -136,15 +125,14 @@ static int scan_append(struct scan_list *list, const struct scan *scan)
 			record[list->nr + i].name += list->names_size;
 	list->nr += s->records_filled;
 	list->names_size += s->names_filled;
-	if (list->calls && list->generation != s->generation)
-		list->generation = 0;
-	else
+	if (!list->calls++) {
 		list->generation = s->generation;
-	if (list->calls && list->code_generation != s->code_generation)
-		list->code_generation = 0;
-	else
 		list->code_generation = s->code_generation;
-	list->calls++;
+	}
+	if (list->generation != s->generation)
+		list->generation = 0;
+	if (list->code_generation != s->code_generation)
+		list->code_generation = 0;
 	return 0;
 }
 

@@ -3,11 +3,14 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <sched.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -47,6 +50,66 @@ bool stall_comes(const struct procmap_child *child)
 bool stall_has_come(const struct procmap_child *child)
 {
 	return comes(child, 0);
+}
+
+/* Wait for the end of a child. Returns as procmap_child_wait(), or -ETIMEDOUT. */
+int stall_wait(struct procmap_child *child)
+{
+	return stall_comes(child) ? procmap_child_wait(child) : -ETIMEDOUT;
+}
+
+/* Kill a child. Returns as stall_wait(): 256 + SIGKILL if all went well. */
+int stall_kill(struct procmap_child *child)
+{
+	return kill(child->pid, SIGKILL) ? -errno : stall_wait(child);
+}
+
+static int hogs(struct procmap_child *child, void *arg)
+{
+	if (!HOLDS(!procmap_pin(0)) || !HOLDS(!procmap_send(child, 0)))
+		return 1;
+	for (;;)
+		;
+}
+
+/* Start a child that takes all of the first processor that others leave. */
+int stall_start_hog(struct procmap_child *child)
+{
+	int ret = procmap_child_start(child, hogs, NULL);
+
+	return ret ? ret : procmap_sync(child);
+}
+
+/* From now on run only when nobody else wants the processor. */
+int stall_idle(void)
+{
+	const struct sched_param param = { 0 };
+
+	return sched_setscheduler(0, SCHED_IDLE, &param) ? -errno : 0;
+}
+
+/* Fork a child that shares the descriptors, and dies with its parent. Returns as fork(). */
+pid_t stall_fork_files(void)
+{
+	pid_t parent = getpid(), pid;
+
+	fflush(NULL);
+	pid = syscall(__NR_clone, CLONE_FILES | SIGCHLD, 0, 0, 0, 0);
+	if (!pid && (prctl(PR_SET_PDEATHSIG, SIGKILL) || getppid() != parent))
+		_exit(1);
+	return pid;
+}
+
+/* Let a descriptor of a maps file be that of another process. */
+int stall_show(int maps, pid_t pid)
+{
+	int other = maps_open(pid), ret;
+
+	if (other < 0)
+		return other;
+	ret = dup3(other, maps, O_CLOEXEC) < 0 ? -errno : 0;
+	close(other);
+	return ret;
 }
 
 /*
@@ -154,19 +217,7 @@ bool stall_hangs_dying(pid_t pid)
 /* Get a counter of /proc/vmstat. Returns the number; -1 if this kernel does not count that. */
 long stall_count(const char *name)
 {
-	FILE *file = fopen("/proc/vmstat", "r");
-	char line[128], key[64];
-	long count, found = -1;
-
-	while (file && fgets(line, sizeof(line), file)) {
-		if (sscanf(line, "%63s %ld", key, &count) == 2 && !strcmp(key, name)) {
-			found = count;
-			break;
-		}
-	}
-	if (file)
-		fclose(file);
-	return found;
+	return procmap_value("/proc/vmstat", name);
 }
 
 /* Read the monotonic clock. Returns the time in nanoseconds. */
@@ -186,12 +237,7 @@ __u64 stall_now_ns(void)
  */
 int stall_smaps_open(pid_t pid)
 {
-	char path[64];
-	int fd;
-
-	snprintf(path, sizeof(path), "/proc/%d/smaps", pid);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	return fd < 0 ? -errno : fd;
+	return procmap_open(pid, "smaps");
 }
 
 /*
@@ -247,6 +293,47 @@ unsigned int stall_scaled(unsigned int nr)
 unsigned int stall_vmas(unsigned int nr)
 {
 	return slowness() >= SLOW_DETECTORS && nr > VMAS_SLOW ? VMAS_SLOW : nr;
+}
+
+/*
+ * A function of a child that maps many VMAs, sends their number, and waits. Each
+ * second page of a mapping has another protection.
+ * @arg: how many VMAs, an unsigned int
+ */
+int stall_maps_many(struct procmap_child *child, void *arg)
+{
+	const unsigned int vmas = *(unsigned int *)arg;
+	const size_t page = sysconf(_SC_PAGESIZE);
+	char *base = mmap(NULL, vmas * page, PROT_NONE,
+			  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	unsigned int i;
+
+	if (!HOLDS(base != MAP_FAILED))
+		return 1;
+	for (i = 0; i < vmas; i += 2)
+		if (!HOLDS(!mprotect(base + i * page, page, PROT_READ)))
+			return 1;
+	return procmap_tell(child, vmas);
+}
+
+/*
+ * Set how many VMAs a process may have. Returns the limit that there was, or 0 on
+ * failure.
+ * @wanted: the new limit; 0: leave it
+ */
+unsigned long stall_map_limit(unsigned long wanted)
+{
+	FILE *file = fopen("/proc/sys/vm/max_map_count", wanted ? "r+" : "r");
+	unsigned long limit = 0;
+
+	if (!file)
+		return 0;
+	if (fscanf(file, "%lu", &limit) != 1)
+		limit = 0;
+	rewind(file);
+	if (wanted && fprintf(file, "%lu", wanted) < 0)
+		limit = 0;
+	return fclose(file) ? 0 : limit;
 }
 
 /*

@@ -15,6 +15,12 @@
 bool stall_comes(const struct procmap_child *child);
 bool stall_has_come(const struct procmap_child *child);
 char stall_state_of(pid_t pid, pid_t tid);
+int stall_wait(struct procmap_child *child);
+int stall_kill(struct procmap_child *child);
+int stall_start_hog(struct procmap_child *child);
+int stall_idle(void);
+pid_t stall_fork_files(void);
+int stall_show(int maps, pid_t pid);
 bool stall_gets_stuck(pid_t pid, pid_t tid);
 bool stall_is_dead(pid_t pid);
 bool stall_hangs_dying(pid_t pid);
@@ -25,6 +31,8 @@ ssize_t stall_read_all(int fd, char *space, size_t size);
 int stall_ask(int maps, __u64 addr, __u64 flags, struct procmap_call *call);
 unsigned int stall_scaled(unsigned int nr);
 unsigned int stall_vmas(unsigned int nr);
+int stall_maps_many(struct procmap_child *child, void *arg);
+unsigned long stall_map_limit(unsigned long wanted);
 int stall_drop_root(void);
 
 #endif /* SELFTEST_PROCMAP_STALL_H */

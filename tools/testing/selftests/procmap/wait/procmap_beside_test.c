@@ -9,7 +9,6 @@
  * processor. If its processors are virtual, the result is as good as the host.
  */
 #include <fcntl.h>
-#include <sched.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -24,21 +23,12 @@
 #define UNRELATED	(16UL << 20)
 #define MIN_VMAS	100
 /*
- * All processes share this processor. A process that the reader wakes there
- * runs in place of the reader.
+ * All processes share this processor, as a hog does. A process that the reader
+ * wakes there runs in place of the reader.
  */
 #define CPU		0
 /* VMAs whose lines fill a page: the text of 6.1 takes mmap_lock once for them. */
 #define PAGE_VMAS	60
-
-static bool pin(void)
-{
-	cpu_set_t cpus;
-
-	CPU_ZERO(&cpus);
-	CPU_SET(CPU, &cpus);
-	return !sched_setaffinity(0, sizeof(cpus), &cpus);
-}
 
 /**
  * struct figures - what the reader measured, in shared memory
@@ -99,29 +89,13 @@ static int writes_elsewhere(struct procmap_child *child, void *arg)
 	char *unrelated = mmap(NULL, UNRELATED, PROT_READ | PROT_WRITE,
 			       MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
 
-	if (!HOLDS(start) || !HOLDS(unrelated != MAP_FAILED) || !HOLDS(pin()) ||
+	if (!HOLDS(start) || !HOLDS(unrelated != MAP_FAILED) || !HOLDS(!procmap_pin(CPU)) ||
 	    !HOLDS(!procmap_send(child, (unsigned long)start)))
 		return 1;
 	for (;;)
 		if (!HOLDS(!mprotect(unrelated, UNRELATED, PROT_READ)) ||
 		    !HOLDS(!mprotect(unrelated, UNRELATED, PROT_READ | PROT_WRITE)))
 			return 1;
-}
-
-static int hogs(struct procmap_child *child, void *arg)
-{
-	if (!HOLDS(pin()) || !HOLDS(!procmap_send(child, 0)))
-		return 1;
-	for (;;)
-		;
-}
-
-static int pagemap_open(pid_t pid)
-{
-	char path[64];
-
-	snprintf(path, sizeof(path), "/proc/%d/pagemap", pid);
-	return open(path, O_RDONLY | O_CLOEXEC);
 }
 
 /* Look at all pages and holes. Each read takes mmap_lock. */
@@ -154,12 +128,11 @@ static int reads_rarely(struct procmap_child *child, void *arg)
 {
 	const struct scene *scene = arg;
 	struct figures *figures = scene->figures;
-	struct sched_param param = { 0 };
 	__u64 start, between;
 	long naps;
 	unsigned int i;
 
-	if (!HOLDS(pin()) || !HOLDS(!sched_setscheduler(0, SCHED_IDLE, &param)))
+	if (!HOLDS(!procmap_pin(CPU)) || !HOLDS(!stall_idle()))
 		return 1;
 	/*
 	 * Do not count this pass: a process that has just started gets the
@@ -215,9 +188,8 @@ FIXTURE_SETUP(beside)
 	if (scene->nr < MIN_VMAS)
 		scene->nr = MIN_VMAS;
 	scene->passes = variant->passes;
-	scene->figures = mmap(NULL, sizeof(*scene->figures), PROT_READ | PROT_WRITE,
-			      MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	ASSERT_NE(MAP_FAILED, (void *)scene->figures);
+	scene->figures = procmap_share(sizeof(*scene->figures));
+	ASSERT_NE(NULL, (void *)scene->figures);
 }
 
 /* Target and hog die with the test. */
@@ -236,10 +208,9 @@ TEST_F(beside, a_walk_over_holes_is_not_slower_than_mmap_lock)
 	ASSERT_EQ(0, procmap_recv(&scene->target, &scene->start));
 	scene->maps = maps_open(scene->target.pid);
 	ASSERT_LE(0, scene->maps);
-	scene->pagemap = pagemap_open(scene->target.pid);
+	scene->pagemap = procmap_open(scene->target.pid, "pagemap");
 	ASSERT_LE(0, scene->pagemap);
-	ASSERT_EQ(0, procmap_child_start(&scene->hog, hogs, NULL));
-	ASSERT_EQ(0, procmap_sync(&scene->hog));
+	ASSERT_EQ(0, stall_start_hog(&scene->hog));
 	ASSERT_EQ(0, procmap_child_start(&scene->reader, reads_rarely, scene));
 	EXPECT_TRUE(stall_comes(&scene->reader));
 	EXPECT_EQ(256 + SIGKILL, procmap_child_kill(&scene->hog));

@@ -10,7 +10,6 @@
 #include <signal.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
@@ -203,19 +202,16 @@ static unsigned long all_calls(const struct readers *readers)
 /* Readers look at the test itself until they are shown another process. */
 static int start_readers(struct readers *readers)
 {
-	pid_t parent = getpid();
 	unsigned int i;
 
 	readers->maps = maps_open(0);
-	readers->pid = parent;
+	readers->pid = getpid();
 	readers->addr = (unsigned long)&server_files;
-	fflush(NULL);
 	for (i = 0; readers->maps >= 0 && i < NR_KINDS; i++) {
-		pid_t pid = syscall(__NR_clone, CLONE_FILES | SIGCHLD, 0, 0, 0, 0);
+		pid_t pid = stall_fork_files();
 
 		if (!pid) {
-			if (!prctl(PR_SET_PDEATHSIG, SIGKILL) && getppid() == parent)
-				reads(readers, i);
+			reads(readers, i);
 			_exit(0);
 		}
 		if (pid < 0)
@@ -223,14 +219,6 @@ static int start_readers(struct readers *readers)
 		readers->processes[readers->nr++] = pid;
 	}
 	return readers->maps < 0 ? readers->maps : 0;
-}
-
-static struct readers *share_readers(void)
-{
-	void *readers = mmap(NULL, sizeof(struct readers), PROT_READ | PROT_WRITE,
-			     MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-
-	return readers == MAP_FAILED ? NULL : readers;
 }
 
 static void stop_readers(struct readers *readers)
@@ -247,37 +235,13 @@ static void stop_readers(struct readers *readers)
  */
 static int show(struct readers *readers, pid_t pid)
 {
-	int maps = maps_open(pid), ret;
-
-	if (maps < 0)
-		return maps;
 	__atomic_store_n(&readers->pid, pid, __ATOMIC_RELAXED);
-	ret = dup3(maps, readers->maps, O_CLOEXEC) < 0 ? -errno : 0;
-	close(maps);
-	return ret;
+	return stall_show(readers->maps, pid);
 }
 
-static long memory_kb(const char *name)
+static long memory_kb(const char *key)
 {
-	FILE *file = fopen("/proc/meminfo", "r");
-	char line[128], key[64];
-	long kb, found = -1;
-
-	while (file && fgets(line, sizeof(line), file))
-		if (sscanf(line, "%63[^:]: %ld", key, &kb) == 2 && !strcmp(key, name))
-			found = kb;
-	if (file)
-		fclose(file);
-	return found;
-}
-
-static void write_text(const char *path, const char *text)
-{
-	int fd = open(path, O_WRONLY | O_CLOEXEC);
-
-	if (fd < 0 || write(fd, text, strlen(text)) < 0)
-		fprintf(stderr, "# %s: %m\n", path);
-	close(fd);
+	return procmap_value("/proc/meminfo", key);
 }
 
 /*
@@ -286,10 +250,11 @@ static void write_text(const char *path, const char *text)
  */
 static long used_kb(void)
 {
-	write_text("/proc/sys/vm/drop_caches", "3");
-	write_text("/proc/sys/vm/compact_memory", "1");
-	return memory_kb("MemTotal") - memory_kb("MemFree") - memory_kb("Buffers") -
-	       memory_kb("Cached");
+	if (procmap_write(AT_FDCWD, "/proc/sys/vm/drop_caches", "3") ||
+	    procmap_write(AT_FDCWD, "/proc/sys/vm/compact_memory", "1"))
+		fprintf(stderr, "# drop_caches, compact_memory: %m\n");
+	return memory_kb("MemTotal:") - memory_kb("MemFree:") - memory_kb("Buffers:") -
+	       memory_kb("Cached:");
 }
 
 /* Wait until no more than @kb is in use. Returns what is in use then. */
@@ -337,13 +302,7 @@ static int has_much(struct procmap_child *child, void *arg)
 		pause();
 }
 
-static void __attribute__((constructor)) exit_require(void)
-{
-	const char *lacking = fuse_server_lacking();
-
-	if (lacking)
-		ksft_exit_skip("%s\n", lacking);
-}
+PROCMAP_REQUIRE(fuse_server_lacking())
 
 FIXTURE(ends) {
 	struct readers *readers;
@@ -351,8 +310,8 @@ FIXTURE(ends) {
 
 FIXTURE_SETUP(ends)
 {
-	self->readers = share_readers();
-	ASSERT_NE(NULL, self->readers);
+	self->readers = procmap_share(sizeof(*self->readers));
+	ASSERT_NE(NULL, (void *)self->readers);
 	ASSERT_EQ(0, start_readers(self->readers));
 }
 
@@ -403,7 +362,7 @@ static int end_many(struct readers *readers, int max)
  */
 static long may_be_left_kb(void)
 {
-	return MAX_LEFT_KB + (stall_scaled(NR_ENDS) < NR_ENDS ? memory_kb("MemTotal") / 32 : 0);
+	return MAX_LEFT_KB + (stall_scaled(NR_ENDS) < NR_ENDS ? memory_kb("MemTotal:") / 32 : 0);
 }
 
 TEST_F(ends, all_memory_comes_back)
@@ -449,8 +408,8 @@ FIXTURE_SETUP(exits)
 	self->file = fuse_server_open(&self->server, 0, O_RDONLY | O_DIRECT);
 	ASSERT_LE(0, self->file);
 	ASSERT_EQ(0, fuse_server_stall(&self->server, 0, FUSE_READ));
-	self->readers = share_readers();
-	ASSERT_NE(NULL, self->readers);
+	self->readers = procmap_share(sizeof(*self->readers));
+	ASSERT_NE(NULL, (void *)self->readers);
 	ASSERT_EQ(0, start_readers(self->readers));
 }
 
@@ -515,16 +474,15 @@ static unsigned int dead(const struct procmap_child *children, unsigned int nr)
  */
 static long lost_kb(struct readers *readers)
 {
-	long before = memory_kb("MemAvailable"), lost;
+	long before = memory_kb("MemAvailable:"), lost;
 	struct procmap_child child;
 
 	if (procmap_child_start(&child, has_much, NULL) || procmap_sync(&child) ||
 	    show(readers, child.pid) || stuck_readers(readers, LOOKS))
 		return LONG_MAX;
-	if (kill(child.pid, SIGKILL) || !stall_comes(&child))
+	if (stall_kill(&child) != 256 + SIGKILL)
 		return LONG_MAX;
-	procmap_child_wait(&child);
-	UNTIL((lost = before - memory_kb("MemAvailable")) <= NEVER_KB);
+	UNTIL((lost = before - memory_kb("MemAvailable:")) <= NEVER_KB);
 	return lost;
 }
 

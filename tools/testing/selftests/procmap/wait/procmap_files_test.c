@@ -21,13 +21,7 @@
 
 static const struct fuse_server_file server_file = { .size = 65536 };
 
-static void __attribute__((constructor)) files_require(void)
-{
-	const char *lacking = fuse_server_lacking();
-
-	if (lacking)
-		ksft_exit_skip("%s\n", lacking);
-}
+PROCMAP_REQUIRE(fuse_server_lacking())
 
 /**
  * struct attack - a query of an own mapping whose name cannot be written
@@ -204,9 +198,8 @@ FIXTURE_SETUP(files)
 	close(fd);
 	self->owner.spot = mmap(NULL, 65536, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	ASSERT_NE(MAP_FAILED, self->owner.spot);
-	self->owner.answers = mmap(NULL, sizeof(*self->owner.answers), PROT_READ | PROT_WRITE,
-				   MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	ASSERT_NE(MAP_FAILED, (void *)self->owner.answers);
+	self->owner.answers = procmap_share(sizeof(*self->owner.answers));
+	ASSERT_NE(NULL, (void *)self->owner.answers);
 }
 
 /* When the servers end, everything that still waits for them ends, too. */

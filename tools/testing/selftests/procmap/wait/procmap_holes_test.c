@@ -34,13 +34,7 @@ static const struct fuse_server_file server_files[NR_TARGETS] = {
 	{ .size = PAGES * 65536 },
 };
 
-static void __attribute__((constructor)) holes_require(void)
-{
-	const char *lacking = fuse_server_lacking();
-
-	if (lacking)
-		ksft_exit_skip("%s\n", lacking);
-}
+PROCMAP_REQUIRE(fuse_server_lacking())
 
 static size_t piece(void)
 {
@@ -146,7 +140,7 @@ static int is_held_up(struct procmap_child *child, void *arg)
 	if (!(scene->moves ? moves_over(scene, base) : maps_over(scene, base)))
 		return 1;
 	/* Stay, because queries that have waited look at the spot now. */
-	return HOLDS(!procmap_send(child, 0)) && HOLDS(!procmap_sync(child)) ? 0 : 1;
+	return procmap_tell(child, 0);
 }
 
 FIXTURE(holes) {
@@ -233,10 +227,15 @@ static int hold_up(struct fuse_server *server, struct scene *scene)
 	return stall_gets_stuck(scene->child.pid, scene->child.pid) ? 0 : -EDEADLK;
 }
 
-static int let_go(struct fuse_server *server, const struct scene *scene)
+/* Let the writer go on. Afterwards the target waits to be told to end. */
+static int let_go(struct fuse_server *server, struct scene *scene)
 {
-	return fuse_server_release(server, scene->number,
-				   scene->moves ? FUSE_SETATTR : FUSE_READ);
+	int ret = fuse_server_release(server, scene->number,
+				      scene->moves ? FUSE_SETATTR : FUSE_READ);
+
+	if (!ret && !stall_comes(&scene->child))
+		ret = -ETIMEDOUT;
+	return ret ? ret : procmap_sync(&scene->child);
 }
 
 /**
@@ -395,18 +394,16 @@ static int failures(const struct scene *scene)
 		struct question question = {
 			.scene = scene, .at = prompt[i].at, .flags = prompt[i].flags,
 		};
-		const char *how = "right";
+		int ret;
 
 		if (procmap_child_start(&question.child, prompt[i].fn, &question))
 			return -errno;
-		if (!stall_comes(&question.child))
-			how = "missing";
-		else if (procmap_child_wait(&question.child))
-			how = "wrong";
-		if (!strcmp(how, "missing"))
+		ret = stall_wait(&question.child);
+		if (ret < 0)
 			procmap_child_kill(&question.child);
-		bad += strcmp(how, "right") != 0;
-		fprintf(stderr, "# target %u, %s: %s\n", scene->number, prompt[i].name, how);
+		bad += ret != 0;
+		fprintf(stderr, "# target %u, %s: %s\n", scene->number, prompt[i].name,
+			ret < 0 ? "missing" : ret ? "wrong" : "right");
 	}
 	return bad;
 }
@@ -424,14 +421,9 @@ TEST_F(holes, queries_pass_a_write_section_that_never_ends)
 	for (i = 0; i < NR_TARGETS; i++)
 		EXPECT_EQ(0, failures(&self->scenes[i]));
 	for (i = 0; i < NR_TARGETS; i++) {
-		const struct scene *scene = &self->scenes[i];
-		struct procmap_child target = scene->child;
-
-		EXPECT_FALSE(stall_has_come(&target));
-		EXPECT_EQ(0, let_go(&self->server, scene));
-		ASSERT_TRUE(stall_comes(&target));
-		ASSERT_EQ(0, procmap_sync(&target));
-		EXPECT_EQ(0, procmap_child_finish(&target));
+		EXPECT_FALSE(stall_has_come(&self->scenes[i].child));
+		ASSERT_EQ(0, let_go(&self->server, &self->scenes[i]));
+		EXPECT_EQ(0, procmap_child_finish(&self->scenes[i].child));
 	}
 }
 
@@ -502,18 +494,12 @@ TEST_F(holes, a_query_of_what_the_section_has_removed_waits_killably)
 
 		if (may_be_prompt(scene, waiting_flags[i]))
 			continue;
-		ASSERT_EQ(0, kill(child->pid, SIGKILL));
-		ASSERT_TRUE(stall_comes(child));
-		EXPECT_EQ(256 + SIGKILL, procmap_child_wait(child));
+		ASSERT_EQ(256 + SIGKILL, stall_kill(child));
 		EXPECT_FALSE(stall_has_come(&waiting[1][i].child));
 	}
 	ASSERT_EQ(0, let_go(&self->server, scene));
-	for (i = 0; i < NR_WAITING; i++) {
-		ASSERT_TRUE(stall_comes(&waiting[1][i].child));
-		EXPECT_EQ(0, procmap_child_wait(&waiting[1][i].child));
-	}
-	ASSERT_TRUE(stall_comes(&scene->child));
-	ASSERT_EQ(0, procmap_sync(&scene->child));
+	for (i = 0; i < NR_WAITING; i++)
+		ASSERT_EQ(0, stall_wait(&waiting[1][i].child));
 	EXPECT_EQ(0, procmap_child_finish(&scene->child));
 }
 
@@ -530,8 +516,6 @@ TEST_F(holes, a_query_that_is_killed_beside_a_writer_is_EINTR)
 	ASSERT_TRUE(stall_gets_stuck(question.child.pid, question.child.pid));
 	EXPECT_EQ(-EINTR, procmap_child_kill_in_call(&question.child));
 	ASSERT_EQ(0, let_go(&self->server, scene));
-	ASSERT_TRUE(stall_comes(&scene->child));
-	ASSERT_EQ(0, procmap_sync(&scene->child));
 	EXPECT_EQ(0, procmap_child_finish(&scene->child));
 }
 
@@ -617,8 +601,6 @@ TEST_F(holes, a_scan_that_does_not_wait_is_EAGAIN)
 	scan_free(&scan);
 	scan_list_free(&before);
 	ASSERT_EQ(0, let_go(&self->server, scene));
-	ASSERT_TRUE(stall_comes(&scene->child));
-	ASSERT_EQ(0, procmap_sync(&scene->child));
 	EXPECT_EQ(0, procmap_child_finish(&scene->child));
 }
 
@@ -646,10 +628,7 @@ TEST_F(holes, a_scan_that_is_killed_beside_a_writer_is_EINTR)
 	EXPECT_EQ(-EINTR, procmap_child_kill_in_call(&killed.child));
 	EXPECT_FALSE(stall_has_come(&waiting.child));
 	ASSERT_EQ(0, let_go(&self->server, scene));
-	ASSERT_TRUE(stall_comes(&waiting.child));
-	EXPECT_EQ(0, procmap_child_wait(&waiting.child));
-	ASSERT_TRUE(stall_comes(&scene->child));
-	ASSERT_EQ(0, procmap_sync(&scene->child));
+	ASSERT_EQ(0, stall_wait(&waiting.child));
 	EXPECT_EQ(0, procmap_child_finish(&scene->child));
 }
 

@@ -61,7 +61,7 @@ static void has_name(struct shared *shared, const char *name)
 	if (strstr(name, shared->name))
 		__atomic_add_fetch(&shared->answers, 1, __ATOMIC_RELAXED);
 	else if (*name)
-		strncpy(shared->wrong, name, sizeof(shared->wrong) - 1);
+		snprintf(shared->wrong, sizeof(shared->wrong), "%s", name);
 }
 
 static void queries(struct shared *shared)
@@ -111,19 +111,6 @@ static void reads(struct shared *shared)
 static void (*const kinds[NR_READERS])(struct shared *shared) = { queries, scans, reads };
 
 /*
- * What ends does so on the first processor, and readers run on the last one: a
- * reader is always at work then.
- */
-static int run_on(int cpu)
-{
-	cpu_set_t cpus;
-
-	CPU_ZERO(&cpus);
-	CPU_SET(cpu, &cpus);
-	return sched_setaffinity(0, sizeof(cpus), &cpus) ? -errno : 0;
-}
-
-/*
  * Have the caller interrupted all the time it runs. So it often stops for long
  * between looking whether something is there and following it.
  */
@@ -140,41 +127,30 @@ static int interrupt_me(void)
 											     0;
 }
 
+/*
+ * What ends does so on the first processor, and readers run on the last one: a
+ * reader is always at work then.
+ */
 static struct shared *start_readers(pid_t *readers)
 {
 	const int last = sysconf(_SC_NPROCESSORS_ONLN) - 1;
-	struct shared *shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE,
-				     MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	struct shared *shared = procmap_share(sizeof(*shared));
 	unsigned int i;
 
-	if (shared == MAP_FAILED)
+	if (!shared)
 		return NULL;
 	shared->maps = maps_open(0);
-	fflush(NULL);
 	for (i = 0; i < NR_READERS; i++) {
-		readers[i] = syscall(__NR_clone, CLONE_FILES | SIGCHLD, 0, 0, 0, 0);
+		readers[i] = stall_fork_files();
 		if (readers[i])
 			continue;
-		prctl(PR_SET_PDEATHSIG, SIGKILL);
-		if (run_on(last) || interrupt_me())
+		if (procmap_pin(last) || interrupt_me())
 			_exit(1);
 		while (!__atomic_load_n(&shared->stop, __ATOMIC_RELAXED))
 			kinds[i](shared);
 		_exit(0);
 	}
 	return shared;
-}
-
-/* Show a process to the readers. */
-static int show(struct shared *shared, pid_t pid)
-{
-	int maps = maps_open(pid), ret;
-
-	if (maps < 0)
-		return maps;
-	ret = dup3(maps, shared->maps, O_CLOEXEC) < 0 ? -errno : 0;
-	close(maps);
-	return ret;
 }
 
 FIXTURE(lifetime) {
@@ -189,7 +165,7 @@ FIXTURE_SETUP(lifetime)
 	/* Mounts are seen by nobody else. */
 	ASSERT_EQ(0, unshare(CLONE_NEWNS));
 	ASSERT_EQ(0, mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL));
-	ASSERT_EQ(0, run_on(0));
+	ASSERT_EQ(0, procmap_pin(0));
 	self->shared = start_readers(self->readers);
 	ASSERT_NE(NULL, self->shared);
 }
@@ -276,7 +252,7 @@ TEST_F(lifetime, the_area_of_uprobes_outlasts_its_vma)
 		ASSERT_EQ(0, procmap_child_start(&child, is_probed, probed));
 		ASSERT_EQ(0, procmap_recv(&child, &addr));
 		self->shared->addr = addr;
-		ASSERT_EQ(0, show(self->shared, child.pid));
+		ASSERT_EQ(0, stall_show(self->shared->maps, child.pid));
 		EXPECT_EQ(0, procmap_child_finish(&child));
 	}
 	close(probe);
@@ -324,10 +300,8 @@ static int undo(struct shared *shared, const char *name, int (*once)(void))
 	shared->addr = (unsigned long)place;
 	ret = procmap_child_start(&undoer.child, undoes, &undoer);
 	if (!ret)
-		ret = show(shared, undoer.child.pid);
-	if (!ret && !stall_comes(&undoer.child))
-		ret = -ETIMEDOUT;
-	return ret ? ret : procmap_child_wait(&undoer.child);
+		ret = stall_show(shared->maps, undoer.child.pid);
+	return ret ? ret : stall_wait(&undoer.child);
 }
 
 static int names(void)

@@ -25,7 +25,6 @@
 /* VMAs of a large process; without root as many as there may be by default */
 #define MANY		100000
 #define MANY_USER	60000
-#define MAP_COUNT	"/proc/sys/vm/max_map_count"
 #define KILLS		20
 /* Nice enough to lose the processor to everybody */
 #define LAST		19
@@ -34,13 +33,7 @@ static const struct fuse_server_file server_files[] = {
 	{ .size = PAGES * 65536 },
 };
 
-static void __attribute__((constructor)) text_require(void)
-{
-	const char *lacking = fuse_server_lacking();
-
-	if (lacking)
-		ksft_exit_skip("%s\n", lacking);
-}
+PROCMAP_REQUIRE(fuse_server_lacking())
 
 /**
  * struct scene - a process whose writer is held up
@@ -90,7 +83,7 @@ static int writes_for_long(struct procmap_child *child, void *arg)
 	    !HOLDS(mmap(spot, PAGES * sysconf(_SC_PAGESIZE), PROT_READ, MAP_PRIVATE | MAP_FIXED,
 			scene->direct, 0) == spot))
 		return 1;
-	return HOLDS(!procmap_send(child, 0)) && HOLDS(!procmap_sync(child)) ? 0 : 1;
+	return procmap_tell(child, 0);
 }
 
 FIXTURE(text) {
@@ -202,10 +195,9 @@ static int start_reader(struct reader *reader, int fd, size_t size)
 		return fd;
 	reader->fd = fd;
 	reader->size = size;
-	reader->got = mmap(NULL, sizeof(*reader->got), PROT_READ | PROT_WRITE,
-			   MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	if (reader->got == MAP_FAILED)
-		return -errno;
+	reader->got = procmap_share(sizeof(*reader->got));
+	if (!reader->got)
+		return -ENOMEM;
 	return procmap_child_start(&reader->child, reads, reader);
 }
 
@@ -214,15 +206,14 @@ static bool reads_what_was(const struct scene *scene, size_t size)
 {
 	struct reader reader;
 	bool good;
+	int ret;
 
 	if (!HOLDS(!start_reader(&reader, maps_open(scene->child.pid), size)))
 		return false;
-	good = HOLDS(stall_comes(&reader.child));
-	if (!good)
+	ret = stall_wait(&reader.child);
+	if (ret < 0)
 		procmap_child_kill(&reader.child);
-	else
-		good = HOLDS(!procmap_child_wait(&reader.child)) &&
-		       HOLDS(!strcmp(reader.got->space, scene->before));
+	good = HOLDS(!ret) && HOLDS(!strcmp(reader.got->space, scene->before));
 	munmap(reader.got, sizeof(*reader.got));
 	close(reader.fd);
 	return good;
@@ -250,8 +241,7 @@ TEST_F(text, comes_while_a_writer_holds_mmap_lock_for_long)
 	EXPECT_FALSE(stall_has_come(&scene->child));
 
 	ASSERT_EQ(0, let_go(&self->server, scene));
-	ASSERT_TRUE(stall_comes(&locker.child));
-	EXPECT_EQ(0, procmap_child_wait(&locker.child));
+	ASSERT_EQ(0, stall_wait(&locker.child));
 	EXPECT_EQ(0, procmap_child_finish(&scene->child));
 }
 
@@ -295,9 +285,7 @@ TEST_F(text, waits_killably_where_a_writer_is_at_work)
 	ASSERT_TRUE(stall_gets_stuck(killed.child.pid, killed.child.pid));
 	ASSERT_TRUE(stall_gets_stuck(waiting.child.pid, waiting.child.pid));
 
-	ASSERT_EQ(0, kill(killed.child.pid, SIGKILL));
-	ASSERT_TRUE(stall_comes(&killed.child));
-	EXPECT_EQ(256 + SIGKILL, procmap_child_wait(&killed.child));
+	ASSERT_EQ(256 + SIGKILL, stall_kill(&killed.child));
 	ASSERT_TRUE(stall_gets_stuck(waiting.child.pid, waiting.child.pid));
 	EXPECT_FALSE(stall_has_come(&waiting.child));
 	len = __atomic_load_n(&waiting.got->len, __ATOMIC_ACQUIRE);
@@ -306,8 +294,7 @@ TEST_F(text, waits_killably_where_a_writer_is_at_work)
 
 	/* The rest is the new state, also of the VMA that was waited for. */
 	ASSERT_EQ(0, let_go(&self->server, scene));
-	ASSERT_TRUE(stall_comes(&waiting.child));
-	EXPECT_EQ(0, procmap_child_wait(&waiting.child));
+	ASSERT_EQ(0, stall_wait(&waiting.child));
 	ASSERT_LT(0, stall_read_all(scene->maps, after, sizeof(after)));
 	EXPECT_NE(0, strcmp(scene->before, after));
 	EXPECT_EQ(0, strcmp(after, waiting.got->space));
@@ -323,37 +310,6 @@ FIXTURE(many) {
 	size_t size;
 };
 
-static int limit_vmas(unsigned long *limit, unsigned long wanted)
-{
-	FILE *file = fopen(MAP_COUNT, wanted ? "r+" : "r");
-	int ret = 0;
-
-	if (!file)
-		return -errno;
-	if (fscanf(file, "%lu", limit) != 1)
-		ret = -EIO;
-	rewind(file);
-	if (!ret && wanted && fprintf(file, "%lu", wanted) < 0)
-		ret = -EIO;
-	return fclose(file) ? -errno : ret;
-}
-
-static int has_many(struct procmap_child *child, void *arg)
-{
-	const unsigned int vmas = *(unsigned int *)arg;
-	const size_t page = sysconf(_SC_PAGESIZE);
-	char *base = mmap(NULL, vmas * page, PROT_NONE,
-			  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-	unsigned int i;
-
-	if (!HOLDS(base != MAP_FAILED))
-		return 1;
-	for (i = 0; i < vmas; i += 2)
-		if (!HOLDS(!mprotect(base + i * page, page, PROT_READ)))
-			return 1;
-	return HOLDS(!procmap_send(child, 0)) && HOLDS(!procmap_sync(child)) ? 0 : 1;
-}
-
 /* Returns the bytes of the text or -errno. */
 static ssize_t text_size(int maps)
 {
@@ -368,9 +324,9 @@ static ssize_t text_size(int maps)
 FIXTURE_SETUP(many)
 {
 	self->vmas = stall_vmas(geteuid() ? MANY_USER : MANY);
-	if (!geteuid())
-		ASSERT_EQ(0, limit_vmas(&self->limit, MANY + 1000));
-	ASSERT_EQ(0, procmap_child_start(&self->child, has_many, &self->vmas));
+	self->limit = stall_map_limit(geteuid() ? 0 : MANY + 1000);
+	ASSERT_LT(0, self->limit);
+	ASSERT_EQ(0, procmap_child_start(&self->child, stall_maps_many, &self->vmas));
 	ASSERT_EQ(0, procmap_sync(&self->child));
 	self->maps = maps_open(self->child.pid);
 	ASSERT_LE(0, self->maps);
@@ -380,11 +336,9 @@ FIXTURE_SETUP(many)
 
 FIXTURE_TEARDOWN(many)
 {
-	unsigned long was;
-
 	EXPECT_EQ(0, procmap_child_finish(&self->child));
-	if (self->limit)
-		EXPECT_EQ(0, limit_vmas(&was, self->limit));
+	if (!geteuid())
+		EXPECT_LT(0, stall_map_limit(self->limit));
 }
 
 /**
@@ -406,15 +360,6 @@ struct end_reader {
 	} *shared;
 };
 
-static bool pin(void)
-{
-	cpu_set_t cpus;
-
-	CPU_ZERO(&cpus);
-	CPU_SET(sched_getcpu(), &cpus);
-	return !sched_setaffinity(0, sizeof(cpus), &cpus);
-}
-
 /* Read one byte near the end, which prints everything before it, too. */
 static int reads_the_end(struct procmap_child *child, void *arg)
 {
@@ -431,18 +376,10 @@ static int reads_the_end(struct procmap_child *child, void *arg)
 /* How often has a process lost the processor to another? */
 static long lost_processor(pid_t pid)
 {
-	char path[64], line[128];
-	long nr = 0;
-	FILE *file;
+	char path[64];
 
 	snprintf(path, sizeof(path), "/proc/%d/status", pid);
-	file = fopen(path, "r");
-	while (file && fgets(line, sizeof(line), file))
-		if (sscanf(line, "nonvoluntary_ctxt_switches: %ld", &nr) == 1)
-			break;
-	if (file)
-		fclose(file);
-	return nr;
+	return procmap_value(path, "nonvoluntary_ctxt_switches:");
 }
 
 /*
@@ -493,10 +430,9 @@ TEST_F(many, a_reader_killed_in_a_long_pread_ends_at_once)
 
 	if (stall_count("vma_search_nap") < 0)
 		SKIP(return, "%s: kernel without per-VMA locks", _metadata->name);
-	reader.shared = mmap(NULL, sizeof(*reader.shared), PROT_READ | PROT_WRITE,
-			     MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	ASSERT_NE((long)MAP_FAILED, (long)reader.shared);
-	ASSERT_TRUE(pin());
+	reader.shared = procmap_share(sizeof(*reader.shared));
+	ASSERT_NE(NULL, (void *)reader.shared);
+	ASSERT_EQ(0, procmap_pin(sched_getcpu()));
 	for (i = 0; i < KILLS && !stopped; i++) {
 		/* An open file of its own, which no read has left a place in */
 		reader.maps = maps_open(self->child.pid);

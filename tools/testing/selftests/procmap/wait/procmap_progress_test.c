@@ -9,10 +9,10 @@
  */
 #include <fcntl.h>
 #include <pthread.h>
-#include <sched.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <time.h>
 #include <unistd.h>
@@ -107,10 +107,9 @@ static int start_scene(struct scene *scene)
 {
 	int ret;
 
-	scene->rounds = mmap(NULL, sizeof(*scene->rounds), PROT_READ | PROT_WRITE,
-			     MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	if (scene->rounds == MAP_FAILED)
-		return -errno;
+	scene->rounds = procmap_share(sizeof(*scene->rounds));
+	if (!scene->rounds)
+		return -ENOMEM;
 	ret = procmap_child_start(&scene->child, changes, scene);
 	if (!ret)
 		ret = procmap_recv(&scene->child, &scene->hot);
@@ -257,20 +256,11 @@ TEST_F(reader, has_each_answer_within_100_ms)
 	EXPECT_GE(BOUND_NS, text);
 }
 
-static int hogs(struct procmap_child *child, void *arg)
-{
-	if (!HOLDS(!procmap_send(child, 0)))
-		return 1;
-	for (;;)
-		;
-}
-
 static int idles(struct procmap_child *child, void *arg)
 {
 	const struct scene *scene = arg;
-	struct sched_param param = { 0 };
 
-	if (!HOLDS(!sched_setscheduler(0, SCHED_IDLE, &param)) || !HOLDS(!procmap_send(child, 0)))
+	if (!HOLDS(!stall_idle()) || !HOLDS(!procmap_send(child, 0)))
 		return 1;
 	for (;;)
 		if (!HOLDS(queries(scene)))
@@ -301,8 +291,7 @@ TEST(readers_without_a_processor_do_not_stop_the_writer)
 	if (stall_count("vma_search_nap") < 0)
 		SKIP(return, "%s: kernel without per-VMA locks", _metadata->name);
 	ASSERT_EQ(0, start_scene(&scene));
-	ASSERT_EQ(0, procmap_child_start(&hog, hogs, NULL));
-	ASSERT_EQ(0, procmap_sync(&hog));
+	ASSERT_EQ(0, stall_start_hog(&hog));
 	alone = time_of_rounds(&scene);
 	for (i = 0; i < IDLERS; i++) {
 		ASSERT_EQ(0, procmap_child_start(&idlers[i], idles, &scene));

@@ -6,7 +6,6 @@
  * The test measures times. The machine has one processor, and its clock counts
  * instructions, so they are the same on each run.
  */
-#include <sched.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -140,22 +139,13 @@ static int executes(struct procmap_child *child, void *arg)
 static int idles(struct procmap_child *child, void *arg)
 {
 	const struct scene *scene = arg;
-	struct sched_param param = { 0 };
 	int fd = maps_open(scene->target.pid);
 
 	if (!HOLDS(fd >= 0) || !HOLDS(scene->read(scene, fd)) ||
-	    !HOLDS(!sched_setscheduler(0, SCHED_IDLE, &param)) || !HOLDS(!procmap_send(child, 0)))
+	    !HOLDS(!stall_idle()) || !HOLDS(!procmap_send(child, 0)))
 		return 1;
 	for (;;)
 		scene->read(scene, fd);
-}
-
-static int hogs(struct procmap_child *child, void *arg)
-{
-	if (HOLDS(!procmap_send(child, 0)))
-		for (;;)
-			;
-	return 1;
 }
 
 /* Other processes take the processor, so the readers hardly ever run. */
@@ -171,10 +161,8 @@ FIXTURE_SETUP(reader)
 		ASSERT_EQ(0, procmap_child_start(&self->readers[i], idles, &self->scene));
 		ASSERT_EQ(0, procmap_sync(&self->readers[i]));
 	}
-	for (i = 0; i < HOGS; i++) {
-		ASSERT_EQ(0, procmap_child_start(&self->hogs[i], hogs, NULL));
-		ASSERT_EQ(0, procmap_sync(&self->hogs[i]));
-	}
+	for (i = 0; i < HOGS; i++)
+		ASSERT_EQ(0, stall_start_hog(&self->hogs[i]));
 }
 
 FIXTURE_TEARDOWN(reader)

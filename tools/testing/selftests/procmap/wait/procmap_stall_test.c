@@ -5,7 +5,6 @@
  */
 #include <fcntl.h>
 #include <pthread.h>
-#include <sched.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -29,13 +28,7 @@ static const struct fuse_server_file server_files[] = {
 
 #define NR_FILES	ARRAY_SIZE(server_files)
 
-static void __attribute__((constructor)) stall_require(void)
-{
-	const char *lacking = fuse_server_lacking();
-
-	if (lacking)
-		ksft_exit_skip("%s\n", lacking);
-}
+PROCMAP_REQUIRE(fuse_server_lacking())
 
 /**
  * struct target - the process that is queried, as it sees itself
@@ -315,20 +308,16 @@ TEST_F(fault, queries_and_text_pass_a_stalled_fault_and_a_queued_writer)
 	/* Smaps has to wait after the writer; queries and the text must not. */
 	ASSERT_EQ(0, procmap_child_start(&locker.child, reads_smaps, &locker));
 	ASSERT_EQ(0, procmap_child_start(&query.child, queries_all, &query));
-	ASSERT_TRUE(stall_comes(&query.child));
-	EXPECT_EQ(0, procmap_child_wait(&query.child));
+	ASSERT_EQ(0, stall_wait(&query.child));
 	ASSERT_EQ(0, procmap_child_start(&reader.child, reads_text, &reader));
-	ASSERT_TRUE(stall_comes(&reader.child));
-	EXPECT_EQ(0, procmap_child_wait(&reader.child));
+	ASSERT_EQ(0, stall_wait(&reader.child));
 	ASSERT_TRUE(stall_gets_stuck(locker.child.pid, locker.child.pid));
 	EXPECT_FALSE(stall_has_come(&locker.child));
 	EXPECT_EQ('D', stall_state_of(stall->child.pid, tid));
 
 	ASSERT_EQ(0, fuse_server_release(&stall->server, 0, FUSE_READ));
-	ASSERT_TRUE(stall_comes(&locker.child));
-	EXPECT_EQ(0, procmap_child_wait(&locker.child));
-	ASSERT_TRUE(stall_comes(&stall->child));
-	EXPECT_EQ(0, procmap_child_wait(&stall->child));
+	ASSERT_EQ(0, stall_wait(&locker.child));
+	ASSERT_EQ(0, stall_wait(&stall->child));
 }
 
 static size_t half_size(void)
@@ -409,43 +398,22 @@ TEST_F(unmap, queries_pass_a_stalled_writer_or_wait_killably)
 
 	/* Ask for VMAs that the writer does not touch. */
 	ASSERT_EQ(0, procmap_child_start(&others.child, queries_all, &others));
-	ASSERT_TRUE(stall_comes(&others.child));
-	EXPECT_EQ(0, procmap_child_wait(&others.child));
+	ASSERT_EQ(0, stall_wait(&others.child));
 
 	/* Ask for a VMA that the writer has marked. */
 	ASSERT_EQ(0, procmap_child_start(&waiting.child, queries_one, &waiting));
 	ASSERT_EQ(0, procmap_child_start(&killed.child, queries_one, &killed));
 	ASSERT_TRUE(stall_gets_stuck(killed.child.pid, killed.child.pid));
 	ASSERT_TRUE(stall_gets_stuck(waiting.child.pid, waiting.child.pid));
-	ASSERT_EQ(0, kill(killed.child.pid, SIGKILL));
-	ASSERT_TRUE(stall_comes(&killed.child));
-	EXPECT_EQ(256 + SIGKILL, procmap_child_wait(&killed.child));
+	ASSERT_EQ(256 + SIGKILL, stall_kill(&killed.child));
 	ASSERT_TRUE(stall_gets_stuck(waiting.child.pid, waiting.child.pid));
 	EXPECT_FALSE(stall_has_come(&waiting.child));
 
 	ASSERT_EQ(0, fuse_server_release(&stall->server, 0, FUSE_SETATTR));
-	ASSERT_TRUE(stall_comes(&waiting.child));
-	EXPECT_EQ(0, procmap_child_wait(&waiting.child));
+	ASSERT_EQ(0, stall_wait(&waiting.child));
 	ASSERT_TRUE(stall_comes(&stall->child));
 	ASSERT_EQ(0, procmap_sync(&stall->child));
 	EXPECT_EQ(0, procmap_child_finish(&stall->child));
-}
-
-static bool pin(void)
-{
-	cpu_set_t cpus;
-
-	CPU_ZERO(&cpus);
-	CPU_SET(0, &cpus);
-	return !sched_setaffinity(0, sizeof(cpus), &cpus);
-}
-
-static int spins(struct procmap_child *child, void *arg)
-{
-	if (!HOLDS(pin()))
-		return 1;
-	for (;;)
-		;
 }
 
 /*
@@ -455,11 +423,10 @@ static int spins(struct procmap_child *child, void *arg)
 static int queries_slowly(struct procmap_child *child, void *arg)
 {
 	const struct helper *helper = arg;
-	struct sched_param param = { 0 };
 	struct procmap_call call;
 	int ret;
 
-	if (!HOLDS(pin()) || !HOLDS(!sched_setscheduler(0, SCHED_IDLE, &param)))
+	if (!HOLDS(!procmap_pin(0)) || !HOLDS(!stall_idle()))
 		return 1;
 	ret = stall_ask(helper->maps, (unsigned long)helper->addr, 0, &call);
 	if (ret == -ESRCH)
@@ -474,12 +441,11 @@ static int queries_slowly(struct procmap_child *child, void *arg)
 static int reads_slowly(struct procmap_child *child, void *arg)
 {
 	const struct helper *helper = arg;
-	struct sched_param param = { 0 };
 	const ssize_t least = stall_count("vma_search_nap") < 0 ? 0 : 1;
 	static char space[TEXT_ROOM];
 	ssize_t got;
 
-	if (!HOLDS(pin()) || !HOLDS(!sched_setscheduler(0, SCHED_IDLE, &param)))
+	if (!HOLDS(!procmap_pin(0)) || !HOLDS(!stall_idle()))
 		return 1;
 	got = stall_read_all(helper->maps, space, sizeof(space));
 	return HOLDS(got >= least || got == -ESRCH) ? 0 : 1;
@@ -504,7 +470,7 @@ static int kill_beside_readers(struct stall *stall, struct helper *half, struct 
 	int ret, i;
 
 	for (i = 0; i < NR_HOGS; i++) {
-		ret = procmap_child_start(&hogs[i], spins, NULL);
+		ret = stall_start_hog(&hogs[i]);
 		if (ret)
 			return ret;
 	}
