@@ -10,7 +10,6 @@
  * shows that queries and changes have raced: regions changed during queries,
  * and the kernel's counters show lookups that writers disturbed.
  */
-#include <getopt.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,6 +20,7 @@
 #include <unistd.h>
 
 #include "../../kselftest.h"
+#include "stall.h"
 #include "torture.h"
 
 #ifndef PR_SET_VMA
@@ -28,7 +28,6 @@
 #define PR_SET_VMA_ANON_NAME	0
 #endif
 
-#define NR_PROCESSES	(TORTURE_READERS + TORTURE_TEXTS + TORTURE_SCANS + 2)
 /* How many queries a run makes, unless it is told how long it takes */
 #define DEFAULT_QUERIES	300000
 /*
@@ -77,10 +76,6 @@ static const char * const counter_names[] = { "vma_search", "vma_search_retry" }
 struct options {
 	unsigned int seconds;
 	unsigned int seed;
-	unsigned int readers;
-	unsigned int writers;
-	bool verbose;
-	bool self_test_only;
 };
 
 static double seconds_since(const struct timespec *start)
@@ -93,93 +88,44 @@ static double seconds_since(const struct timespec *start)
 
 static void read_counters(long *counters)
 {
-	FILE *file = fopen("/proc/vmstat", "r");
-	char line[128], name[64];
 	unsigned int i;
-	long value;
 
 	for (i = 0; i < NR_COUNTERS; i++)
-		counters[i] = -1;
-	while (file && fgets(line, sizeof(line), file)) {
-		if (sscanf(line, "%63s %ld", name, &value) != 2)
-			continue;
-		for (i = 0; i < NR_COUNTERS; i++)
-			if (!strcmp(name, counter_names[i]))
-				counters[i] = value;
-	}
-	if (file)
-		fclose(file);
+		counters[i] = stall_count(counter_names[i]);
 }
 
 /* Without CONFIG_VMA_SEARCH the text may repeat what has grown meanwhile. */
 static bool text_is_ours(void)
 {
-	long counters[NR_COUNTERS];
-
-	read_counters(counters);
-	return counters[0] >= 0;
+	return stall_count(counter_names[0]) >= 0;
 }
 
-static pid_t start(struct torture *t, int (*fn)(struct torture *t, unsigned int actor, int maps),
-		   unsigned int actor, int maps)
+static pid_t start(struct torture *t, int (*fn)(struct torture *t, unsigned int actor),
+		   unsigned int actor)
 {
-	pid_t parent = getpid();
-	pid_t pid;
+	pid_t pid = procmap_fork();
 
-	fflush(NULL);
-	pid = fork();
 	if (pid < 0)
 		torture_fail(t, "cannot fork: errno %d", errno);
 	if (pid)
 		return pid;
-	if (prctl(PR_SET_PDEATHSIG, SIGKILL) || getppid() != parent)
-		_exit(1);
-	_exit(fn(t, actor, maps));
+	_exit(fn(t, actor));
 }
 
-static int run_target(struct torture *t, unsigned int actor, int maps)
+/* The threads of the target have the first numbers. */
+static unsigned int torture_processes(struct torture *t, pid_t *pids)
 {
-	return torture_target(t);
-}
+	unsigned int actor = TORTURE_THREADS, nr = 0, i;
 
-static int run_child_reader(struct torture *t, unsigned int actor, int maps)
-{
-	return torture_read_children(t, actor);
-}
-
-static int run_text_reader(struct torture *t, unsigned int actor, int maps)
-{
-	return torture_read_texts(t, actor);
-}
-
-static int run_scanner(struct torture *t, unsigned int actor, int maps)
-{
-	return torture_scans(t, actor);
-}
-
-static int torture_processes(struct torture *t, pid_t *pids)
-{
-	unsigned int nr = 0, i;
-	/*
-	 * The threads of the target have the first numbers; skip more than
-	 * enough.
-	 */
-	unsigned int actor = TORTURE_WRITERS + TORTURE_READERS + 2;
-	int maps;
-
-	pids[nr++] = start(t, run_target, 0, -1);
+	pids[nr++] = start(t, torture_target, 0);
 	UNTIL(__atomic_load_n(&t->ready, __ATOMIC_ACQUIRE) || torture_stopped(t));
-	maps = maps_open(pids[0]);
-	if (maps < 0)
-		torture_fail(t, "cannot open the target's maps: errno %d", -maps);
-	for (i = 0; i < t->readers; i++)
-		pids[nr++] = start(t, torture_read, actor++, maps);
-	pids[nr++] = start(t, run_child_reader, actor++, -1);
-	for (i = 0; t->text && i < TORTURE_TEXTS; i++)
-		pids[nr++] = start(t, run_text_reader, actor++, -1);
-	for (i = 0; t->text && i < TORTURE_SCANS; i++)
-		pids[nr++] = start(t, run_scanner, actor++, -1);
-	close(maps);
+	for (i = 0; i < TORTURE_READERS; i++)
+		pids[nr++] = start(t, torture_read, actor++);
+	pids[nr++] = start(t, torture_read_children, actor++);
+	if (t->text) {
+		pids[nr++] = start(t, torture_read_texts, actor++);
+		pids[nr++] = start(t, torture_scans, actor++);
+	}
 	return nr;
 }
 
@@ -204,14 +150,8 @@ static unsigned long all_queries(const struct torture *t)
 
 static void tell_progress(const struct torture *t, unsigned int done, unsigned int seconds)
 {
-	unsigned long queries = all_queries(t);
-
-	if (seconds)
-		ksft_print_msg("%u:%02u of %u:%02u minutes, %lu queries\n", done / 60, done % 60,
-			       seconds / 60, seconds % 60, queries);
-	else
-		ksft_print_msg("%u:%02u minutes, %lu of %u queries\n", done / 60, done % 60,
-			       queries, DEFAULT_QUERIES);
+	ksft_print_msg("%u:%02u of %u:%02u minutes, %lu queries\n", done / 60, done % 60,
+		       seconds / 60, seconds % 60, all_queries(t));
 	fflush(stdout);
 }
 
@@ -274,8 +214,7 @@ static void watch(struct torture *t, unsigned int seconds, const long *before)
 		usleep(TICK_MS * 1000);
 		if (!(++ticks % HANG_TICKS))
 			check_beats(t, beat);
-		/* A reader that lies is noticed in less time. */
-		if (t->lie == LIE_NONE && is_due(&told, TELL_SECONDS))
+		if (seconds && is_due(&told, TELL_SECONDS))
 			tell_progress(t, seconds_since(&begin), seconds);
 	}
 	__atomic_store_n(&t->stop, 1, __ATOMIC_SEQ_CST);
@@ -315,18 +254,15 @@ static bool names_work(void)
 static struct torture *run(const struct options *options, enum torture_lie lie,
 			   unsigned int seconds)
 {
-	struct torture *t = mmap(NULL, sizeof(*t), PROT_READ | PROT_WRITE,
-				 MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	pid_t pids[NR_PROCESSES];
+	struct torture *t = procmap_share(sizeof(*t));
+	pid_t pids[TORTURE_PROCESSES];
 	long before[NR_COUNTERS];
-	unsigned int i;
+	unsigned int i, nr;
 	int ret;
 
-	if (t == MAP_FAILED)
+	if (!t)
 		ksft_exit_fail_msg("no memory\n");
 	t->seed = options->seed;
-	t->readers = options->readers;
-	t->writers = options->writers;
 	t->lie = lie;
 	t->text = text_is_ours();
 	t->without[OP_ANON_NAME] = !names_work();
@@ -334,20 +270,12 @@ static struct torture *run(const struct options *options, enum torture_lie lie,
 	if (ret)
 		ksft_exit_fail_msg("cannot make files: %s\n", strerror(-ret));
 	read_counters(before);
-	ret = torture_processes(t, pids);
+	nr = torture_processes(t, pids);
 	watch(t, seconds, before);
-	collect(t, pids, ret);
+	collect(t, pids, nr);
 	for (i = 0; i < TORTURE_FILES; i++)
 		close(t->file[i].fd);
 	return t;
-}
-
-static void print_reports(const struct torture *t)
-{
-	unsigned int i;
-
-	for (i = 0; i < t->failed && i < TORTURE_REPORTS; i++)
-		ksft_print_msg("%s\n", t->report[i]);
 }
 
 static void self_test(const struct options *options)
@@ -363,8 +291,6 @@ static void self_test(const struct options *options)
 			continue;
 		}
 		t = run(options, lie, 0);
-		if (options->verbose)
-			print_reports(t);
 		/* Only count a failure that a lie can have caused. */
 		ksft_test_result(t->failed && t->lies && strstr(t->report[0], "returned"),
 				 "a reader lies about %s: noticed after %lu lies\n", lie_names[lie],
@@ -383,7 +309,6 @@ static void report_counts(const struct torture *t)
 		ksft_print_msg("query: %-17s %10lu\n", ask_names[i], t->asks[i]);
 	ksft_print_msg("region changed meanwhile %10lu\n", t->moved);
 	ksft_print_msg("too much changed to judge %9lu\n", t->lapped);
-	ksft_print_msg("the same, a line %18lu\n", t->lapped_lines);
 }
 
 static void result_of_ops(const struct torture *t)
@@ -428,7 +353,8 @@ static void torture(const struct options *options)
 	t = run(options, LIE_NONE, options->seconds);
 	read_counters(after);
 	report_counts(t);
-	print_reports(t);
+	for (i = 0; i < t->failed && i < TORTURE_REPORTS; i++)
+		ksft_print_msg("%s\n", t->report[i]);
 	ksft_test_result(!t->failed, "no illegal answer in %lu queries\n", all_queries(t));
 	ksft_test_result(t->moved, "regions changed during queries\n");
 	result_of_ops(t);
@@ -437,70 +363,30 @@ static void torture(const struct options *options)
 	munmap(t, sizeof(*t));
 }
 
-static unsigned int number_of(const char *name, const char *text, unsigned int low,
-			      unsigned int high)
-{
-	char *end;
-	unsigned long value = strtoul(text, &end, 0);
-
-	if (*text >= '0' && *text <= '9' && !*end && value >= low && value <= high)
-		return value;
-	fprintf(stderr, "procmap_torture: %s is '%s', must be a number from %u to %u\n", name, text,
-		low, high);
-	exit(1);
-}
-
-static const char usage[] =
-	"usage: procmap_torture [--seconds N] [--seed N] [--readers N] [--writers N] [--verbose] [--self-test]\n"
-	"  --seconds N  how long to torture (default: until enough was seen)\n"
-	"  --seed N     of the random numbers (default: from the clock, and printed)\n"
-	"  --readers N  threads in the target, and as many processes (default 2)\n"
-	"  --writers N  threads that do everything; four more do special things (default 4)\n"
-	"  --self-test  only show that the readers' lies are noticed\n";
-
 static void parse(int argc, char **argv, struct options *options)
 {
-	static const struct option longs[] = {
-		{ "seconds", required_argument, NULL, 's' },
-		{ "seed", required_argument, NULL, 'S' },
-		{ "readers", required_argument, NULL, 'r' },
-		{ "writers", required_argument, NULL, 'w' },
-		{ "verbose", no_argument, NULL, 'v' },
-		{ "self-test", no_argument, NULL, 't' },
-		{ "help", no_argument, NULL, 'h' },
-		{ 0 }
-	};
-	int c;
+	char rest;
+	int i;
 
-	while ((c = getopt_long(argc, argv, "", longs, NULL)) != -1) {
-		if (c == 's')
-			options->seconds = number_of("--seconds", optarg, 1, 1000000);
-		else if (c == 'S')
-			options->seed = number_of("--seed", optarg, 1, 1000000000);
-		else if (c == 'r')
-			options->readers = number_of("--readers", optarg, 1, TORTURE_READERS);
-		else if (c == 'w')
-			options->writers = number_of("--writers", optarg, 1, TORTURE_WRITERS - 4);
-		else if (c == 'v')
-			options->verbose = true;
-		else if (c == 't')
-			options->self_test_only = true;
-		else if (c == 'h')
-			exit(fputs(usage, stdout) < 0);
-		else
-			exit(1);
+	for (i = 1; i + 1 < argc; i += 2) {
+		unsigned int *to = !strcmp(argv[i], "--seconds") ? &options->seconds :
+				   !strcmp(argv[i], "--seed") ? &options->seed : NULL;
+
+		if (!to || sscanf(argv[i + 1], "%u%c", to, &rest) != 1)
+			break;
 	}
-	if (optind == argc)
+	if (i == argc)
 		return;
-	fprintf(stderr, "procmap_torture: '%s' is no option; see --help\n", argv[optind]);
+	fputs("usage: procmap_torture [--seconds N] [--seed N]\n"
+	      "  --seconds N  how long to torture (default: until enough was seen)\n"
+	      "  --seed N     of the random numbers (default: from the clock, and printed)\n",
+	      stderr);
 	exit(1);
 }
 
 int main(int argc, char **argv)
 {
-	struct options options = {
-		.seed = 1 + time(NULL) % 1000000, .readers = 2, .writers = 4,
-	};
+	struct options options = { .seed = 1 + time(NULL) % 1000000 };
 
 	if (argc == 2 && !strcmp(argv[1], "--exec-child"))
 		return torture_exec_child();
@@ -508,10 +394,9 @@ int main(int argc, char **argv)
 	ksft_print_header();
 	if (!procmap_supported())
 		ksft_exit_skip("kernel without PROCMAP_QUERY (CONFIG_PROCMAP_QUERY)\n");
-	ksft_set_plan(NR_LIES - 1 + (options.self_test_only ? 0 : 3 + NR_COUNTERS));
+	ksft_set_plan(NR_LIES - 1 + 3 + NR_COUNTERS);
 	ksft_print_msg("seed %u\n", options.seed);
 	self_test(&options);
-	if (!options.self_test_only)
-		torture(&options);
+	torture(&options);
 	ksft_finished();
 }

@@ -20,15 +20,16 @@
 
 #define TORTURE_UNITS		32
 #define TORTURE_STATES		256
-#define TORTURE_REGIONS		96
-#define TORTURE_WRITERS		17
-#define TORTURE_READERS		16
-/* Processes that read the text. A thread of the target reads it, too. */
-#define TORTURE_TEXTS		1
-/* Processes that scan. */
-#define TORTURE_SCANS		1
-#define TORTURE_ACTORS		(TORTURE_WRITERS + 2 * TORTURE_READERS + TORTURE_TEXTS + \
-				 TORTURE_SCANS + 4)
+#define TORTURE_REGIONS		40
+/* Regions that a writer changes in every way. Four more are special. */
+#define TORTURE_MIXED		4
+/* Threads of the target that query, and as many processes. */
+#define TORTURE_READERS		2
+/* Threads of the target: writers, readers of queries and of the text, and one that forks. */
+#define TORTURE_THREADS		(TORTURE_MIXED + 4 + TORTURE_READERS + 2)
+/* The processes: the target, and readers of queries, of children, of the text and of scans. */
+#define TORTURE_PROCESSES	(TORTURE_READERS + 4)
+#define TORTURE_ACTORS		(TORTURE_THREADS + TORTURE_PROCESSES)
 /*
  * More than one: when an operation fails, a reader may report the effect first.
  */
@@ -157,8 +158,6 @@ struct torture_file {
  */
 struct torture {
 	unsigned int seed;
-	unsigned int writers;
-	unsigned int readers;
 	enum torture_lie lie;
 	bool without[NR_OPS];
 	int stop;
@@ -171,7 +170,6 @@ struct torture {
 	unsigned long asks[NR_ASKS];
 	unsigned long moved;
 	unsigned long lapped;
-	unsigned long lapped_lines;
 	unsigned long lies;
 	unsigned long beat[TORTURE_ACTORS];
 	char report[TORTURE_REPORTS][4096];
@@ -215,8 +213,7 @@ void torture_before(const struct torture *t, struct torture_query *query);
 void torture_after(const struct torture *t, struct torture_query *query);
 bool torture_lapped(const struct torture *t, const struct torture_query *query);
 bool torture_moved(const struct torture *t, const struct torture_query *query);
-const char *torture_wrong(const struct torture *t, const struct torture_query *query);
-void torture_fail_query(struct torture *t, const struct torture_query *query, const char *wrong);
+bool torture_judge(struct torture *t, const struct torture_query *query);
 void torture_fail(struct torture *t, const char *format, ...);
 const char *torture_name(const struct torture *t, const struct torture_region *region,
 			 __u32 unit);
@@ -229,7 +226,8 @@ unsigned int torture_count_vmas(const struct torture_region *region, __u64 numbe
 bool torture_is_sentinel(const struct torture *t, __u64 addr);
 
 /* torture_readers.c */
-int torture_read(struct torture *t, unsigned int actor, int maps);
+int torture_open(struct torture *t);
+int torture_read(struct torture *t, unsigned int actor);
 int torture_read_children(struct torture *t, unsigned int actor);
 bool torture_ask(struct torture *t, struct torture_query *query, int maps, __u64 addr,
 		 __u64 flags, __u32 name_size);
@@ -244,10 +242,10 @@ int torture_scans(struct torture *t, unsigned int actor);
 
 /* torture_target.c */
 int torture_lay_out(struct torture *t);
-int torture_target(struct torture *t);
+int torture_target(struct torture *t, unsigned int actor);
 
 /* torture_fork.c */
-int torture_fork(struct torture *t, unsigned int actor, unsigned int *random);
+int torture_forks(struct torture *t, unsigned int actor);
 int torture_exec_child(void);
 
 static inline bool torture_stopped(const struct torture *t)

@@ -61,11 +61,8 @@ int torture_exec_child(void)
 	return 0;
 }
 
-/*
- * Fork once, or fork and exec, and wait for the child. Returns 0, or 1 when the
- * child failed. The failure is reported already.
- */
-int torture_fork(struct torture *t, unsigned int actor, unsigned int *random)
+/* Fork once, or fork and exec, and wait for the child. */
+static void fork_once(struct torture *t, unsigned int actor, unsigned int *random)
 {
 	bool exec = torture_random(random, 2);
 	pid_t pid;
@@ -79,13 +76,21 @@ int torture_fork(struct torture *t, unsigned int actor, unsigned int *random)
 	}
 	if (pid < 0 || waitpid(pid, &status, 0) != pid) {
 		torture_fail(t, "fork() or waitpid() failed: errno %d", errno);
-		return 1;
+		return;
 	}
 	__atomic_store_n(&t->child, 0, __ATOMIC_SEQ_CST);
 	torture_count(&t->ops[exec ? OP_EXEC : OP_FORK]);
 	torture_count(&t->beat[actor]);
-	if (!status)
-		return 0;
-	torture_fail(t, "a child of the target ended with status 0x%x", status);
-	return 1;
+	if (status)
+		torture_fail(t, "a child of the target ended with status 0x%x", status);
+}
+
+/* Fork in the target until the run is over. */
+int torture_forks(struct torture *t, unsigned int actor)
+{
+	unsigned int random = torture_seed(t, actor);
+
+	while (!torture_stopped(t))
+		fork_once(t, actor, &random);
+	return 0;
 }

@@ -131,23 +131,6 @@ static bool lies_now(struct text_reader *r)
 	return true;
 }
 
-/* Return false if the run is over. */
-static bool judge(struct text_reader *r)
-{
-	struct torture *t = r->t;
-	const char *wrong = torture_wrong(t, &r->query);
-
-	if (torture_lapped(t, &r->query)) {
-		torture_count(&t->lapped_lines);
-		return !torture_stopped(t);
-	}
-	if (wrong) {
-		torture_fail_query(t, &r->query, wrong);
-		return false;
-	}
-	return !torture_stopped(t);
-}
-
 static bool judge_line(struct text_reader *r)
 {
 	struct procmap_query *q = &r->query.q;
@@ -166,7 +149,7 @@ static bool judge_line(struct text_reader *r)
 	if (lies)
 		lie_after(r);
 	r->query.ret = 0;
-	if (!judge(r))
+	if (!torture_judge(r->t, &r->query))
 		return false;
 	if (torture_moved(r->t, &r->query))
 		torture_count(&r->t->asks[ASK_MOVED_LINE]);
@@ -229,7 +212,7 @@ static bool judge_end(struct text_reader *r)
 	}
 	begin_line(r, true);
 	r->query.ret = -ENOENT;
-	return judge(r);
+	return torture_judge(r->t, &r->query);
 }
 
 /* Sizes: less than a line, about one line, what most programs use, all. */
@@ -307,9 +290,7 @@ int torture_read_texts(struct torture *t, unsigned int actor)
 
 	reader.t = t;
 	reader.random = torture_seed(t, actor);
-	reader.maps = maps_open(t->target);
-	if (reader.maps < 0)
-		torture_fail(t, "cannot open the target's text: errno %d", -reader.maps);
+	reader.maps = torture_open(t);
 	do {
 		torture_count(&t->beat[actor]);
 	} while (!torture_stopped(t) && read_text(&reader));

@@ -326,15 +326,8 @@ static const char *wrong_answer(const struct torture *t, const struct torture_qu
 	return "a VMA that never existed like that";
 }
 
-/*
- * The oracle. Returns NULL if the answer is legal, else the reason why it is
- * not.
- * @query: the query, its answer, and the states that it may have met
- *
- * Call torture_lapped() afterwards: if writers overwrote states meanwhile, the
- * verdict does not count.
- */
-const char *torture_wrong(const struct torture *t, const struct torture_query *query)
+/* Returns NULL if the answer is legal, else the reason why it is not. */
+static const char *wrong(const struct torture *t, const struct torture_query *query)
 {
 	const struct procmap_query *q = &query->q;
 	bool covering = !(q->query_flags & PROCMAP_QUERY_COVERING_OR_NEXT_VMA);
@@ -464,11 +457,8 @@ static size_t describe_state(char *text, size_t size, const struct torture_regio
 	return used < size ? used : size;
 }
 
-/*
- * End the run because of an illegal answer.
- * @wrong: what torture_wrong() said
- */
-void torture_fail_query(struct torture *t, const struct torture_query *query, const char *wrong)
+/* End the run because of an illegal answer. */
+static void fail_query(struct torture *t, const struct torture_query *query, const char *reason)
 {
 	const struct procmap_query *q = &query->q;
 	const struct torture_region *region = region_at(t, query->text ? q->vma_start :
@@ -483,9 +473,27 @@ void torture_fail_query(struct torture *t, const struct torture_query *query, co
 	for (; region && number <= query->high[i]; number++)
 		used += describe_state(states + used, sizeof(states) - used, region, number,
 				       query);
-	torture_fail(t, TORTURE_REPORT, query->text ? "in a line, " : "", wrong, q->query_addr,
+	torture_fail(t, TORTURE_REPORT, query->text ? "in a line, " : "", reason, q->query_addr,
 		     q->query_flags, query->name_size, query->ret, q->vma_start, q->vma_end,
 		     q->vma_flags, q->vma_offset, q->inode,
 		     !query->ret && query->name_size && q->vma_name_size ? query->name : "",
 		     states);
+}
+
+/*
+ * The oracle. Returns false if the run is over, because the answer is illegal or
+ * for another reason.
+ * @query: the query, its answer, and the states that it may have met
+ *
+ * If writers overwrote states meanwhile, the verdict does not count.
+ */
+bool torture_judge(struct torture *t, const struct torture_query *query)
+{
+	const char *reason = wrong(t, query);
+
+	if (torture_lapped(t, query))
+		torture_count(&t->lapped);
+	else if (reason)
+		fail_query(t, query, reason);
+	return !torture_stopped(t);
 }

@@ -61,7 +61,7 @@ void torture_grow_old(const struct torture *t, struct torture_query *query)
 	unsigned int i, moved = 0, yields;
 
 	memcpy(high, query->high, sizeof(high));
-	for (yields = 0; yields < LIE_YIELDS && moved < t->writers; yields++) {
+	for (yields = 0; yields < LIE_YIELDS && moved < TORTURE_MIXED; yields++) {
 		sched_yield();
 		torture_before(t, query);
 		for (moved = 0, i = 0; i < t->nr_regions; i++)
@@ -112,7 +112,6 @@ bool torture_ask(struct torture *t, struct torture_query *query, int maps, __u64
 		 __u64 flags, __u32 name_size)
 {
 	static __thread unsigned int asked;
-	const char *wrong;
 
 	prepare(query, addr, flags, name_size);
 	query_once(t, query, maps);
@@ -124,18 +123,11 @@ bool torture_ask(struct torture *t, struct torture_query *query, int maps, __u64
 		torture_count(&t->lies);
 		lie(t, query, maps);
 	}
-	wrong = torture_wrong(t, query);
-	if (torture_lapped(t, query)) {
-		torture_count(&t->lapped);
-		return !torture_stopped(t);
-	}
-	if (wrong) {
-		torture_fail_query(t, query, wrong);
+	if (!torture_judge(t, query))
 		return false;
-	}
 	if (torture_moved(t, query))
 		torture_count(&t->moved);
-	return !torture_stopped(t);
+	return true;
 }
 
 /*
@@ -240,10 +232,21 @@ static bool walk(struct torture *t, struct torture_query *query, int maps, unsig
 	return true;
 }
 
+/* Open the maps file of the target. */
+int torture_open(struct torture *t)
+{
+	int maps = maps_open(t->target);
+
+	if (maps < 0)
+		torture_fail(t, "cannot open the target's maps: errno %d", -maps);
+	return maps;
+}
+
 /* Query the target until the run is over. */
-int torture_read(struct torture *t, unsigned int actor, int maps)
+int torture_read(struct torture *t, unsigned int actor)
 {
 	unsigned int random = torture_seed(t, actor);
+	int maps = torture_open(t);
 	struct torture_query query;
 	bool go_on = true;
 
@@ -254,6 +257,7 @@ int torture_read(struct torture *t, unsigned int actor, int maps)
 		else
 			go_on = walk(t, &query, maps, &random);
 	}
+	close(maps);
 	return 0;
 }
 

@@ -134,22 +134,6 @@ static void as_answer(struct scan_reader *r, __u64 addr, const struct procmap_re
 	r->query.ret = 0;
 }
 
-/* Return false if the run is over. */
-static bool judge(struct scan_reader *r)
-{
-	const char *wrong = torture_wrong(r->t, &r->query);
-
-	if (torture_lapped(r->t, &r->query)) {
-		torture_count(&r->t->lapped);
-		return !torture_stopped(r->t);
-	}
-	if (wrong) {
-		torture_fail_query(r->t, &r->query, wrong);
-		return false;
-	}
-	return !torture_stopped(r->t);
-}
-
 /* Keep the records of one call, and judge each. */
 static bool judge_call(struct scan_reader *r, const struct procmap_scan *scan)
 {
@@ -165,7 +149,7 @@ static bool judge_call(struct scan_reader *r, const struct procmap_scan *scan)
 		if (i + 1 < scan->records_filled && lies_now(r, LIE_RECORD_GONE))
 			continue;
 		as_answer(r, addr, record, name);
-		if (!judge(r))
+		if (!torture_judge(r->t, &r->query))
 			return false;
 		addr = record->end;
 		r->record[r->nr] = *record;
@@ -176,7 +160,7 @@ static bool judge_call(struct scan_reader *r, const struct procmap_scan *scan)
 	r->query.q.query_addr = addr;
 	r->query.q.query_flags = PROCMAP_QUERY_COVERING_OR_NEXT_VMA | r->filters;
 	r->query.ret = -ENOENT;
-	return judge(r);
+	return torture_judge(r->t, &r->query);
 }
 
 /* Do the records of a region look like one of its states from @low to @high? */
@@ -305,9 +289,7 @@ int torture_scans(struct torture *t, unsigned int actor)
 
 	reader.t = t;
 	reader.random = torture_seed(t, actor);
-	reader.maps = maps_open(t->target);
-	if (reader.maps < 0)
-		torture_fail(t, "cannot open the target's maps: errno %d", -reader.maps);
+	reader.maps = torture_open(t);
 	do {
 		torture_count(&t->beat[actor]);
 	} while (!torture_stopped(t) && scan(&reader));

@@ -30,10 +30,11 @@
  */
 enum { FILE_REGIONS, FILE_SENTINELS, FILE_NEW };
 
-struct reader {
+/* A thread of the target that is no writer. */
+struct other {
 	struct torture *t;
 	unsigned int actor;
-	int maps;
+	int (*fn)(struct torture *t, unsigned int actor);
 };
 
 static int open_file(struct torture_file *file, const char *name)
@@ -107,7 +108,7 @@ int torture_lay_out(struct torture *t)
 	if (!ret)
 		ret = open_file(&t->file[FILE_NEW], TORTURE_NEW_FILE);
 	t->arena_end = TORTURE_ARENA;
-	for (i = 0; i < t->writers; i++) {
+	for (i = 0; i < TORTURE_MIXED; i++) {
 		add_sentinels(t, i);
 		add_region(t, REGION_MIXED, TORTURE_UNITS, 1);
 	}
@@ -197,42 +198,20 @@ static void *writer(void *arg)
 	return NULL;
 }
 
-static void *reader(void *arg)
+static void *other(void *arg)
 {
-	struct reader *r = arg;
+	struct other *o = arg;
 
-	wait_for_all(r->t);
-	torture_read(r->t, r->actor, r->maps);
-	return NULL;
-}
-
-static void *text_reader(void *arg)
-{
-	struct reader *r = arg;
-
-	wait_for_all(r->t);
-	torture_read_texts(r->t, r->actor);
-	return NULL;
-}
-
-static void *forker(void *arg)
-{
-	struct reader *r = arg;
-	unsigned int random = torture_seed(r->t, r->actor);
-
-	wait_for_all(r->t);
-	while (!torture_stopped(r->t) && !torture_fork(r->t, r->actor, &random))
-		;
+	wait_for_all(o->t);
+	o->fn(o->t, o->actor);
 	return NULL;
 }
 
 struct threads {
-	pthread_t thread[TORTURE_ACTORS];
+	pthread_t thread[TORTURE_THREADS];
 	unsigned int nr;
-	struct torture_owner owner[TORTURE_ACTORS];
-	unsigned int nr_owners;
-	struct reader reader[TORTURE_ACTORS];
-	unsigned int nr_readers;
+	struct torture_owner owner[TORTURE_THREADS];
+	struct other other[TORTURE_THREADS];
 };
 
 static bool start(struct threads *threads, void *(*fn)(void *arg), void *arg)
@@ -243,7 +222,7 @@ static bool start(struct threads *threads, void *(*fn)(void *arg), void *arg)
 static bool start_writer(struct torture *t, struct threads *threads,
 			 struct torture_region *region, unsigned int heap, int maps)
 {
-	struct torture_owner *o = &threads->owner[threads->nr_owners++];
+	struct torture_owner *o = &threads->owner[threads->nr];
 
 	o->t = t;
 	o->region = region;
@@ -260,15 +239,13 @@ static bool start_writer(struct torture *t, struct threads *threads,
 	return start(threads, writer, o);
 }
 
-static bool start_reader(struct torture *t, struct threads *threads, void *(*fn)(void *arg),
-			 int maps)
+static bool start_other(struct torture *t, struct threads *threads,
+			int (*fn)(struct torture *t, unsigned int actor))
 {
-	struct reader *r = &threads->reader[threads->nr_readers++];
+	struct other *o = &threads->other[threads->nr];
 
-	r->t = t;
-	r->actor = threads->nr;
-	r->maps = maps;
-	return start(threads, fn, r);
+	*o = (struct other){ .t = t, .actor = threads->nr, .fn = fn };
+	return start(threads, other, o);
 }
 
 static bool start_all(struct torture *t, struct threads *threads, unsigned int heap, int maps)
@@ -284,15 +261,15 @@ static bool start_all(struct torture *t, struct threads *threads, unsigned int h
 		else
 			good = good && start_writer(t, threads, region, heap, maps);
 	}
-	for (i = 0; i < t->readers; i++)
-		good = good && start_reader(t, threads, reader, maps);
+	for (i = 0; i < TORTURE_READERS; i++)
+		good = good && start_other(t, threads, torture_read);
 	if (t->text)
-		good = good && start_reader(t, threads, text_reader, maps);
-	return good && start_reader(t, threads, forker, maps);
+		good = good && start_other(t, threads, torture_read_texts);
+	return good && start_other(t, threads, torture_forks);
 }
 
 /* The process that is tortured. Returns the exit status. */
-int torture_target(struct torture *t)
+int torture_target(struct torture *t, unsigned int actor)
 {
 	static struct threads threads;
 	int maps = maps_open(0);
