@@ -9,7 +9,7 @@
  * and fuzz_vm.c predict each result and each byte that the kernel must write.
  *
  * The seed, the case and the number of the iteration determine everything
- * random. So each iteration can be repeated alone.
+ * random.
  *
  * Functions return 0 or a descriptor, and -errno on failure.
  */
@@ -140,15 +140,10 @@ enum fuzz_lie { FUZZ_NO_LIE, FUZZ_LIE_RESULT, FUZZ_LIE_ANSWER, FUZZ_LIE_OUTSIDE,
 
 /**
  * struct fuzz_progress - the part of a worker's state that its parent sees
- * @iteration: number of the current iteration
  * @nr: number of calls
- * @results: how often each errno came; 0: success, for process_vm any number
- *	of bytes
  */
 struct fuzz_progress {
-	__u64 iteration;
 	__u64 nr;
-	__u64 results[64];
 };
 
 /**
@@ -200,9 +195,12 @@ void fuzz_exec_loop(void);
 void fuzz_place(struct fuzz *fuzz, __u64 at, const void *from, size_t known);
 __u64 fuzz_fetch(const struct fuzz *fuzz, __u64 at, void *to, size_t known, __u64 min, __u64 *size);
 size_t fuzz_name(const struct maps_vma *vma, char *name);
+char *fuzz_plain_at(const struct fuzz *fuzz, __u64 addr);
 bool fuzz_overlaps(__u64 one, __u64 size, __u64 other, __u64 other_size);
 
 bool fuzz_result(struct fuzz *fuzz, __u64 allowed, long ret, const char *what);
+bool fuzz_race_structs(struct fuzz *fuzz, __u64 at, const void *one, const void *other,
+		       size_t size, int (*call)(int maps, void *arg), __u64 allowed);
 bool fuzz_query(struct fuzz *fuzz);
 void fuzz_random_scan(struct fuzz *fuzz, struct procmap_scan *s);
 bool fuzz_scan(struct fuzz *fuzz);

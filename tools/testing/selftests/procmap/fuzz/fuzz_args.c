@@ -91,3 +91,33 @@ bool fuzz_overlaps(__u64 one, __u64 size, __u64 other, __u64 other_size)
 {
 	return one < other + other_size && other < one + size;
 }
+
+/* Where a byte of the local arena is readable and writable. */
+char *fuzz_plain_at(const struct fuzz *fuzz, __u64 addr)
+{
+	return fuzz->local.plain + (addr - (unsigned long)fuzz->local.at);
+}
+
+/*
+ * Race two structs at one place. The kernel may see each byte of either.
+ * @size: of each
+ * @allowed: set of FUZZ_DONE and FUZZ_ERR()
+ */
+bool fuzz_race_structs(struct fuzz *fuzz, __u64 at, const void *one, const void *other,
+		       size_t size, int (*call)(int maps, void *arg), __u64 allowed)
+{
+	bool good = true;
+	unsigned int i;
+
+	at &= ~7ULL;
+	fuzz_place(fuzz, at, one, size);
+	if (fuzz_arena_span(&fuzz->local, at, size, FUZZ_R) == size)
+		fuzz_race(fuzz_plain_at(fuzz, at), one, other, size);
+	for (i = 0; i < 16 && good; i++)
+		good = fuzz_result(fuzz, allowed,
+				   call(fuzz->target.maps, (void *)(unsigned long)at), "a race");
+	fuzz_race_pause();
+	fuzz_arena_poke(&fuzz->local, at, one, size);
+	fuzz_arena_pass(&fuzz->local, (unsigned long)fuzz->local.at, fuzz->local.size);
+	return good && fuzz_arena_check(&fuzz->local, "local");
+}

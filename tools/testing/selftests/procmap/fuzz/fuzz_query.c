@@ -225,7 +225,7 @@ static bool is_plausible(struct fuzz *fuzz, const struct query *query)
 	size_t size = written_size(query);
 	__u64 asked = was->query_flags & PROCMAP_FILTERS & ~PROCMAP_QUERY_FILE_BACKED_VMA;
 
-	memcpy(&q, fuzz->local.plain + (query->at - (unsigned long)fuzz->local.at), size);
+	memcpy(&q, fuzz_plain_at(fuzz, query->at), size);
 	fuzz_arena_pass(&fuzz->local, query->at, size);
 	if (was->vma_name_size)
 		fuzz_arena_pass(&fuzz->local, was->vma_name_addr,
@@ -264,8 +264,8 @@ static void lie(struct fuzz *fuzz, const struct query *query, int *ret)
 	if (fuzz->lie == FUZZ_LIE_OUTSIDE)
 		fuzz->local.plain[6 * fuzz->local.page + 5] ^= 1;
 	if (fuzz->lie == FUZZ_LIE_ANSWER && !*ret)
-		memcpy(fuzz->local.plain + (query->at - (unsigned long)fuzz->local.at) +
-		       offsetof(struct procmap_query, query_flags), &wrong, 8);
+		memcpy(fuzz_plain_at(fuzz, query->at) + offsetof(struct procmap_query, query_flags),
+		       &wrong, 8);
 }
 
 static bool check(struct fuzz *fuzz, struct query *query, int ret)
@@ -289,29 +289,6 @@ static bool check(struct fuzz *fuzz, struct query *query, int ret)
 	return false;
 }
 
-/* Race two queries at one place. The kernel may see each byte of either. */
-static bool race(struct fuzz *fuzz, __u64 at)
-{
-	struct procmap_query q[2];
-	unsigned int i;
-	bool good = true;
-
-	at &= ~7ULL;
-	random_query(fuzz, &q[0]);
-	random_query(fuzz, &q[1]);
-	fuzz_place(fuzz, at, &q[0], sizeof(q[0]));
-	if (fuzz_arena_span(&fuzz->local, at, sizeof(q[0]), FUZZ_R) == sizeof(q[0]))
-		fuzz_race(fuzz->local.plain + (at - (unsigned long)fuzz->local.at), &q[0], &q[1],
-			  sizeof(q[0]));
-	for (i = 0; i < 16 && good; i++)
-		good = fuzz_result(fuzz, RACING, procmap_ioctl(fuzz->target.maps,
-							       (void *)(unsigned long)at), "query");
-	fuzz_race_pause();
-	fuzz_arena_poke(&fuzz->local, at, &q[0], sizeof(q[0]));
-	fuzz_arena_pass(&fuzz->local, (unsigned long)fuzz->local.at, fuzz->local.size);
-	return good && fuzz_arena_check(&fuzz->local, "local");
-}
-
 /*
  * Do one query and check the result. Returns false after an illegal result,
  * with a complaint on stderr.
@@ -319,14 +296,16 @@ static bool race(struct fuzz *fuzz, __u64 at)
 bool fuzz_query(struct fuzz *fuzz)
 {
 	struct query query;
-	struct procmap_query q;
+	struct procmap_query q, other;
 	__u64 allowed;
 	int ret;
 
 	query.at = (unsigned long)fuzz_address(fuzz, &fuzz->local);
-	if (fuzz->racing)
-		return race(fuzz, query.at);
 	random_query(fuzz, &q);
+	random_query(fuzz, &other);
+	if (fuzz->racing)
+		return fuzz_race_structs(fuzz, query.at, &q, &other, sizeof(q), procmap_ioctl,
+					 RACING);
 	fuzz_place(fuzz, query.at, &q, sizeof(q));
 	allowed = expect(fuzz, &query);
 	ret = procmap_ioctl(fuzz->target.maps, (void *)(unsigned long)query.at);

@@ -11,10 +11,10 @@
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/ioctl.h>
 
 #include "../../kselftest.h"
 #include "fuzz.h"
+#include "scan.h"
 
 /*
  * All results that a scan may give, from the error table in
@@ -41,7 +41,7 @@ struct found {
 };
 
 /**
- * struct scan - one scan, as the kernel must see it
+ * struct foreseen - one scan, as the kernel must see it
  * @at: the argument of ioctl()
  * @size: the size that the scan claims
  * @s: its first bytes; the others are zero
@@ -53,7 +53,7 @@ struct found {
  * @next_high: the highest one
  * @found: the VMAs
  */
-struct scan {
+struct foreseen {
 	__u64 at;
 	__u64 size;
 	struct procmap_scan s;
@@ -109,7 +109,7 @@ static bool same_file(const struct maps_vma *one, const struct maps_vma *other)
  * Add a VMA to what the scan must find. Return false if it has no space for the
  * record or for the name.
  */
-static bool add(const struct fuzz *fuzz, struct scan *scan, size_t line, bool in_row)
+static bool add(const struct fuzz *fuzz, struct foreseen *scan, size_t line, bool in_row)
 {
 	struct found *found = &scan->found[scan->nr];
 	static char name[FUZZ_NAME_ROOM];
@@ -138,7 +138,7 @@ static bool add(const struct fuzz *fuzz, struct scan *scan, size_t line, bool in
  * what @none_of or several bits of @any_of exclude does, and whatever is about the
  * file. A kernel without generations cannot tell who follows.
  */
-static void find(const struct fuzz *fuzz, struct scan *scan)
+static void find(const struct fuzz *fuzz, struct foreseen *scan)
 {
 	const struct fuzz_target *target = &fuzz->target;
 	const struct maps_vma *vma = target->text.vma, *row = NULL;
@@ -169,7 +169,7 @@ static void find(const struct fuzz *fuzz, struct scan *scan)
 }
 
 /* Foresee what is found in the target. */
-static void foresee(const struct fuzz *fuzz, struct scan *scan)
+static void foresee(const struct fuzz *fuzz, struct foreseen *scan)
 {
 	bool still = holds(fuzz, &scan->s);
 
@@ -191,7 +191,7 @@ static __u64 record_at(const struct procmap_scan *s, __u32 nr)
 }
 
 /* Can everything be written that must be? No more than that need be writable. */
-static bool all_writable(const struct fuzz *fuzz, const struct scan *scan)
+static bool all_writable(const struct fuzz *fuzz, const struct foreseen *scan)
 {
 	const struct procmap_scan *s = &scan->s;
 	__u32 i;
@@ -211,7 +211,7 @@ static bool all_writable(const struct fuzz *fuzz, const struct scan *scan)
  * Return the results that may follow when the target has been looked at. Bad
  * records may be an error even if none is to be written.
  */
-static __u64 answer_results(const struct fuzz *fuzz, const struct scan *scan)
+static __u64 answer_results(const struct fuzz *fuzz, const struct foreseen *scan)
 {
 	bool bad = scan->looks && !is_writable(fuzz, scan->s.records, 1);
 	__u64 maybe = bad ? FUZZ_ERR(EFAULT) : 0;
@@ -221,7 +221,7 @@ static __u64 answer_results(const struct fuzz *fuzz, const struct scan *scan)
 	return all_writable(fuzz, scan) ? FUZZ_DONE | maybe : FUZZ_ERR(EFAULT);
 }
 
-static __u64 expect(struct fuzz *fuzz, struct scan *scan)
+static __u64 expect(struct fuzz *fuzz, struct foreseen *scan)
 {
 	const struct fuzz_target *target = &fuzz->target;
 	__u64 maybe = target->life == FUZZ_DYING ? FUZZ_ERR(ESRCH) : 0, errors;
@@ -246,7 +246,7 @@ static __u64 expect(struct fuzz *fuzz, struct scan *scan)
 	return answer_results(fuzz, scan) | maybe;
 }
 
-static void fill_record(const struct fuzz *fuzz, const struct scan *scan,
+static void fill_record(const struct fuzz *fuzz, const struct foreseen *scan,
 			const struct found *found, struct procmap_record *record)
 {
 	const struct maps_vma *vma = &fuzz->target.text.vma[found->line];
@@ -273,7 +273,7 @@ static void fill_record(const struct fuzz *fuzz, const struct scan *scan,
 }
 
 /* Expect one record, with zeroes after what the kernel knows, and its name. */
-static void expect_found(struct fuzz *fuzz, const struct scan *scan, __u32 nr)
+static void expect_found(struct fuzz *fuzz, const struct foreseen *scan, __u32 nr)
 {
 	static union {
 		struct procmap_record record;
@@ -289,11 +289,6 @@ static void expect_found(struct fuzz *fuzz, const struct scan *scan, __u32 nr)
 				  found->name_size);
 	}
 	fuzz_arena_expect(&fuzz->local, record_at(&scan->s, nr), &area, scan->s.record_size);
-}
-
-static void *plain_at(const struct fuzz *fuzz, __u64 addr)
-{
-	return fuzz->local.plain + (addr - (unsigned long)fuzz->local.at);
 }
 
 /* A dying target may have lost a generation; others keep it. */
@@ -318,7 +313,7 @@ static void expect_outputs(struct fuzz *fuzz, __u64 at, const struct procmap_sca
  * the kernel writes one VMA after the other, and the struct last. Return false
  * if the scan cannot go on there.
  */
-static bool expect_answer(struct fuzz *fuzz, const struct scan *scan)
+static bool expect_answer(struct fuzz *fuzz, const struct foreseen *scan)
 {
 	const struct fuzz_target *target = &fuzz->target;
 	struct procmap_scan s = scan->s, is;
@@ -326,7 +321,7 @@ static bool expect_answer(struct fuzz *fuzz, const struct scan *scan)
 
 	for (i = 0; i < scan->nr; i++)
 		expect_found(fuzz, scan, i);
-	memcpy(&is, plain_at(fuzz, scan->at), sizeof(is));
+	memcpy(&is, fuzz_plain_at(fuzz, scan->at), sizeof(is));
 	s.records_filled = scan->nr;
 	s.names_filled = scan->names;
 	s.next = is.next;
@@ -363,7 +358,7 @@ static bool is_possible(const struct procmap_scan *was, const struct procmap_sca
  * Can these be all records of a scan? Next to a writer a VMA may have grown or
  * merged with the one before, which has its record already.
  */
-static bool are_possible(const struct fuzz *fuzz, const struct scan *scan,
+static bool are_possible(const struct fuzz *fuzz, const struct foreseen *scan,
 			 const struct procmap_scan *is)
 {
 	struct procmap_record record;
@@ -371,7 +366,7 @@ static bool are_possible(const struct fuzz *fuzz, const struct scan *scan,
 	__u32 i;
 
 	for (i = 0; i < is->records_filled; i++) {
-		const char *at = plain_at(fuzz, record_at(is, i));
+		const char *at = fuzz_plain_at(fuzz, record_at(is, i));
 		const char *end = at + is->record_size;
 
 		memcpy(&record, at, sizeof(record));
@@ -390,12 +385,12 @@ static bool are_possible(const struct fuzz *fuzz, const struct scan *scan,
  * Check an answer about an unknown address space: it must at least fit the
  * arguments.
  */
-static bool is_plausible(struct fuzz *fuzz, const struct scan *scan)
+static bool is_plausible(struct fuzz *fuzz, const struct foreseen *scan)
 {
 	struct procmap_scan is = scan->s;
 	__u64 size;
 
-	memcpy(&is.records_filled, plain_at(fuzz, scan->at + OUTPUTS), OUTPUTS_SIZE);
+	memcpy(&is.records_filled, fuzz_plain_at(fuzz, scan->at + OUTPUTS), OUTPUTS_SIZE);
 	size = (__u64)is.records_filled * is.record_size;
 	if (is.records_filled > is.records_len || is.names_filled > is.names_size ||
 	    is.next < is.start || is.next > end_of(&is) || !is_writable(fuzz, is.records, size) ||
@@ -410,7 +405,7 @@ static bool is_plausible(struct fuzz *fuzz, const struct scan *scan)
 }
 
 /* An error may come after records and names were written. */
-static void expect_error(struct fuzz *fuzz, const struct scan *scan)
+static void expect_error(struct fuzz *fuzz, const struct foreseen *scan)
 {
 	const struct procmap_scan *s = &scan->s;
 
@@ -421,7 +416,7 @@ static void expect_error(struct fuzz *fuzz, const struct scan *scan)
 		fuzz_arena_pass(&fuzz->local, s->names, s->names_size);
 }
 
-static void lie(struct fuzz *fuzz, const struct scan *scan, int *ret)
+static void lie(struct fuzz *fuzz, const struct foreseen *scan, int *ret)
 {
 	const struct procmap_scan *s = &scan->s;
 
@@ -432,14 +427,14 @@ static void lie(struct fuzz *fuzz, const struct scan *scan, int *ret)
 	if (*ret)
 		return;
 	if (fuzz->lie == FUZZ_LIE_ANSWER)
-		*(char *)plain_at(fuzz, scan->at + OUTPUTS + fuzz_below(fuzz, 8)) ^= 1;
+		*fuzz_plain_at(fuzz, scan->at + OUTPUTS + fuzz_below(fuzz, 8)) ^= 1;
 	if (fuzz->lie == FUZZ_LIE_RECORD && scan->nr)
-		*(char *)plain_at(fuzz, s->records + fuzz_below(fuzz, s->record_size)) ^= 1;
+		*fuzz_plain_at(fuzz, s->records + fuzz_below(fuzz, s->record_size)) ^= 1;
 	if (fuzz->lie == FUZZ_LIE_NAME && scan->names)
-		*(char *)plain_at(fuzz, s->names + fuzz_below(fuzz, scan->names)) ^= 1;
+		*fuzz_plain_at(fuzz, s->names + fuzz_below(fuzz, scan->names)) ^= 1;
 }
 
-static bool check(struct fuzz *fuzz, const struct scan *scan, int ret)
+static bool check(struct fuzz *fuzz, const struct foreseen *scan, int ret)
 {
 	bool fits = true;
 
@@ -454,7 +449,7 @@ static bool check(struct fuzz *fuzz, const struct scan *scan, int ret)
 	return fits && fuzz_arena_check(&fuzz->local, "local");
 }
 
-static void complain(const struct scan *scan, int ret)
+static void complain(const struct foreseen *scan, int ret)
 {
 	const struct procmap_scan *s = &scan->s;
 
@@ -468,52 +463,25 @@ static void complain(const struct scan *scan, int ret)
 		s->names_size, s->names, ret, scan->nr, scan->names);
 }
 
-static int call(const struct fuzz *fuzz, __u64 at)
-{
-	int ret = ioctl(fuzz->target.maps, PROCMAP_SCAN, (void *)(unsigned long)at);
-
-	return ret < 0 ? -errno : ret;
-}
-
-/* Race two scans at one place. The kernel may see each byte of either. */
-static bool race(struct fuzz *fuzz, __u64 at)
-{
-	struct procmap_scan s[2];
-	unsigned int i;
-	bool good = true;
-
-	at &= ~7ULL;
-	fuzz_random_scan(fuzz, &s[0]);
-	fuzz_random_scan(fuzz, &s[1]);
-	fuzz_place(fuzz, at, &s[0], sizeof(s[0]));
-	if (fuzz_arena_span(&fuzz->local, at, sizeof(s[0]), FUZZ_R) == sizeof(s[0]))
-		fuzz_race(plain_at(fuzz, at), &s[0], &s[1], sizeof(s[0]));
-	for (i = 0; i < 16 && good; i++)
-		good = fuzz_result(fuzz, RACING, call(fuzz, at), "scan");
-	fuzz_race_pause();
-	fuzz_arena_poke(&fuzz->local, at, &s[0], sizeof(s[0]));
-	fuzz_arena_pass(&fuzz->local, (unsigned long)fuzz->local.at, fuzz->local.size);
-	return good && fuzz_arena_check(&fuzz->local, "local");
-}
-
 /*
  * Do one scan and check the result. Returns false after an illegal result, with
  * a complaint on stderr.
  */
 bool fuzz_scan(struct fuzz *fuzz)
 {
-	static struct scan scan;
-	struct procmap_scan s;
+	static struct foreseen scan;
+	struct procmap_scan s, other;
 	__u64 allowed;
 	int ret;
 
 	scan.at = (unsigned long)fuzz_space(fuzz, &fuzz->local, sizeof(s));
-	if (fuzz->racing)
-		return race(fuzz, scan.at);
 	fuzz_random_scan(fuzz, &s);
+	fuzz_random_scan(fuzz, &other);
+	if (fuzz->racing)
+		return fuzz_race_structs(fuzz, scan.at, &s, &other, sizeof(s), scan_ioctl, RACING);
 	fuzz_place(fuzz, scan.at, &s, sizeof(s));
 	allowed = expect(fuzz, &scan);
-	ret = call(fuzz, scan.at);
+	ret = scan_ioctl(fuzz->target.maps, (void *)(unsigned long)scan.at);
 	lie(fuzz, &scan, &ret);
 	if (fuzz_result(fuzz, allowed, ret, "scan") && check(fuzz, &scan, ret))
 		return true;

@@ -5,7 +5,6 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -13,6 +12,7 @@
 
 #include "../../kselftest.h"
 #include "fuzz.h"
+#include "scan.h"
 
 /*
  * A new process that can die takes a while to make, so it lasts for many calls.
@@ -28,11 +28,6 @@
 static __u8 ids[FUZZ_MAX_LINES][1 + FUZZ_ID_ROOM];
 static struct procmap_record records[FUZZ_MAX_LINES];
 
-static int waits(struct procmap_child *child, void *arg)
-{
-	return procmap_sync(child) ? 1 : 0;
-}
-
 /*
  * Deny access after the test has read the text. Root may always look: see
  * other_user().
@@ -42,7 +37,7 @@ static int hides(struct procmap_child *child, void *arg)
 	if (procmap_sync(child) || prctl(PR_SET_DUMPABLE, geteuid() == 0) ||
 	    procmap_send(child, 0))
 		return 1;
-	return waits(child, arg);
+	return procmap_waits(child, arg);
 }
 
 static int execs(struct procmap_child *child, void *arg)
@@ -92,7 +87,7 @@ static int unshares(struct procmap_child *child, void *arg)
 	pid = fork();
 	if (!pid) {
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
-		_exit(waits(child, arg));
+		_exit(procmap_waits(child, arg));
 	}
 	procmap_send(child, pid);
 	return pid > 0 && waitpid(pid, &status, 0) == pid ? status : 1;
@@ -155,6 +150,8 @@ static int read_ids(struct fuzz_target *target)
  */
 static int read_records(struct fuzz_target *target)
 {
+	int ret;
+
 	target->records = records;
 	target->scan = (struct procmap_scan) {
 		.size = sizeof(target->scan),
@@ -162,17 +159,23 @@ static int read_records(struct fuzz_target *target)
 		.records_len = FUZZ_MAX_LINES,
 		.record_size = sizeof(records[0]),
 	};
-	if (ioctl(target->maps, PROCMAP_SCAN, &target->scan))
-		return -errno;
+	ret = scan_ioctl(target->maps, &target->scan);
+	if (ret)
+		return ret;
 	return target->scan.records_filled == target->text.nr ? 0 : -EUCLEAN;
 }
 
-static int look_at(struct fuzz_target *target)
+/* Open the files of the target, and read all that is known about it. */
+static int look_at(struct fuzz_target *target, pid_t pid, bool has_arena)
 {
 	int ret;
 
+	target->pid = pid;
+	target->has_arena = has_arena;
+	ret = open_all(target);
 	maps_text_free(&target->text);
-	ret = maps_text_read(target->maps, &target->text);
+	if (!ret)
+		ret = maps_text_read(target->maps, &target->text);
 	if (!ret)
 		ret = read_ids(target);
 	return ret ? ret : read_records(target);
@@ -184,47 +187,31 @@ static int start_waiting(struct fuzz_target *target,
 {
 	int ret = procmap_child_start(&target->child, fn, NULL);
 
-	if (ret)
-		return ret;
-	target->pid = target->child.pid;
-	target->has_arena = true;
-	ret = open_all(target);
-	return ret ? ret : look_at(target);
+	return ret ? ret : look_at(target, target->child.pid, true);
 }
 
 /* Start a child that names another process, which becomes the target. */
 static int start_other(struct fuzz_target *target,
 		       int (*fn)(struct procmap_child *child, void *arg))
 {
-	__u64 pid;
+	__u64 pid = 0;
 	int ret = procmap_child_start(&target->child, fn, NULL);
 
-	if (ret)
-		return ret;
-	ret = procmap_recv(&target->child, &pid);
-	if (ret)
-		return ret;
-	target->pid = pid;
-	if (target->pid < 0)
-		return target->pid;
-	target->has_arena = true;
-	ret = open_all(target);
-	return ret ? ret : look_at(target);
+	if (!ret)
+		ret = procmap_recv(&target->child, &pid);
+	if (!ret && (pid_t)pid < 0)
+		ret = pid;
+	return ret ? ret : look_at(target, pid, true);
 }
 
 static int running(struct fuzz_target *target)
 {
-	return start_waiting(target, waits);
+	return start_waiting(target, procmap_waits);
 }
 
 static int self(struct fuzz_target *target)
 {
-	int ret;
-
-	target->pid = getpid();
-	target->has_arena = true;
-	ret = open_all(target);
-	return ret ? ret : look_at(target);
+	return look_at(target, getpid(), true);
 }
 
 static int other_size(struct fuzz_target *target)
@@ -234,17 +221,13 @@ static int other_size(struct fuzz_target *target)
 
 	if (!ret)
 		ret = procmap_sync(&target->child);
-	if (ret)
-		return ret;
-	target->pid = target->child.pid;
-	ret = open_all(target);
-	return ret ? ret : look_at(target);
+	return ret ? ret : look_at(target, target->child.pid, false);
 }
 
 static int zombie(struct fuzz_target *target)
 {
 	siginfo_t info;
-	int ret = start_waiting(target, waits);
+	int ret = start_waiting(target, procmap_waits);
 
 	if (ret)
 		return ret;
@@ -258,7 +241,7 @@ static int zombie(struct fuzz_target *target)
 
 static int reaped(struct fuzz_target *target)
 {
-	int ret = start_waiting(target, waits);
+	int ret = start_waiting(target, procmap_waits);
 
 	if (!ret)
 		ret = procmap_child_finish(&target->child);
@@ -269,7 +252,7 @@ static int reaped(struct fuzz_target *target)
 
 static int dying(struct fuzz_target *target)
 {
-	int ret = start_waiting(target, waits);
+	int ret = start_waiting(target, procmap_waits);
 
 	target->life = FUZZ_DYING;
 	target->left = CALLS_PER_LIFE;
@@ -324,10 +307,10 @@ static const struct {
 	const char *name;
 	int (*start)(struct fuzz_target *target);
 } states[] = {
-	{ "running", running }, { "self", self }, { "other-size", other_size },
+	{ "running", running }, { "self", self }, { "other_word_size", other_size },
 	{ "zombie", zombie }, { "reaped", reaped }, { "dying", dying }, { "execing", execing },
-	{ "kernel-thread", kernel_thread }, { "vfork-child", vfork_child },
-	{ "other-user", other_user }, { "namespaces", namespaces },
+	{ "kernel_thread", kernel_thread }, { "vfork_child", vfork_child },
+	{ "other_user", other_user }, { "namespaces", namespaces },
 };
 
 /*
@@ -368,25 +351,6 @@ static int next_life(struct fuzz *fuzz)
 	return dying(target);
 }
 
-/* The first image may be gone before anything has read its text. */
-static int next_image(struct fuzz_target *target)
-{
-	if (target->left)
-		return 0;
-	target->left = CALLS_PER_IMAGE;
-	return open_all(target);
-}
-
-static int open_late(struct fuzz_target *target)
-{
-	if (target->left)
-		return 0;
-	target->left = CALLS_PER_OPEN;
-	close_fd(&target->maps);
-	target->maps = maps_open(target->pid);
-	return target->maps < 0 ? target->maps : 0;
-}
-
 /* Prepare the target for the next call. */
 int fuzz_target_next(struct fuzz *fuzz)
 {
@@ -403,7 +367,17 @@ int fuzz_target_next(struct fuzz *fuzz)
 	target->left--;
 	if (target->life == FUZZ_DYING)
 		return next_life(fuzz);
-	return target->life == FUZZ_EXECING ? next_image(target) : open_late(target);
+	if (target->left)
+		return 0;
+	/* The first image may be gone before anything has read its text. */
+	if (target->life == FUZZ_EXECING) {
+		target->left = CALLS_PER_IMAGE;
+		return open_all(target);
+	}
+	target->left = CALLS_PER_OPEN;
+	close_fd(&target->maps);
+	target->maps = maps_open(target->pid);
+	return target->maps < 0 ? target->maps : 0;
 }
 
 /* End the target. */
@@ -426,7 +400,7 @@ bool fuzz_target_is_there(const char *state)
 	char name[32] = "";
 	int fd;
 
-	if (strcmp(state, "kernel-thread"))
+	if (strcmp(state, "kernel_thread"))
 		return true;
 	fd = open("/proc/2/comm", O_RDONLY | O_CLOEXEC);
 	if (fd >= 0 && read(fd, name, sizeof(name) - 1) < 0)

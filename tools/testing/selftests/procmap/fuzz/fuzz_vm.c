@@ -112,7 +112,7 @@ static bool overlap(const struct vector *one, const struct vector *other)
 	__u64 size = one->nr > 8 ? space : one->nr * sizeof(struct iovec);
 	__u64 other_size = other->nr > 8 ? space : other->nr * sizeof(struct iovec);
 
-	return one->at < other->at + other_size && other->at < one->at + size;
+	return fuzz_overlaps(one->at, size, other->at, other_size);
 }
 
 static unsigned long random_vm_flags(struct fuzz *fuzz)

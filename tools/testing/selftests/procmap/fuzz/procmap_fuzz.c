@@ -9,7 +9,6 @@
  *
  * The test first shows that it notices false results.
  */
-#include <getopt.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -33,103 +32,84 @@
 
 /**
  * struct fuzz_case - one line of the report
+ * @name: such as "scan_of_zombie"
  * @racing: another thread changes the arguments during the calls
  */
 struct fuzz_case {
-	const char *name;
+	char name[64];
 	bool (*call)(struct fuzz *fuzz);
 	const char *state;
 	bool racing;
 	enum fuzz_lie lie;
 };
 
-static const struct fuzz_case cases[] = {
-	{ .name = "notices_wrong_result_of_query", .call = fuzz_query, .state = "running",
-	  .lie = FUZZ_LIE_RESULT },
-	{ .name = "notices_wrong_answer_of_query", .call = fuzz_query, .state = "running",
-	  .lie = FUZZ_LIE_ANSWER },
-	{ .name = "notices_write_outside_of_query", .call = fuzz_query, .state = "running",
-	  .lie = FUZZ_LIE_OUTSIDE },
-	{ .name = "notices_wrong_result_of_scan", .call = fuzz_scan, .state = "running",
-	  .lie = FUZZ_LIE_RESULT },
-	{ .name = "notices_wrong_answer_of_scan", .call = fuzz_scan, .state = "running",
-	  .lie = FUZZ_LIE_ANSWER },
-	{ .name = "notices_write_outside_of_scan", .call = fuzz_scan, .state = "running",
-	  .lie = FUZZ_LIE_OUTSIDE },
-	{ .name = "notices_wrong_record_of_scan", .call = fuzz_scan, .state = "running",
-	  .lie = FUZZ_LIE_RECORD },
-	{ .name = "notices_wrong_name_of_scan", .call = fuzz_scan, .state = "running",
-	  .lie = FUZZ_LIE_NAME },
-	{ .name = "notices_wrong_result_of_process_vm", .call = fuzz_vm, .state = "running",
-	  .lie = FUZZ_LIE_RESULT },
-	{ .name = "notices_wrong_bytes_of_process_vm", .call = fuzz_vm, .state = "running",
-	  .lie = FUZZ_LIE_ANSWER },
-	{ .name = "notices_write_outside_of_process_vm", .call = fuzz_vm, .state = "running",
-	  .lie = FUZZ_LIE_OUTSIDE },
-	{ .name = "query_of_running", .call = fuzz_query, .state = "running" },
-	{ .name = "query_of_self", .call = fuzz_query, .state = "self" },
-#ifdef PROCMAP_BOTH_SIZES
-	{ .name = "query_of_other_word_size", .call = fuzz_query, .state = "other-size" },
-#endif
-	{ .name = "query_of_zombie", .call = fuzz_query, .state = "zombie" },
-	{ .name = "query_of_reaped", .call = fuzz_query, .state = "reaped" },
-	{ .name = "query_of_dying", .call = fuzz_query, .state = "dying" },
-	{ .name = "query_of_execing", .call = fuzz_query, .state = "execing" },
-	{ .name = "query_of_kernel_thread", .call = fuzz_query, .state = "kernel-thread" },
-	{ .name = "query_of_vfork_child", .call = fuzz_query, .state = "vfork-child" },
-	{ .name = "query_of_other_user", .call = fuzz_query, .state = "other-user" },
-	{ .name = "query_of_namespaces", .call = fuzz_query, .state = "namespaces" },
-	{ .name = "query_that_changes", .call = fuzz_query, .state = "running", .racing = true },
-	{ .name = "scan_of_running", .call = fuzz_scan, .state = "running" },
-	{ .name = "scan_of_self", .call = fuzz_scan, .state = "self" },
-#ifdef PROCMAP_BOTH_SIZES
-	{ .name = "scan_of_other_word_size", .call = fuzz_scan, .state = "other-size" },
-#endif
-	{ .name = "scan_of_zombie", .call = fuzz_scan, .state = "zombie" },
-	{ .name = "scan_of_reaped", .call = fuzz_scan, .state = "reaped" },
-	{ .name = "scan_of_dying", .call = fuzz_scan, .state = "dying" },
-	{ .name = "scan_of_execing", .call = fuzz_scan, .state = "execing" },
-	{ .name = "scan_of_kernel_thread", .call = fuzz_scan, .state = "kernel-thread" },
-	{ .name = "scan_of_vfork_child", .call = fuzz_scan, .state = "vfork-child" },
-	{ .name = "scan_of_other_user", .call = fuzz_scan, .state = "other-user" },
-	{ .name = "scan_of_namespaces", .call = fuzz_scan, .state = "namespaces" },
-	{ .name = "scan_that_changes", .call = fuzz_scan, .state = "running", .racing = true },
-	{ .name = "process_vm_of_running", .call = fuzz_vm, .state = "running" },
-	{ .name = "process_vm_of_self", .call = fuzz_vm, .state = "self" },
-	{ .name = "process_vm_of_zombie", .call = fuzz_vm, .state = "zombie" },
-	{ .name = "process_vm_of_reaped", .call = fuzz_vm, .state = "reaped" },
-	{ .name = "process_vm_of_dying", .call = fuzz_vm, .state = "dying" },
-	{ .name = "process_vm_of_execing", .call = fuzz_vm, .state = "execing" },
-	{ .name = "process_vm_of_kernel_thread", .call = fuzz_vm, .state = "kernel-thread" },
-	{ .name = "process_vm_of_vfork_child", .call = fuzz_vm, .state = "vfork-child" },
-	{ .name = "process_vm_of_other_user", .call = fuzz_vm, .state = "other-user" },
-	{ .name = "process_vm_of_namespaces", .call = fuzz_vm, .state = "namespaces" },
-	{ .name = "process_vm_that_changes", .call = fuzz_vm, .state = "running", .racing = true },
+static const struct {
+	const char *name;
+	bool (*call)(struct fuzz *fuzz);
+} interfaces[] = {
+	{ "query", fuzz_query }, { "scan", fuzz_scan }, { "process_vm", fuzz_vm },
 };
+
+static const char * const states[] = {
+	"running", "self", "zombie", "reaped", "dying", "execing", "kernel_thread", "vfork_child",
+	"other_user", "namespaces",
+#ifdef PROCMAP_BOTH_SIZES
+	"other_word_size",
+#endif
+};
+
+static const char * const lies[NR_FUZZ_LIES] = {
+	[FUZZ_LIE_RESULT] = "wrong_result", [FUZZ_LIE_ANSWER] = "wrong_answer",
+	[FUZZ_LIE_OUTSIDE] = "write_outside", [FUZZ_LIE_RECORD] = "wrong_record",
+	[FUZZ_LIE_NAME] = "wrong_name",
+};
+
+static struct fuzz_case cases[ARRAY_SIZE(interfaces) * (ARRAY_SIZE(states) + NR_FUZZ_LIES)];
+static size_t nr_cases;
 
 /**
  * struct options - what the command line asks for
  * @calls: iterations of each case
  * @only: name of the only case to run
- * @iteration: with @replay, number of the only iteration to run
  */
 struct options {
 	unsigned long long seed;
 	unsigned long long calls;
 	const char *only;
-	bool replay;
-	unsigned long long iteration;
 };
 
-static const char usage[] =
-	"usage: procmap_fuzz [--seed N] [--calls N] [--case NAME [--iteration N]]\n"
-	"  --seed N       of the random numbers (default: random, and printed)\n"
-	"  --calls N      of each case (default 500)\n"
-	"  --case NAME    only this one\n"
-	"  --iteration N  only this call, as the report of a failure names it\n";
+static struct fuzz_case *add_case(size_t interface, const char *state, const char *format,
+				  const char *first, const char *second)
+{
+	struct fuzz_case *this = &cases[nr_cases++];
+
+	this->call = interfaces[interface].call;
+	this->state = state;
+	snprintf(this->name, sizeof(this->name), format, first, second);
+	return this;
+}
+
+static void add_cases(size_t interface)
+{
+	const char *name = interfaces[interface].name;
+	const enum fuzz_lie end = interfaces[interface].call == fuzz_scan ? NR_FUZZ_LIES :
+									    FUZZ_LIE_RECORD;
+	enum fuzz_lie lie;
+	size_t i;
+
+	for (lie = FUZZ_NO_LIE + 1; lie < end; lie++)
+		add_case(interface, "running", "notices_%s_of_%s", lies[lie], name)->lie = lie;
+	for (i = 0; i < ARRAY_SIZE(states); i++) {
+		/* The memory that process_vm_readv() reads is that of this program. */
+		if (interfaces[interface].call == fuzz_vm && !strcmp(states[i], "other_word_size"))
+			continue;
+		add_case(interface, states[i], "%s_of_%s", name, states[i]);
+	}
+	add_case(interface, "running", "%s_that_%s", name, "changes")->racing = true;
+}
 
 /*
- * Count a result and check that it is allowed. Returns false if it is not
+ * Check that a result is allowed. Returns false if it is not
  * allowed, with a complaint on stderr.
  * @allowed: set of FUZZ_DONE and FUZZ_ERR()
  * @ret: the result, or -errno
@@ -139,7 +119,6 @@ bool fuzz_result(struct fuzz *fuzz, __u64 allowed, long ret, const char *what)
 	unsigned int err = ret < 0 ? -ret : 0, i;
 
 	fuzz->progress->nr++;
-	fuzz->progress->results[err % 64]++;
 	if (err < 64 && allowed & FUZZ_ERR(err))
 		return true;
 	fprintf(stderr, "# %s: %s, allowed are:", what, err ? strerror(err) : "success");
@@ -187,14 +166,10 @@ static int set_up(struct fuzz *fuzz, const struct fuzz_case *this)
 
 static int iterate(struct fuzz *fuzz, const struct fuzz_case *this, const struct options *options)
 {
-	__u64 end = this->lie ? LIE_CALLS : options->calls;
-	__u64 i = options->replay ? options->iteration : 0;
+	__u64 end = this->lie ? LIE_CALLS : options->calls, i;
 	int ret;
 
-	if (options->replay)
-		end = i + 1;
-	for (; i < end; i++) {
-		fuzz->progress->iteration = i;
+	for (i = 0; i < end; i++) {
 		fuzz_seed(fuzz, i);
 		ret = fuzz_target_next(fuzz);
 		if (ret) {
@@ -249,18 +224,6 @@ static int wait_for(pid_t pid, const struct fuzz_progress *progress)
 	return SIGKILL;
 }
 
-static void print_results(const struct fuzz_progress *progress)
-{
-	unsigned int i;
-
-	printf("# %llu calls:", progress->nr);
-	for (i = 0; i < 64; i++) {
-		if (progress->results[i])
-			printf(" %llu %s;", progress->results[i], i ? strerror(i) : "success");
-	}
-	printf("\n");
-}
-
 static void run_case(const struct fuzz_case *this, const struct options *options)
 {
 	struct fuzz_progress *progress;
@@ -271,9 +234,8 @@ static void run_case(const struct fuzz_case *this, const struct options *options
 		ksft_test_result_skip("%s: no %s here\n", this->name, this->state);
 		return;
 	}
-	progress = mmap(NULL, sizeof(*progress), PROT_READ | PROT_WRITE,
-			MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	if (progress == MAP_FAILED)
+	progress = procmap_share(sizeof(*progress));
+	if (!progress)
 		ksft_exit_fail_msg("no memory for the progress\n");
 	fflush(NULL);
 	pid = fork();
@@ -282,10 +244,9 @@ static void run_case(const struct fuzz_case *this, const struct options *options
 	if (!pid)
 		_exit(work(this, options, progress));
 	status = wait_for(pid, progress);
-	print_results(progress);
 	if (status && !this->lie)
-		ksft_print_msg("again: procmap_fuzz --seed %llu --case %s --iteration %llu\n",
-			       options->seed, this->name, progress->iteration);
+		ksft_print_msg("again: procmap_fuzz --seed %llu --case %s\n", options->seed,
+			       this->name);
 	if (WIFSIGNALED(status))
 		ksft_print_msg("the worker died of signal %d\n", WTERMSIG(status));
 	if (this->lie)
@@ -294,67 +255,27 @@ static void run_case(const struct fuzz_case *this, const struct options *options
 	munmap(progress, sizeof(*progress));
 }
 
-static unsigned long long number_of(const char *option, const char *text)
-{
-	char *end;
-	unsigned long long number;
-
-	errno = 0;
-	number = strtoull(text, &end, 0);
-	if (!errno && *text >= '0' && *text <= '9' && !*end)
-		return number;
-	fprintf(stderr, "procmap_fuzz: %s %s: not a number; see --help\n", option, text);
-	exit(2);
-}
-
-static void check_case(const struct options *options)
-{
-	size_t i;
-
-	for (i = 0; options->only && i < ARRAY_SIZE(cases); i++) {
-		if (!strcmp(cases[i].name, options->only))
-			return;
-	}
-	if (!options->only && !options->replay)
-		return;
-	fprintf(stderr, "procmap_fuzz: --case: %s; there are:\n",
-		options->only ? "no such case" : "needed with --iteration");
-	for (i = 0; i < ARRAY_SIZE(cases); i++)
-		fprintf(stderr, "  %s\n", cases[i].name);
-	exit(2);
-}
-
 static void parse(int argc, char **argv, struct options *options)
 {
-	static const struct option longs[] = {
-		{ "seed", required_argument, NULL, 'S' },
-		{ "calls", required_argument, NULL, 'n' },
-		{ "case", required_argument, NULL, 'c' },
-		{ "iteration", required_argument, NULL, 'i' },
-		{ "help", no_argument, NULL, 'h' }, { }
-	};
-	int opt;
+	char rest;
+	int i;
 
-	while ((opt = getopt_long(argc, argv, "", longs, NULL)) != -1) {
-		if (opt == 'S') {
-			options->seed = number_of("--seed", optarg);
-		} else if (opt == 'n') {
-			options->calls = number_of("--calls", optarg);
-		} else if (opt == 'c') {
-			options->only = optarg;
-		} else if (opt == 'i') {
-			options->replay = true;
-			options->iteration = number_of("--iteration", optarg);
-		} else {
-			fputs(usage, opt == 'h' ? stdout : stderr);
-			exit(opt == 'h' ? 0 : 2);
-		}
+	for (i = 1; i + 1 < argc; i += 2) {
+		unsigned long long *to = !strcmp(argv[i], "--seed") ? &options->seed :
+					 !strcmp(argv[i], "--calls") ? &options->calls : NULL;
+
+		if (!strcmp(argv[i], "--case"))
+			options->only = argv[i + 1];
+		else if (!to || sscanf(argv[i + 1], "%llu%c", to, &rest) != 1)
+			break;
 	}
-	if (optind < argc) {
-		fprintf(stderr, "procmap_fuzz: '%s' is no option; see --help\n", argv[optind]);
-		exit(2);
-	}
-	check_case(options);
+	if (i == argc)
+		return;
+	fprintf(stderr, "usage: procmap_fuzz [--seed N] [--calls N] [--case NAME]\n"
+		"  --seed N     of the random numbers (default: random, and printed)\n"
+		"  --calls N    of each case (default %u)\n"
+		"  --case NAME  only this one\n", DEFAULT_CALLS);
+	exit(2);
 }
 
 /* The same seed must lead to the same addresses. */
@@ -384,11 +305,15 @@ int main(int argc, char **argv)
 	ksft_print_header();
 	if (procmap_kernel_lacks_it())
 		ksft_exit_skip("kernel without PROCMAP_QUERY (CONFIG_PROCMAP_QUERY)\n");
-	for (i = 0; i < ARRAY_SIZE(cases); i++)
+	for (i = 0; i < ARRAY_SIZE(interfaces); i++)
+		add_cases(i);
+	for (i = 0; i < nr_cases; i++)
 		nr += !options.only || !strcmp(cases[i].name, options.only);
+	if (!nr)
+		ksft_exit_fail_msg("there is no case %s\n", options.only);
 	ksft_set_plan(nr);
 	ksft_print_msg("seed %llu, process_vm flags 0x%lx\n", options.seed, probe_vm_flags());
-	for (i = 0; i < ARRAY_SIZE(cases); i++) {
+	for (i = 0; i < nr_cases; i++) {
 		if (!options.only || !strcmp(cases[i].name, options.only))
 			run_case(&cases[i], &options);
 	}
