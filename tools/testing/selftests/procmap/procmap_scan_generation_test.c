@@ -28,11 +28,8 @@
 #define RECORDS		512
 #define NAMES		0x10000
 
-static void __attribute__((constructor)) generation_require(void)
-{
-	if (stall_count("vma_search_nap") < 0)
-		ksft_exit_skip("kernel without per-VMA locks (CONFIG_VMA_SEARCH)\n");
-}
+PROCMAP_REQUIRE(stall_count("vma_search_nap") >= 0 ? NULL :
+		"kernel without per-VMA locks (CONFIG_VMA_SEARCH)")
 
 /*
  * The process looks at itself, with buffers that were there before: a change of
@@ -129,32 +126,25 @@ TEST_F(generation, of_all_but_not_of_code_by_anonymous_memory)
 	size_t page = self->page;
 	char *other = anon + 6 * page, *map;
 
-	ASSERT_EQ(0, munmap(other, page));
-	EXPECT_TRUE(changed(self, true, false));
+	EXPECT_TRUE(!munmap(other, page) && changed(self, true, false));
 	map = mmap(other, page, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
 	ASSERT_EQ((long)other, (long)map);
 	EXPECT_TRUE(changed(self, true, false));
-	ASSERT_EQ(0, mprotect(other, page, PROT_READ | PROT_WRITE));
-	EXPECT_TRUE(changed(self, true, false));
+	EXPECT_TRUE(!mprotect(other, page, PROT_READ | PROT_WRITE) && changed(self, true, false));
 	/* Also if it can be executed: it has no file. */
-	ASSERT_EQ(0, mprotect(other, page, PROT_READ | PROT_EXEC));
-	EXPECT_TRUE(changed(self, true, false));
+	EXPECT_TRUE(!mprotect(other, page, PROT_READ | PROT_EXEC) && changed(self, true, false));
 	/* arm64, for one, has no such call. */
 	if (syscall(SYS_pkey_mprotect, other, page, PROT_READ, -1))
 		TH_LOG("pkey_mprotect(): %m");
 	else
 		EXPECT_TRUE(changed(self, true, false));
-	ASSERT_EQ(0, madvise(other, page, MADV_DONTFORK));
-	EXPECT_TRUE(changed(self, true, false));
-	ASSERT_EQ(0, mlock(anon, page));
-	EXPECT_TRUE(changed(self, true, false));
-	ASSERT_EQ(0, munlock(anon, page));
-	EXPECT_TRUE(changed(self, true, false));
+	EXPECT_TRUE(!madvise(other, page, MADV_DONTFORK) && changed(self, true, false));
+	EXPECT_TRUE(!mlock(anon, page) && changed(self, true, false));
+	EXPECT_TRUE(!munlock(anon, page) && changed(self, true, false));
 	map = mremap(other, page, 2 * page, MREMAP_MAYMOVE);
 	ASSERT_NE((long)MAP_FAILED, (long)map);
 	EXPECT_TRUE(changed(self, true, false));
-	ASSERT_EQ(0, munmap(map, 2 * page));
-	EXPECT_TRUE(changed(self, true, false));
+	EXPECT_TRUE(!munmap(map, 2 * page) && changed(self, true, false));
 	if (!prctl(PR_SET_VMA, PR_SET_VMA_ANON_NAME, anon, page, "name"))
 		EXPECT_TRUE(changed(self, true, false));
 	ASSERT_NE(-1L, (long)sbrk(16 * page));
@@ -170,17 +160,12 @@ TEST_F(generation, of_code_by_files_that_can_be_executed)
 	size_t page = self->page;
 
 	/* A file that is only read is no code. */
-	ASSERT_EQ(0, munmap(file + 7 * page, page));
-	EXPECT_TRUE(changed(self, true, false));
-	ASSERT_EQ(0, mprotect(file, page, PROT_READ | PROT_WRITE));
-	EXPECT_TRUE(changed(self, true, false));
+	EXPECT_TRUE(!munmap(file + 7 * page, page) && changed(self, true, false));
+	EXPECT_TRUE(!mprotect(file, page, PROT_READ | PROT_WRITE) && changed(self, true, false));
 	/* It becomes code, and is code no more. */
-	ASSERT_EQ(0, mprotect(file + 2 * page, 4 * page, rx));
-	EXPECT_TRUE(changed(self, true, true));
-	ASSERT_EQ(0, mprotect(file + 2 * page, page, PROT_READ));
-	EXPECT_TRUE(changed(self, true, true));
-	ASSERT_EQ(0, munmap(file + 3 * page, page));
-	EXPECT_TRUE(changed(self, true, true));
+	EXPECT_TRUE(!mprotect(file + 2 * page, 4 * page, rx) && changed(self, true, true));
+	EXPECT_TRUE(!mprotect(file + 2 * page, page, PROT_READ) && changed(self, true, true));
+	EXPECT_TRUE(!munmap(file + 3 * page, page) && changed(self, true, true));
 	map = mmap(file + 3 * page, page, rx, MAP_PRIVATE | MAP_FIXED, self->code, 3 * page);
 	ASSERT_EQ((long)file + 3 * page, (long)map);
 	EXPECT_TRUE(changed(self, true, true));
@@ -188,19 +173,15 @@ TEST_F(generation, of_code_by_files_that_can_be_executed)
 	map = mmap(file + 3 * page, page, rx, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
 	ASSERT_EQ((long)file + 3 * page, (long)map);
 	EXPECT_TRUE(changed(self, true, true));
-	ASSERT_EQ(0, madvise(file + 4 * page, page, MADV_DONTFORK));
-	EXPECT_TRUE(changed(self, true, true));
-	ASSERT_EQ(0, mlock(file + 5 * page, page));
-	EXPECT_TRUE(changed(self, true, true));
+	EXPECT_TRUE(!madvise(file + 4 * page, page, MADV_DONTFORK) && changed(self, true, true));
+	EXPECT_TRUE(!mlock(file + 5 * page, page) && changed(self, true, true));
 	map = mremap(file + 5 * page, page, page, MREMAP_MAYMOVE | MREMAP_FIXED,
 		     file + 9 * page);
 	ASSERT_EQ((long)file + 9 * page, (long)map);
 	EXPECT_TRUE(changed(self, true, true));
-	ASSERT_EQ(0, munmap(map, page));
-	EXPECT_TRUE(changed(self, true, true));
+	EXPECT_TRUE(!munmap(map, page) && changed(self, true, true));
 	/* A file that cannot be executed, next to code. */
-	ASSERT_EQ(0, munmap(file, 2 * page));
-	EXPECT_TRUE(changed(self, true, false));
+	EXPECT_TRUE(!munmap(file, 2 * page) && changed(self, true, false));
 }
 
 static char *touch_below(char *stack, size_t bytes)
@@ -634,9 +615,7 @@ static int maps_a_page(struct procmap_child *child, void *arg)
 {
 	const struct _test_data_generation *self = arg;
 
-	if (!HOLDS(!munmap(self->anon, self->page)) || !HOLDS(!procmap_send(child, 0)))
-		return 1;
-	return HOLDS(!procmap_sync(child)) ? 0 : 1;
+	return HOLDS(!munmap(self->anon, self->page)) ? procmap_tell(child, 0) : 1;
 }
 
 TEST_F(generation, of_a_child_is_its_own)
