@@ -17,8 +17,9 @@ PERF = os.path.join(OUT, "perf")
 STAMP = os.path.join(OUT, ".built")
 # What needs packages that few people have, and recording and reports can do without. So the program
 # has the same features everywhere.
-WITHOUT = ("GTK2", "JVMTI", "LIBAUDIT", "LIBBABELTRACE", "LIBBPF", "LIBCAP", "LIBCRYPTO", "LIBNUMA",
-           "LIBPERL", "LIBPFM4", "LIBPYTHON", "LIBUNWIND", "LIBZSTD", "LZMA", "SDT", "SLANG")
+WITHOUT = ("GTK2", "JVMTI", "LIBAUDIT", "LIBBABELTRACE", "LIBBPF", "LIBCAP", "LIBCRYPTO", "LIBLLVM",
+           "LIBNUMA", "LIBPERL", "LIBPFM4", "LIBPYTHON", "LIBUNWIND", "LIBZSTD", "LZMA", "RUST", "SDT",
+           "SHELLCHECK", "SLANG")
 SOURCES = ("arch", "include", "tools/arch", "tools/build", "tools/include", "tools/lib", "tools/perf",
            "tools/scripts")
 SPACE = 400
