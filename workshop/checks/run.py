@@ -179,7 +179,7 @@ class Lane:
             self.counts = [sum(pair) for pair in zip(self.counts, counts)]
             self.done += 1
             self.work.end(job, not counts[1])
-        self.now = None
+            self.now = None
 
     def start(self, job, log):
         """Returns the status and the processor time; the job has a process group of its own, so that
