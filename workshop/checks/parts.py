@@ -272,7 +272,6 @@ MAINLINE = guest_script("mainline_test.py", needs=(PLAIN, "kernel:base", GUEST),
 MACHINE.append(MAINLINE)
 
 BPF_TESTS = ("iters_task_vma_skipped", "stacktrace_build_id_hole", "stacktrace_build_id_irq")
-PERF_TEST = "Synthesize mmap events"
 # Patches that stand alone bring their tests to folders of the kernel's own kselftests.
 ALONE = [
     kselftest("plain", "root", every=True, inputs=("patches",)),
@@ -284,9 +283,10 @@ ALONE = [
                    needs=(PLAIN, f"kernel:{variant}", GUEST), inputs=("patches",), packages=("bpf",),
                    every=True) for variant in ("plain", "base")),
     # perf test exits with 0 whatever failed.
-    dataclasses.replace(in_host_root("perf", "/bin/sh", "-c", f"{BUILD}/perf/perf test -v '{PERF_TEST}' "
-                                     ">/tmp/perf 2>&1; cat /tmp/perf; grep 'Passed subtests *: 2$' "
-                                     "/tmp/perf", packages=("perf",), inputs=("patches",)),
+    dataclasses.replace(in_host_root("perf", "/bin/sh", "-c", f"{BUILD}/perf/perf test -v 'Synthesize "
+                                     "mmap events' >/tmp/perf 2>&1; cat /tmp/perf; grep 'Passed "
+                                     "subtests *: 2$' /tmp/perf", packages=("perf",),
+                                     inputs=("patches",)),
                         needs=(PLAIN, GUEST, PERF)),
     MAINLINE,
     kselftest("debug", "root", inputs=("patches",)),
