@@ -214,7 +214,7 @@ FIXTURE_SETUP(quota)
 	self->lacking = cgroup_lacking("cpu");
 	if (self->lacking)
 		return;
-	ASSERT_EQ(0, procmap_pin(0));
+	ASSERT_EQ(0, procmap_pin(CPU));
 	self->shared = procmap_share(sizeof(struct shared));
 	ASSERT_NE(NULL, self->shared);
 	self->shared->target = getpid();

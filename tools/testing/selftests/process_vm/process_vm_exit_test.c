@@ -109,7 +109,7 @@ FIXTURE_SETUP(last)
 	self->victim.loop = -1;
 	self->reader.victim = &self->victim;
 	self->reader.flags = variant->flags;
-	self->reader.shared = procmap_share(1 * sizeof(struct shared));
+	self->reader.shared = procmap_share(sizeof(struct shared));
 	ASSERT_NE(NULL, self->reader.shared);
 }
 

@@ -190,9 +190,12 @@ int procmap_ask_self(const void *addr, struct procmap_call *call)
 static __u64 huge_page_size(void)
 {
 	static __u64 size;
+	long kb;
 
-	if (!size)
-		size = 1024 * procmap_value("/proc/meminfo", "Hugepagesize:");
+	if (!size) {
+		kb = procmap_value("/proc/meminfo", "Hugepagesize:");
+		size = kb > 0 ? 1024 * kb : 1;
+	}
 	return size;
 }
 
@@ -840,7 +843,8 @@ int procmap_write(int dir, const char *file, const char *text)
 	int fd = openat(dir, file, O_WRONLY | O_CLOEXEC);
 	int ret = fd < 0 || write(fd, text, strlen(text)) < 0 ? -errno : 0;
 
-	close(fd);
+	if (fd >= 0)
+		close(fd);
 	return ret;
 }
 
