@@ -101,7 +101,7 @@ struct bench_change {
 
 /* The VMAs of a process that is made to be queried */
 enum bench_layout {
-	BENCH_MIXED,	/* private memory of alternating protection, some files, some holes */
+	BENCH_MIXED,	/* private memory of alternating protection, some files, code and holes */
 	BENCH_ADJACENT,	/* private memory of alternating protection, without holes */
 	BENCH_HOLES,	/* the same with a hole after each VMA */
 	BENCH_LIBRARIES, /* files, with five VMAs each in a row, as a loader maps libraries */

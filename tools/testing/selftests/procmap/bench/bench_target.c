@@ -7,6 +7,7 @@
 #include "bench.h"
 
 #define TARGET_FILE_EVERY	8	/* one mixed VMA in so many maps a file */
+#define TARGET_CODE_EVERY	104	/* one in so many maps code: 1 %, a multiple of those */
 #define TARGET_HOLE_EVERY	16	/* one in so many is followed by a hole */
 #define TARGET_FILES		2	/* different files that VMAs map */
 #define TARGET_FILE_VMAS	5	/* VMAs in a row that a library has */
@@ -39,6 +40,8 @@ static int target_map_one(const struct bench_target *t, unsigned long i, const i
 	if (t->layout == BENCH_HOLES ||
 	    (t->layout == BENCH_MIXED && i % TARGET_HOLE_EVERY == TARGET_HOLE_EVERY - 1))
 		size = page;
+	if (t->layout == BENCH_MIXED && i % TARGET_CODE_EVERY == 0)
+		prot = PROT_READ | PROT_EXEC;
 	if (t->layout == BENCH_LIBRARIES)
 		offset = i % TARGET_FILE_VMAS * size;
 	if (file < 0)
