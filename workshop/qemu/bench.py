@@ -40,8 +40,8 @@ VARIANTS = {"base": "base", "patched": "plain"}
 ACCEL = {"instructions": ("icount", "QEMU TCG, -icount shift=0,sleep=off, one processor"),
          "scenes": ("multi", "QEMU TCG, thread=multi, two processors")}
 SCENES = ("stall/*", "wait/*")
-CASES = ("mm/*", "ioctl/*", "query/*", "walk/*", "text/*", "scan/*", "parsed/*", "readv/*",
-         "symbolize/*", "synthesize/*", "dump/*", "share/*", "loop/*")
+CASES = ("mm/*", "ioctl/*", "query/*", "walk/*", "text/*", "scan/*", "readv/*", "symbolize/*",
+         "synthesize/*", "dump/*", "share/*", "loop/*")
 ROUNDS, PLAY = 25, 100
 LIBRARY = os.path.join(vm.ROOT, "tools", "procmap")
 # A thousand look-ups of the library cost at most so many times what as many queries do.

@@ -284,19 +284,23 @@ static void pass_teardown(struct bench *b)
 	asked = NULL;
 }
 
-/* The programs, with their own VMAs and as large ones. */
+/* The programs, with their own VMAs and as large ones; and processes that are no program. */
 static const struct {
 	const char *key;
 	const char *program;
 	unsigned long vmas;
 	unsigned int batch;
-} programs[] = {
-	{ "busybox", "busybox", 0, 16 },
-	{ "python3", "python3", 0, 4 },
-	{ "30", "busybox", 30, 16 },
-	{ "1000", "python3", 1000, 2 },
-	{ "10000", "python3", 10000, 1 },
-	{ "100000", "python3", 100000, 1 },
+	enum bench_layout layout;
+} processes[] = {
+	{ "busybox", "busybox", 0, 16, BENCH_REPLAY },
+	{ "python3", "python3", 0, 4, BENCH_REPLAY },
+	{ "30", "busybox", 30, 16, BENCH_REPLAY },
+	{ "1000", "python3", 1000, 2, BENCH_REPLAY },
+	{ "10000", "python3", 10000, 1, BENCH_REPLAY },
+	{ "100000", "python3", 100000, 1, BENCH_REPLAY },
+	{ "libraries", NULL, 10000, 1, BENCH_LIBRARIES },
+	{ "anonymous", NULL, 10000, 1, BENCH_ADJACENT },
+	{ "mixed", NULL, 10000, 1, BENCH_MIXED },
 };
 
 #define SYMBOLIZE	.by_text = bench_symbolize_text, .run
@@ -320,12 +324,6 @@ static const struct bench_way ways[] = {
 	{ "dump/scan", "the same by a scan", DUMP = bench_dump_scan },
 };
 
-static const struct bench_way parsed_ways[] = {
-	{ "parsed", "text of libraries, read and parsed, per mapping",
-	  DUMP = bench_dump_text },
-	{ "parsed", "text of mixed mappings, read and parsed", DUMP = bench_dump_text },
-};
-
 static const struct bench_way share_ways[] = {
 	{ "share/text", "one address in so many % of 10,000 mappings, by the text",
 	  SYMBOLIZE = bench_symbolize_text },
@@ -336,7 +334,7 @@ static const struct bench_way share_ways[] = {
 static const unsigned int shares[] = { 1, 10, 50, 100, 250, 500, 1000 };
 
 #define PASS_REPS	3	/* few: a pass is long and has many equal steps */
-#define PASS_ROWS	(ARRAY_SIZE(parsed_ways) + ARRAY_SIZE(programs) * ARRAY_SIZE(ways) + \
+#define PASS_ROWS	(ARRAY_SIZE(processes) * ARRAY_SIZE(ways) + \
 			 ARRAY_SIZE(shares) * ARRAY_SIZE(share_ways))
 
 struct bench_row bench_pass_rows[PASS_ROWS + 1];
@@ -361,27 +359,21 @@ static struct bench_row *pass_add(const struct bench_way *way, const char *key,
 	return row;
 }
 
-static void pass_add_parsed(unsigned int i, const char *key, enum bench_layout layout)
-{
-	struct bench_row *row = pass_add(&parsed_ways[i], key, 10000);
-
-	row->layout = layout;
-	row->each = true;
-	row->reps = 0;
-}
-
-static void pass_add_program(unsigned int i)
+static void pass_add_process(unsigned int i)
 {
 	struct bench_row *row;
 	unsigned int k;
 
 	for (k = 0; k < ARRAY_SIZE(ways); k++) {
-		if (!programs[i].vmas && ways[k].sized)
+		if (!processes[i].vmas && ways[k].sized)
 			continue;
-		row = pass_add(&ways[k], programs[i].key, programs[i].vmas);
-		row->layout = BENCH_REPLAY;
-		row->program = programs[i].program;
-		row->batch = programs[i].batch;
+		/* Only programs were found running at addresses. */
+		if (!processes[i].program && ways[k].by_text == bench_symbolize_text)
+			continue;
+		row = pass_add(&ways[k], processes[i].key, processes[i].vmas);
+		row->layout = processes[i].layout;
+		row->program = processes[i].program;
+		row->batch = processes[i].batch;
 	}
 }
 
@@ -400,10 +392,8 @@ void bench_pass_init_rows(void)
 {
 	unsigned int i;
 
-	pass_add_parsed(0, "libraries", BENCH_LIBRARIES);
-	pass_add_parsed(1, "10000", BENCH_MIXED);
-	for (i = 0; i < ARRAY_SIZE(programs); i++)
-		pass_add_program(i);
+	for (i = 0; i < ARRAY_SIZE(processes); i++)
+		pass_add_process(i);
 	for (i = 0; i < ARRAY_SIZE(shares); i++)
 		pass_add_share(shares[i]);
 }

@@ -397,8 +397,11 @@ const struct bench_row bench_query_rows[] = {
 	  .want = BENCH_WANT_NAME, .what = "the same with names" },
 	{ .name = "scan/anonymous", .layout = BENCH_ADJACENT, SCAN, .each = true,
 	  .what = "the same without files, and no names" },
-	{ .name = "scan/10000-names", SCAN, .each = true, .want = BENCH_WANT_NAME,
-	  .what = "mixed mappings, with names, per record" },
+	{ .name = "scan/anonymous-names", .layout = BENCH_ADJACENT, SCAN, .each = true,
+	  .want = BENCH_WANT_NAME, .what = "the same, asked for names" },
+	{ .name = "scan/mixed", SCAN, .each = true, .what = "mixed mappings, per record" },
+	{ .name = "scan/mixed-names", SCAN, .each = true, .want = BENCH_WANT_NAME,
+	  .what = "the same with names" },
 	{ .name = "scan/executable", SCAN, .flags = BENCH_CODE, .want = BENCH_WANT_NAME,
 	  .what = "all executable files among 10,000 mappings, with names" },
 	{ }

@@ -66,7 +66,7 @@ TEST(list_names_every_kind)
 	static const char *const kinds[] = {
 		"mm/mmap-munmap/anon ", "query/covering/10000 ", "symbolize/query-id/python3 ",
 		"synthesize/text/100000 ", "share/query/0.1 ", "stall/query-4/10000 ",
-		"wait/locked/nowait ", "text/libraries ",
+		"wait/locked/nowait ", "\ntext/libraries ", "dump/query/mixed ",
 		"stall/text-elsewhere-2/1000 ", "dump/scan/30 ", "loop/cache/10000 ",
 	};
 	unsigned int i;
