@@ -208,6 +208,7 @@ def sections(rows, scenes):
     if rows:
         lines += section("Passes, in instructions (on the patched kernel, but for the text of base)",
                          bench_tables.passes(rows))
+        lines += section("What each mapping costs, in instructions", bench_tables.costs(rows))
         lines += section("The share of the mappings that is asked for", bench_tables.shares(rows))
         lines += section("Scans, in instructions", bench_tables.scans(rows))
         lines += section("Rounds of a profiler, in instructions, of a process that maps and unmaps "

@@ -6,6 +6,11 @@ from bench_scenes import CALLS, QUANTILES, READERS, SIZES, elsewhere
 
 WAYS = ("text", "text-cached", "query", "query-skip", "cache")
 PROGRAMS = ("busybox", "python3")
+# Processes of 10,000 mappings: key, what a pass takes, for people
+COSTS = (("libraries", "dump", "libraries, five mappings a file"),
+         ("anonymous", "dump", "anonymous mappings"),
+         ("mixed", "dump", "mixed mappings, 1 % of which are code"),
+         ("mixed", "synthesize", "of these, the code: the whole pass"))
 
 
 def markdown(head, rows):
@@ -86,6 +91,24 @@ def scans(rows):
         lines.append(line)
     return markdown(("process", "all mappings: text, base", "text", "queries", "scan",
                      "executable files: text, base", "text", "queries", "scan"), lines)
+
+
+def costs(rows):
+    """What each way costs, for each mapping, or as a whole for the few that are code."""
+    found = {row.name: row for row in rows}
+    lines = []
+    for key, kind, what in COSTS:
+        text, query, scan = (found.get(f"{kind}/{way}/{key}") for way in ("text", "query", "scan"))
+        if not text or not text.items:
+            continue
+        each = text.items if kind == "dump" else 1
+        bare = best(found.get(f"scan/{key}")) if kind == "dump" else None
+        lines.append((what, *(number(figure and figure / each) for figure in
+                              (text.base, text.patched, best(query))), number(bare),
+                      number(best(scan) and best(scan) / each),
+                      times(text.base, best(scan)), times(text.patched, best(scan))))
+    return markdown(("10,000 mappings, each", "text, base", "text", "queries", "scan, no names",
+                     "scan, names", "times cheaper than base", "than text"), lines)
 
 
 def loops(rows):
