@@ -64,7 +64,7 @@ LIMITS = (
     ("scan/libraries", at_most(120)),
     ("scan/libraries-names", at_most(250)),
     ("scan/anonymous-names", at_most(140)),
-    ("scan/executable", share_of_base_case("synthesize/text/10000", 50)),
+    ("scan/executable", share_of_base_case("synthesize/text/mixed", 50)),
     ("dump/scan/anonymous", share_of_case("dump/text/anonymous", 4)),
     *((f"dump/scan/{key}", share_of_base_case(f"dump/text/{key}", 5))
       for key in ("libraries", "mixed", "10000")),
