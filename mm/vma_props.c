@@ -18,12 +18,13 @@
 #ifdef CONFIG_VMA_SEARCH
 
 /*
- * What the generations of VMAs are counted from: @even is mm->vma_seq, rounded up. A lock
- * word has a part of the number s of the section that write-locked its VMA, so it is behind
- * @word by @even - s. Its generation, @next less that, is s + 2.
+ * What the generations of VMAs are counted from: @even is mm->vma_seq, rounded up. The lock
+ * word of a VMA has low bits of s, the section that write-locked it: so @word - lock word,
+ * shifted, is @even - s. A VMA of section s has the generation s + 2, which is @next less
+ * that difference.
  */
 struct vma_generation_base {
-	unsigned long word;	/* of section @even + 1, with all low bits */
+	unsigned long word;	/* @even, shifted, with all bits below it set */
 	u64 next;	/* @even + 2 */
 };
 
@@ -159,8 +160,9 @@ static __always_inline bool vma_props_need_lock(const struct vma_props *props)
 }
 
 /*
- * Inodes and super blocks are freed a grace period after the file. Returns how many were
- * completed; the next one must be locked.
+ * The memory of inodes and super blocks is freed a grace period after the file, but may be
+ * another inode before: the caller confirms. Returns how many were completed; the next one
+ * must be locked.
  */
 static __always_inline unsigned int vma_props_complete(struct vma_props *props, unsigned int nr)
 {
@@ -251,6 +253,7 @@ static __always_inline bool vma_read_leaf(struct vma_walk *walk, struct vma_run 
 	/* Acquire: the sequence before the tree and the VMAs; pairs with vma_changes_end(). */
 	unsigned long seq = smp_load_acquire(&mm->vma_seq);
 	struct maple_leaf leaf;
+	unsigned int done;
 
 	if ((seq & 1) || (run && run->seq != seq))
 		return false;
@@ -269,11 +272,15 @@ static __always_inline bool vma_read_leaf(struct vma_walk *walk, struct vma_run 
 	vma_props_find_inodes(props, nr);
 	if (vma_seq_changed(mm, seq))
 		return false;
-	*got = vma_props_complete(props, nr);
-	if (unlikely(*got < nr)) {
-		if (*got)
-			search->addr = props[*got - 1].end;
-		/* props[*got] is in the run, though the leaf may have ended that later. */
+	done = vma_props_complete(props, nr);
+	/* XFS reuses an inode in place, soon after its file is closed. */
+	if (vma_seq_changed(mm, seq))
+		return false;
+	*got = done;
+	if (unlikely(done < nr)) {
+		if (done)
+			search->addr = props[done - 1].end;
+		/* props[done] is in the run: what ended that in the leaf comes after it. */
 		if (run)
 			run->seq = seq;
 		return false;

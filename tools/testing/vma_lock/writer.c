@@ -78,8 +78,11 @@ static void file_put(struct file *file)
 	if (!file)
 		return;
 	WRITE_ONCE(file->count, file->count - 1);
-	if (!file->count)
-		call_rcu(&file->rcu, file_free);
+	if (file->count)
+		return;
+	/* Another inode in the same memory, at once, as XFS does. */
+	WRITE_ONCE(file->inode.i_generation, 0);
+	call_rcu(&file->rcu, file_free);
 }
 
 static struct file *file_open(void)
@@ -101,6 +104,8 @@ static struct vm_area_struct *vm_area_dup(struct vm_area_struct *orig)
 {
 	struct vm_area_struct *vma = vma_from_pool();
 
+	/* What memcpy() copies by bytes is no pointer at first. */
+	WRITE_ONCE(vma->vm_file, (struct file *)1);
 	vma_lock_copy(vma, orig);
 	file_get(vma->vm_file);
 	return vma;
