@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * bpf_find_vma() of programs that do not sleep: it holds the VMA, not mmap_lock. A
- * sleepable program, which must not fault in its callback with a VMA held, keeps the helper
- * of task_iter.c.
+ * bpf_find_vma() of programs that are not sleepable: it holds the VMA, not mmap_lock. A
+ * callback that may fault must not hold a VMA: sleepable programs use the helper of
+ * task_iter.c.
  */
 #include <linux/bpf.h>
 #include <linux/btf_ids.h>
@@ -14,6 +14,8 @@
 #include <linux/spinlock.h>
 #include <linux/vma_lock.h>
 #include <linux/vma_search.h>
+
+#include "find_vma.h"
 
 static struct vm_area_struct *bpf_vma_hold(struct mm_struct *mm, u64 start, u64 flags)
 {
@@ -50,6 +52,9 @@ BPF_CALL_5(bpf_find_vma_held, struct task_struct *, task, u64, start,
 {
 	struct vm_area_struct *vma;
 
+	if (bpf_callback_may_sleep())
+		return bpf_find_vma_proto.func((long)task, start, (long)callback_fn,
+					       (long)callback_ctx, flags);
 	if (flags & ~BPF_F_VMA_NEXT)
 		return -EINVAL;
 	if (!task)

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Differs between kernel versions. */
+#ifndef _KERNEL_BPF_FIND_VMA_H
+#define _KERNEL_BPF_FIND_VMA_H
+
+#include <linux/types.h>
+
+/* May a callback do so that runs now, if its program may not? Only those of bpf_wq may. */
+static inline bool bpf_callback_may_sleep(void)
+{
+	return false;
+}
+
+#endif /* _KERNEL_BPF_FIND_VMA_H */

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Differs between kernel versions. */
+#ifndef _KERNEL_BPF_FIND_VMA_H
+#define _KERNEL_BPF_FIND_VMA_H
+
+#include <linux/preempt.h>
+#include <linux/sched.h>
+#include <linux/types.h>
+
+/*
+ * May a callback do so that runs now, if its program may not? Those of bpf_wq may, and run
+ * in workers.
+ */
+static inline bool bpf_callback_may_sleep(void)
+{
+	return in_task() && (current->flags & PF_WQ_WORKER);
+}
+
+#endif /* _KERNEL_BPF_FIND_VMA_H */
