@@ -30,6 +30,9 @@
 #include <linux/vma_lock.h>
 #include <linux/vma_search.h>
 
+/* VMAs or holes that one call skips at most: it may have disabled interrupts. */
+#define BPF_ITER_SKIPS	1000
+
 struct bpf_iter_task_vma_kern_data {
 	struct task_struct *task;
 	struct mm_struct *mm;	/* with mm_users */
@@ -109,15 +112,16 @@ static unsigned long bpf_vma_busy_end(struct mm_struct *mm, unsigned long addr)
 	return last + 1;
 }
 
-/* NULL: there is none, or it is not known where to continue. A skip costs as much as a VMA. */
+/* NULL: there is none, or @nr_skipped has grown, and the walk ends here. */
 static struct vm_area_struct *bpf_iter_task_vma_hold(struct bpf_iter_task_vma_kern_data *data)
 {
+	unsigned int skips = BPF_ITER_SKIPS;
 	struct vma_search search;
 	struct vm_area_struct *vma;
 	unsigned long end;
 
 	vma_search_begin(&search, data->mm, data->next_addr);
-	for (;;) {
+	while (skips--) {
 		vma = vma_search_rcu(&search);
 		if (!IS_ERR(vma))
 			return vma;
@@ -128,6 +132,7 @@ static struct vm_area_struct *bpf_iter_task_vma_hold(struct bpf_iter_task_vma_ke
 		search.addr = end;
 		data->next_addr = end;
 	}
+	return NULL;
 }
 
 static struct vm_area_struct *bpf_iter_task_vma_copy(struct bpf_iter_task_vma_kern_data *data,
@@ -191,12 +196,12 @@ __bpf_kfunc int bpf_iter_task_vma_new(struct bpf_iter_task_vma *it, struct task_
 }
 
 /**
- * bpf_iter_task_vma_next() - the next VMA of a walk; the last one's file may be closed
+ * bpf_iter_task_vma_next() - the next VMA of a walk; the file of the one before may be closed
  * @it: the iterator
  *
  * Context: as bpf_iter_task_vma_new().
- * Return: the VMA; NULL if there is none, or if bpf_iter_task_vma_skipped() says
- * so.
+ * Return: the VMA; NULL if there is none, or if bpf_iter_task_vma_skipped() has
+ * grown.
  */
 __bpf_kfunc struct vm_area_struct *bpf_iter_task_vma_next(struct bpf_iter_task_vma *it)
 {

@@ -14,6 +14,7 @@
 
 #define SAMPLES		10000
 #define KEPT		64
+#define SKIPS		1000
 
 /* VMAs that nobody changes; every other page of theirs has other flags. */
 static bool map_kept(struct iters_task_vma_held *skel)
@@ -88,6 +89,30 @@ static void test_fork(struct iters_task_vma_held *skel)
 	ASSERT_EQ(skel->bss->in_fork.skipped, 0, "walks that skipped something");
 	ASSERT_EQ(skel->bss->in_fork.silent, 0, "walks that missed VMAs");
 	ASSERT_EQ(skel->bss->in_fork.failed, 0, "walks that did not begin");
+}
+
+/* A step does not last long where interrupts may be disabled. */
+static void test_munmap(struct iters_task_vma_held *skel)
+{
+	const size_t page = sysconf(_SC_PAGESIZE), nr = 3 * SKIPS;
+	char *at = mmap(NULL, nr * page, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	struct bpf_link *link;
+	size_t i;
+
+	if (!ASSERT_NEQ(at, MAP_FAILED, "mmap"))
+		return;
+	for (i = 0; i < nr; i += 2)
+		if (!ASSERT_OK(mprotect(at + i * page, page, PROT_NONE), "mprotect"))
+			return;
+	skel->bss->unmapped = (unsigned long)at;
+	skel->bss->target = getpid();
+	link = bpf_program__attach(skel->progs.walk_in_munmap);
+	if (!ASSERT_OK_PTR(link, "attach"))
+		return;
+	ASSERT_OK(munmap(at, nr * page), "munmap");
+	skel->bss->target = 0;
+	bpf_link__destroy(link);
+	ASSERT_EQ(skel->bss->most_skipped, SKIPS, "VMAs skipped in a step");
 }
 
 /* A program counts meanwhile. */
@@ -176,6 +201,8 @@ void serial_test_iters_task_vma_held(void)
 		test_tasks(skel->progs.each_task_sleepable);
 	if (test__start_subtest("fork"))
 		test_fork(skel);
+	if (test__start_subtest("munmap"))
+		test_munmap(skel);
 	if (test__start_subtest("interrupt"))
 		test_interrupt(skel);
 out:

@@ -19,6 +19,10 @@ __u64 kept_start = 0;
 __u64 kept_end = 0;
 __u64 kept_nr = 0;
 
+/* The target unmaps these; how many of them one step skips */
+__u64 unmapped = 0;
+__u64 most_skipped = 0;
+
 /* One walk */
 struct iters_vma vmas[ITERS_VMA_MAX] = {};
 __u32 nr_vmas = 0;
@@ -74,6 +78,26 @@ int walk_in_fork(void *ctx)
 
 	if (task->pid == target)
 		count_walk(task, &in_fork);
+	return 0;
+}
+
+/* The target has write-locked what it unmaps, and allocates memory for the tree. */
+SEC("raw_tp/kmem_cache_alloc")
+int walk_in_munmap(void *ctx)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct bpf_iter_task_vma it;
+	__u64 skipped = 0;
+
+	if (task->pid != target || !bpf_ksym_exists(bpf_iter_task_vma_skipped))
+		return 0;
+	if (!bpf_iter_task_vma_new(&it, task, unmapped)) {
+		bpf_iter_task_vma_next(&it);
+		skipped = bpf_iter_task_vma_skipped(&it);
+	}
+	bpf_iter_task_vma_destroy(&it);
+	if (skipped > most_skipped)
+		most_skipped = skipped;
 	return 0;
 }
 
