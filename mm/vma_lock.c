@@ -127,13 +127,13 @@ void vma_start_rename(struct mm_struct *mm)
 }
 
 /**
- * vma_begin_removal() - note that VMAs of one range are about to leave the tree
+ * vma_open_removal() - note that VMAs of one range are about to leave the tree
  * @mm: the address space
  *
- * Context: mmap_lock of @mm held for writing, before vma_start_remove() of each.
+ * Context: mmap_lock of @mm held for writing, before vma_write_detach() of each.
  * Readers can rely on what lies between two ranges.
  */
-void vma_begin_removal(struct mm_struct *mm)
+void vma_open_removal(struct mm_struct *mm)
 {
 	struct vma_changes *changes = &mm->vma_changes;
 	struct vma_removal *range;
@@ -144,7 +144,7 @@ void vma_begin_removal(struct mm_struct *mm)
 	range = &changes->removed[changes->nr_removed];
 	WRITE_ONCE(range->start, ULONG_MAX);
 	WRITE_ONCE(range->end, 0);
-	/* Release: the range before its number; pairs with vma_hole_counts(). */
+	/* Release: the range before its number; pairs with vma_hole_is_real(). */
 	smp_store_release(&changes->nr_removed, changes->nr_removed + 1);
 }
 
@@ -161,19 +161,19 @@ static void vma_note_removal(const struct vm_area_struct *vma)
 }
 
 /**
- * vma_start_remove() - write-lock a VMA for good before it leaves its tree
+ * vma_write_detach() - write-lock a VMA for good before it leaves its tree
  * @vma: the VMA; until the end of the section, no reader takes its place for a hole
  *
- * Context: mmap_lock of the address space held for writing, vma_begin_removal()
+ * Context: mmap_lock of the address space held for writing, vma_open_removal()
  * called. May sleep.
  */
-void vma_start_remove(struct vm_area_struct *vma)
+void vma_write_detach(struct vm_area_struct *vma)
 {
 	bool attached;
 
 	mmap_assert_write_locked(vma->vm_mm);
 	vma_note_removal(vma);
-	/* Full barrier: the range before the hole; pairs with vma_hole_counts(). */
+	/* Full barrier: the range before the hole; pairs with vma_hole_is_real(). */
 	attached = vma_change_lock(vma, VMA_HOLD_DETACHED);
 	VM_WARN_ON_ONCE(!attached);
 }
@@ -182,7 +182,7 @@ void vma_start_remove(struct vm_area_struct *vma)
  * vma_cancel_remove() - keep a VMA in its tree after all
  * @vma: the VMA; it stays write-locked as after vma_change_begin()
  *
- * Context: mmap_lock held for writing since vma_start_remove().
+ * Context: mmap_lock held for writing since vma_write_detach().
  */
 void vma_cancel_remove(struct vm_area_struct *vma)
 {

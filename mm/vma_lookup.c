@@ -46,15 +46,15 @@ static bool vma_tree_unchanged(struct mm_struct *mm, unsigned int stores)
  * notes a range before it removes VMAs: so a hole outside of all ranges is real, if the
  * same write section, or none, lasted throughout.
  */
-static bool vma_hole_counts(const struct vma_search *search, unsigned long seq,
+static bool vma_hole_is_real(const struct vma_search *search, unsigned long seq,
 			    unsigned long *last)
 {
 	struct vma_changes *changes = &search->mm->vma_changes;
 	unsigned int i, nr = 0;
 
-	/* The caller's barrier: the tree before the ranges; pairs with vma_start_remove(). */
+	/* The caller's barrier: the tree before the ranges; pairs with vma_write_detach(). */
 	if (seq & 1) {
-		/* Acquire: the number before the ranges; pairs with vma_begin_removal(). */
+		/* Acquire: the number before the ranges; pairs with vma_open_removal(). */
 		nr = smp_load_acquire(&changes->nr_removed);
 	}
 	for (i = 0; i < nr; i++)
@@ -103,7 +103,7 @@ static enum vma_result vma_lookup_slow(struct vma_search *search, unsigned long 
 		return vma_lookup_covering(search, vma);
 	if (!vma_tree_unchanged(mm, stores) || last < search->addr)
 		return VMA_LOOKUP_BUSY;
-	if (!vma && !vma_hole_counts(search, seq, &last))
+	if (!vma && !vma_hole_is_real(search, seq, &last))
 		return VMA_LOOKUP_BUSY;
 	return vma_lookup_after(search, last);
 }
@@ -121,7 +121,7 @@ enum vma_result vma_lookup_retry(struct vma_search *search, unsigned int tries)
 	for (; tries; tries--) {
 		/*
 		 * Acquire: the sequence before the tree and the VMAs; pairs with
-		 * vma_begin_write_section() and vma_changes_end().
+		 * vma_begin_write_section() and vma_end_write_section().
 		 */
 		unsigned long seq = smp_load_acquire(&search->mm->vma_seq);
 		enum vma_result res = vma_lookup_slow(search, seq);

@@ -109,7 +109,7 @@ static __always_inline enum vma_result vma_lookup_fast(struct vma_search *search
 static __always_inline enum vma_result vma_lookup_step(struct vma_search *search,
 						       struct vma_walk *walk, unsigned int tries)
 {
-	/* Acquire: the sequence before the tree and the VMAs; pairs with vma_changes_end(). */
+	/* Acquire: the sequence before the tree and the VMAs; pairs with vma_end_write_section(). */
 	unsigned long seq = smp_load_acquire(&search->mm->vma_seq);
 
 	if (likely(!(seq & 1))) {

@@ -67,7 +67,7 @@ static inline bool vma_hold_try(struct vm_area_struct *vma, const struct mm_stru
 	 * pairs with vma_begin_write_section(). The test above is not enough: the word may
 	 * be of another address space, and this one may give the VMA the same word
 	 * meanwhile. Acquire: a reader that sees the end of the section also sees the
-	 * changes; pairs with vma_changes_end().
+	 * changes; pairs with vma_end_write_section().
 	 */
 	if (unlikely(vma_word_write_locked(new, smp_load_acquire(&mm->vma_seq)))) {
 		vma_hold_drop(vma);

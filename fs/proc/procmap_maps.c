@@ -50,7 +50,7 @@ struct procmap_digits {
 };
 
 /* The second part of a line, from the device to the newline; @column: where it begins. */
-struct procmap_what {
+struct procmap_file_part {
 	const struct file *file;
 	unsigned long seq;
 	size_t column;
@@ -74,7 +74,7 @@ struct procmap_maps {
 	struct vma_walk walk;
 	struct procmap_digits last_end;	/* where the next VMA often begins */
 	struct procmap_line line;	/* the last one, while the buffer ends with it */
-	struct procmap_what last;	/* the last one, while the buffer has it */
+	struct procmap_file_part last;	/* the last one, while the buffer has it */
 	bool cut_short;	/* the last read ended before a VMA that was changing */
 };
 
@@ -263,8 +263,8 @@ static void procmap_show_path(struct seq_file *m, struct vm_area_struct *vma)
  * Repeat the second part of the last line if file and padding are the same. With the same
  * seq no VMA has changed since: it is no other file at the same place in memory.
  */
-static bool procmap_repeat_what(struct seq_file *m, const struct procmap_what *last,
-				const struct procmap_what *now)
+static bool procmap_repeat_file_part(struct seq_file *m, const struct procmap_file_part *last,
+				const struct procmap_file_part *now)
 {
 	if (!now->file || now->file != last->file || now->column != last->column)
 		return false;
@@ -291,7 +291,7 @@ static void procmap_show_name(struct seq_file *m, struct vm_area_struct *vma)
 	seq_putc(m, '\n');
 }
 
-static void procmap_show_what(struct seq_file *m, struct vm_area_struct *vma, char *spare)
+static void procmap_show_file_part(struct seq_file *m, struct vm_area_struct *vma, char *spare)
 {
 	char *what = procmap_maps_space(m, spare);
 
@@ -305,15 +305,15 @@ static void procmap_show_file(struct seq_file *m, struct vm_area_struct *vma, si
 			      char *spare)
 {
 	struct procmap_maps *pm = m->private;
-	struct procmap_what now = {
+	struct procmap_file_part now = {
 		.file = vma_given_name(vma) ? NULL : vma->vm_file,
 		.seq = vma_search_seq(&pm->walk.search),
 		.column = column,
 		.start = m->count,
 	};
 
-	if (!procmap_repeat_what(m, &pm->last, &now))
-		procmap_show_what(m, vma, spare);
+	if (!procmap_repeat_file_part(m, &pm->last, &now))
+		procmap_show_file_part(m, vma, spare);
 	now.len = m->count - now.start;
 	pm->last = now;
 }

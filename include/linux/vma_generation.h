@@ -38,7 +38,7 @@ static inline u64 vma_generation_at(unsigned long seq)
  */
 static inline struct vma_generations vma_generations_now(const struct mm_struct *mm)
 {
-	/* Acquire: the sequence before VMAs and note of code; pairs with vma_changes_end(). */
+	/* Acquire: the sequence before VMAs and note of code; pairs with vma_end_write_section(). */
 	unsigned long seq = smp_load_acquire(&mm->vma_seq);
 	struct vma_generations now = {
 		.all = seq & 1 ? 0 : vma_generation_at(seq),

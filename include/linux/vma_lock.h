@@ -20,8 +20,8 @@
 void vma_lock_init_mm(struct mm_struct *mm);
 void __vma_change_begin(struct vm_area_struct *vma);
 void vma_start_rename(struct mm_struct *mm);
-void vma_begin_removal(struct mm_struct *mm);
-void vma_start_remove(struct vm_area_struct *vma);
+void vma_open_removal(struct mm_struct *mm);
+void vma_write_detach(struct vm_area_struct *vma);
 void vma_cancel_remove(struct vm_area_struct *vma);
 void vma_note_code(struct vm_area_struct *vma, unsigned long flags);
 void vma_lock_retire(struct vm_area_struct *vma);
@@ -49,7 +49,7 @@ static inline void vma_begin_write_section(struct mm_struct *mm)
 	smp_store_release(&mm->vma_seq, seq + 1);
 	/*
 	 * The sequence before all changes; pairs with vma_hold_try(), vma_seq_changed(),
-	 * vma_hole_counts() and vma_generations_kept().
+	 * vma_hole_is_real() and vma_generations_kept().
 	 */
 	smp_wmb();
 	/*
@@ -60,12 +60,12 @@ static inline void vma_begin_write_section(struct mm_struct *mm)
 }
 
 /**
- * vma_changes_end() - end all write-locks
+ * vma_end_write_section() - end all write-locks
  * @mm: address space whose mmap_lock is about to be released or downgraded
  *
  * Context: mmap_lock of @mm held for writing. May sleep, see vma_let_readers_in().
  */
-static inline void vma_changes_end(struct mm_struct *mm)
+static inline void vma_end_write_section(struct mm_struct *mm)
 {
 	const unsigned long seq = mm->vma_seq;
 
@@ -165,11 +165,11 @@ static inline void vma_change_attach(struct vm_area_struct *vma)
 #else /* !CONFIG_VMA_SEARCH */
 
 static inline void vma_lock_init_mm(struct mm_struct *mm) {}
-static inline void vma_changes_end(struct mm_struct *mm) {}
+static inline void vma_end_write_section(struct mm_struct *mm) {}
 static inline void vma_change_begin(struct vm_area_struct *vma) {}
 static inline void vma_start_rename(struct mm_struct *mm) {}
-static inline void vma_begin_removal(struct mm_struct *mm) {}
-static inline void vma_start_remove(struct vm_area_struct *vma) {}
+static inline void vma_open_removal(struct mm_struct *mm) {}
+static inline void vma_write_detach(struct vm_area_struct *vma) {}
 static inline void vma_cancel_remove(struct vm_area_struct *vma) {}
 static inline void vma_note_code(struct vm_area_struct *vma, unsigned long flags) {}
 static inline void vma_change_attach(struct vm_area_struct *vma) {}

@@ -16,11 +16,11 @@
 //	bare	a path leads there from the entry of the function, from another
 //		assignment to the variable or from the end of a write section,
 //		with no mark and no allocation in between
-//	later, never	the VMA is removed (vma_start_remove()) after this store,
+//	later, never	the VMA is removed (vma_write_detach()) after this store,
 //		or the tree is cleared (vma_tree_store()) without that
 //	given, kept	the VMA that is freed there was assigned from text, and that
 //		was marked
-//	noted	vma_begin_removal() comes before
+//	noted	vma_open_removal() comes before
 //	param	the VMA is a parameter of the function
 // Options: --no-includes --include-headers
 
@@ -164,7 +164,7 @@ identifier id;
 (
 	vma_change_begin(v)
 |
-	vma_start_remove(v)
+	vma_write_detach(v)
 |
 	vma_change_attach(v)
 |
@@ -200,7 +200,7 @@ identifier f, id;
 f(...)
 {
 	... when != vma_change_begin(v)
-	    when != vma_start_remove(v)
+	    when != vma_write_detach(v)
 	    when != vma_change_attach(v)
 	    when != vma_lock_retire(v)
 	    when != vma_mas_store(v, ...)
@@ -235,7 +235,7 @@ identifier id;
 	mmap_write_downgrade@q(...)
 )
 	... when != vma_change_begin(v)
-	    when != vma_start_remove(v)
+	    when != vma_write_detach(v)
 	    when != vma_change_attach(v)
 	    when != vma_lock_retire(v)
 	    when != vma_mas_store(v, ...)
@@ -264,7 +264,7 @@ iterator each;
 each(..., v, ...)
 {
 	... when != vma_change_begin(v)
-	    when != vma_start_remove(v)
+	    when != vma_write_detach(v)
 	    when != vma_change_attach(v)
 	    when != vma_lock_retire(v)
 (
@@ -286,7 +286,7 @@ identifier id;
 
 	id@p(..., v, ...)
 	...
-	vma_start_remove(v)
+	vma_write_detach(v)
 
 @spared exists@
 position write.p;
@@ -295,7 +295,7 @@ identifier id;
 @@
 
 	id@p(..., v, ...)
-	... when != vma_start_remove(v)
+	... when != vma_write_detach(v)
 	vma_tree_store(m, NULL)
 
 // A VMA that is freed under another name.
@@ -327,7 +327,7 @@ position write.p;
 identifier id;
 @@
 
-	vma_begin_removal(...)
+	vma_open_removal(...)
 	...
 	id@p(..., NULL, ...)
 

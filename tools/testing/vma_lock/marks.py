@@ -53,7 +53,7 @@ GREP = (rf"(->|\.){FIELDS}[[:space:]]*([-+|&^<>]*=[^=]|\+\+|--)|&[^;]*(->|\.){FI
         rf"(\+\+|--)[a-z_>.-]*(->|\.){FIELDS}|WRITE_ONCE\(.*{FIELDS}|swap\(.*{FIELDS}|"
         rf"ACCESS_PRIVATE|\b{STORES}[a-z_]*\(|\b{HELPERS}|{WHOLE}").replace("(?:", "(")
 
-MARK = re.compile(r"^\s*(vma_change_begin|vma_change_attach|vma_start_remove|vma_begin_removal|"
+MARK = re.compile(r"^\s*(vma_change_begin|vma_change_attach|vma_write_detach|vma_open_removal|"
                   r"vma_cancel_remove|vma_tree_store|vma_note_code|vma_lock_retire)\(.*\);$")
 # Files whose marks --self-test removes: not the lock itself.
 MARKED = re.compile(r"(?!mm/vma_lock)(mm|fs|kernel|ipc|arch|drivers)/|include/linux/mm\.h")
@@ -64,8 +64,8 @@ NO_MARK = {
     "vma_change_begin(remove)": "vma_complete() frees it, and vm_area_free() asserts the mark",
     "vma_change_begin(remove2)": "vma_complete() frees it, and vm_area_free() asserts the mark",
     "dup_mmap: vma_change_attach(tmp)": "no reader can lock a VMA that stays detached",
-    "vms_gather_munmap_vmas: vma_begin_removal(vms->vma->vm_mm)":
-        "for vma_start_remove(), which asserts it; the callers store",
+    "vms_gather_munmap_vmas: vma_open_removal(vms->vma->vm_mm)":
+        "for vma_write_detach(), which asserts it; the callers store",
     "vma_cancel_remove": "attaches again what was not removed: nothing is written",
     "vma_note_code": "a note for readers of generations, next to the mark",
 }
@@ -124,7 +124,7 @@ class Write:
         if self.is_store():
             return "store with vma_tree_store(), or excuse it in the table"
         if self.vma == "NULL":
-            return "call vma_begin_removal() before, or excuse it in the table"
+            return "call vma_open_removal() before, or excuse it in the table"
         if self.name == "vma_tree_store":
             return f"call vma_change_attach({self.vma}) before, or excuse it in the table"
         if self.name == "whole":

@@ -168,7 +168,7 @@ static void space_end_write(struct space *space)
 	/* Once for each call: readers may look at a version that is complete. */
 	if (space->watched && !world_recorded())
 		space_record(space);
-	vma_changes_end(&space->mm);
+	vma_end_write_section(&space->mm);
 }
 
 static void vma_mas_store(struct vm_area_struct *vma)
@@ -329,12 +329,12 @@ static unsigned int space_detach(struct space *space, unsigned int first, unsign
 	struct vm_area_struct *vma;
 	unsigned int nr = 0;
 
-	vma_begin_removal(&space->mm);
+	vma_open_removal(&space->mm);
 	space->places++;
 	for (vma = space_find(space, first, end); vma; vma = space_next(space, vma, end)) {
 		gone[nr++] = vma;
 		space_touch_range(space, page_of(gone[0]->vm_start), page_of(vma->vm_end));
-		vma_start_remove(vma);
+		vma_write_detach(vma);
 	}
 	space_clear(space, first, end);
 	return nr;
@@ -364,11 +364,11 @@ static void do_munmap_fails(struct space *space, unsigned int first, unsigned in
 	if (!space_find(space, first, end))
 		return;
 	space_cut(space, first, end, rng);
-	vma_begin_removal(&space->mm);
+	vma_open_removal(&space->mm);
 	space->places++;
 	space_touch(space, first, end);
 	for (vma = space_find(space, first, end); vma; vma = space_next(space, vma, end))
-		vma_start_remove(vma);
+		vma_write_detach(vma);
 	for (vma = space_find(space, first, end); vma; vma = space_next(space, vma, end))
 		vma_cancel_remove(vma);
 }
@@ -437,7 +437,7 @@ static unsigned int space_gather(struct space *space, unsigned int first, unsign
 
 	if (vma && vma->vm_start < address_of(first))
 		vma_split(space, vma, address_of(first), true);
-	vma_begin_removal(&space->mm);
+	vma_open_removal(&space->mm);
 	space->places++;
 	for (vma = space_find(space, first, end); vma; vma = space_next(space, vma, end)) {
 		if (vma->vm_end > address_of(end))
@@ -446,7 +446,7 @@ static unsigned int space_gather(struct space *space, unsigned int first, unsign
 			break;
 		gone[nr++] = vma;
 		space_touch_range(space, page_of(gone[0]->vm_start), page_of(vma->vm_end));
-		vma_start_remove(vma);
+		vma_write_detach(vma);
 	}
 	return nr;
 }

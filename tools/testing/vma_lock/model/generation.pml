@@ -76,12 +76,12 @@ proctype writer()
 		fi;
 		/* The same section may go on. */
 		if
-		:: true -> vma_changes_end(A)
+		:: true -> vma_end_write_section(A)
 		:: true
 		fi;
 		n++
 	od;
-	vma_changes_end(A)
+	vma_end_write_section(A)
 }
 
 /* What the reader has read in one go */

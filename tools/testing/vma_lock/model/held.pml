@@ -25,7 +25,7 @@ proctype writer()
 		   d_step { vma[0].a++; born = seq[A] + 2; printf("writer: changes VMA 0\n") }
 		:: true -> vma_begin_write_section(A)
 		fi;
-		vma_changes_end(A);
+		vma_end_write_section(A);
 		n++
 	od
 }

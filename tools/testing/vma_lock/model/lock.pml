@@ -25,7 +25,7 @@ proctype writer()
 		:: vma_change_begin(0); change(0)
 		:: true -> vma_begin_write_section(A)
 		fi;
-		vma_changes_end(A);
+		vma_end_write_section(A);
 		n++
 	od
 }

@@ -142,7 +142,7 @@ inline vma_hole_outside()
 }
 
 /* got: the hole from addr to last is not a transient one */
-inline vma_hole_counts()
+inline vma_hole_is_real()
 {
 	got = true;
 #ifndef NO_RANGES
@@ -207,7 +207,7 @@ inline vma_lookup_slow()
 		got = got && USERS_STILL;
 #endif
 		if
-		:: got && cur == NONE -> vma_hole_counts()
+		:: got && cur == NONE -> vma_hole_is_real()
 		:: else
 		fi;
 		if

@@ -27,9 +27,9 @@ inline tear_down()
 /* munmap(): with mmap_lock for reading at the end. */
 inline unmap()
 {
-	vma_start_remove(0);
+	vma_write_detach(0);
 	tree[space] = NONE;
-	vma_changes_end(space);
+	vma_end_write_section(space);
 	tear_down();
 	vma_lock_retire(0)
 }
@@ -41,7 +41,7 @@ inline merge()
 	tree[space] = NONE;
 	vma_lock_retire(0);
 	tear_down();
-	vma_changes_end(space)
+	vma_end_write_section(space)
 }
 
 inline free_memory()
@@ -78,7 +78,7 @@ inline attach()
 #endif
 	vma_change_attach(0);
 	tree[space] = 0;
-	vma_changes_end(space)
+	vma_end_write_section(space)
 }
 
 proctype writer()
@@ -100,8 +100,8 @@ proctype writer()
 		fi;
 		attach();
 		if
-		:: vma_change_begin(0); change(0); vma_changes_end(space)
-		:: space == B -> vma_begin_write_section(A); vma_changes_end(A)
+		:: vma_change_begin(0); change(0); vma_end_write_section(space)
+		:: space == B -> vma_begin_write_section(A); vma_end_write_section(A)
 		:: true
 		fi;
 		n++

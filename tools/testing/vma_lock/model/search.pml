@@ -73,7 +73,7 @@ inline vma_tree_store(i, v)
 	stores_end()
 }
 
-inline vma_begin_removal()
+inline vma_open_removal()
 {
 	vma_begin_write_section(A);
 #ifndef NO_RANGE_GROWS
@@ -106,7 +106,7 @@ inline note_and_mark(v)
 #if !defined(NO_NOTE) && !defined(NO_NOTE_FIRST)
 	vma_note_removal(v);
 #endif
-	vma_start_remove(v)
+	vma_write_detach(v)
 }
 
 /*
@@ -160,7 +160,7 @@ inline attach_and_store(i)
 /* munmap() of the VMA at i, if that covers no more */
 inline remove(i)
 {
-	vma_begin_removal();
+	vma_open_removal();
 	spare = slot[i];
 	note_and_mark(spare);
 	vma_tree_store(i, NONE)
@@ -260,12 +260,12 @@ proctype writer()
 		fi;
 		/* The same section may go on. */
 		if
-		:: true -> vma_changes_end(A)
+		:: true -> vma_end_write_section(A)
 		:: true
 		fi;
 		d_step { spare = NONE; cur = 0; where = 0; n++ }
 	od;
-	vma_changes_end(A)
+	vma_end_write_section(A)
 }
 
 /* The last user has left. The tree leads to the VMAs while they are closed. */

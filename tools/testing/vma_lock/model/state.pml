@@ -74,7 +74,7 @@ inline vma_begin_write_section(mm)
 	fi
 }
 
-inline vma_changes_end(mm)
+inline vma_end_write_section(mm)
 {
 	if
 	:: !ODD(seq[mm])
@@ -119,7 +119,7 @@ inline vma_lock_wait_for_readers(v)
 	fi
 }
 
-/* vma_change_begin() if flags is 0, vma_start_remove() if it is DETACHED. */
+/* vma_change_begin() if flags is 0, vma_write_detach() if it is DETACHED. */
 inline vma_change_lock(v, flags)
 {
 	d_step { old = vma[v].word; m = vma[v].space };
@@ -179,7 +179,7 @@ inline vma_change_begin(v)
 #define REMOVAL		DETACHED
 #endif
 
-inline vma_start_remove(v)
+inline vma_write_detach(v)
 {
 	vma_change_lock(v, REMOVAL)
 }

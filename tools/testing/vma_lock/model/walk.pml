@@ -56,8 +56,8 @@ proctype writer()
 		replace_leaf();
 #endif
 		if
-		:: rcu_free(1 - root); vma_changes_end(A)
-		:: vma_changes_end(A); rcu_free(1 - root)
+		:: rcu_free(1 - root); vma_end_write_section(A)
+		:: vma_end_write_section(A); rcu_free(1 - root)
 		fi;
 		n++
 	od;
