@@ -60,8 +60,8 @@ static void nowait_release(struct nowait_pages *np)
 /*
  * Pin mapped pages, up to the first one that would need a fault. A child that the target
  * forks after this does not see a write: fork() copies pinned pages. FOLL_NOFAULT neither
- * faults nor reschedules; on machines with aliasing caches, flush_dcache_page() walks all
- * mappings of a file, for 16 pages.
+ * faults nor reschedules. The time is bounded by 16 pages, except on machines with aliasing
+ * caches: flush_dcache_page() walks all mappings of a file there.
  */
 static long nowait_pin(struct nowait_pages *np, unsigned long addr)
 {

@@ -73,7 +73,7 @@ static struct page *resident_zeros(unsigned long address)
 
 /*
  * [vdso] and the like: on all architectures, ->fault() finds a page of the kernel and does
- * not sleep.
+ * not sleep. Those that insert PFNs ([vvar]) have VM_PFNMAP, which the caller refuses.
  */
 static struct page *resident_special_page(struct vm_area_struct *vma, unsigned long address)
 {

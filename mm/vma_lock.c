@@ -10,7 +10,7 @@
 
 #include "vma_read.h"
 
-/* A reader holds the lock for a few hundred instructions: a sleep is rarely worth it. */
+/* Most readers hold the lock for a few hundred instructions: a sleep is rarely worth it. */
 #define VMA_LOCK_SPINS		256
 
 #ifdef CONFIG_LOCKDEP
@@ -51,7 +51,7 @@ void vma_note_code(struct vm_area_struct *vma, unsigned long flags)
 	if (!(flags & VM_EXEC) || !vma->vm_file)
 		return;
 	WRITE_ONCE(mm->vma_changes.code, vma_generation_at(mm->vma_seq + 1));
-	/* The note before the change; pairs with vma_generations_kept(). */
+	/* Store the note before the change; pairs with vma_generations_kept(). */
 	smp_wmb();
 }
 
@@ -66,7 +66,7 @@ static void vma_lock_wait_for_readers(struct vm_area_struct *vma)
 			return;
 		cpu_relax();
 	}
-	/* Full barrier: the flag before the number of readers; pairs with vma_hold_drop(). */
+	/* Full barrier: set the flag before reading the number; pairs with vma_hold_drop(). */
 	atomic_long_fetch_or(VMA_HOLD_WAITING, lock);
 	wait_event(vma_hold_writers, !(atomic_long_read_acquire(lock) & VMA_HOLD_READERS));
 	atomic_long_andnot(VMA_HOLD_WAITING, lock);
@@ -113,8 +113,8 @@ EXPORT_SYMBOL_GPL(__vma_change_begin);
  * @mm: the address space
  *
  * Context: mmap_lock of @mm held for writing, before mm->brk, mm->start_brk or
- * mm->start_stack changes such names; brk(), which is frequent, write-locks fewer.
- * May sleep.
+ * mm->start_stack changes such names. Not for brk(), which write-locks only the
+ * VMAs whose names change. May sleep.
  */
 void vma_start_rename(struct mm_struct *mm)
 {
@@ -144,7 +144,7 @@ void vma_open_removal(struct mm_struct *mm)
 	range = &changes->removed[changes->nr_removed];
 	WRITE_ONCE(range->start, ULONG_MAX);
 	WRITE_ONCE(range->end, 0);
-	/* Release: the range before its number; pairs with vma_hole_is_real(). */
+	/* Release: publish the range before nr_removed counts it; pairs with vma_hole_is_real(). */
 	smp_store_release(&changes->nr_removed, changes->nr_removed + 1);
 }
 
@@ -173,7 +173,7 @@ void vma_write_detach(struct vm_area_struct *vma)
 
 	mmap_assert_write_locked(vma->vm_mm);
 	vma_note_removal(vma);
-	/* Full barrier: the range before the hole; pairs with vma_hole_is_real(). */
+	/* Full barrier: store the range before the hole; pairs with vma_hole_is_real(). */
 	attached = vma_change_lock(vma, VMA_HOLD_DETACHED);
 	VM_WARN_ON_ONCE(!attached);
 }

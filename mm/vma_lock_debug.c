@@ -28,7 +28,7 @@ static unsigned long vma_lock_hash(const struct vm_area_struct *vma)
 
 /**
  * vma_lock_check() - warn if a VMA has changed without being write-locked
- * @vma: the VMA: read-locked, or about to be write-locked
+ * @vma: the VMA: read-locked, or just write-locked; then @word is from before
  * @word: its lock word, not write-locked in the current write section
  *
  * Context: any. The first call after a write-lock notes a hash, later ones compare.
@@ -41,10 +41,10 @@ void vma_lock_check(struct vm_area_struct *vma, long word)
 	if (word & VMA_HOLD_DETACHED)
 		return;
 	hash = vma_lock_hash(vma);
-	/* Acquire: the number before the hash; pairs with the release below. */
+	/* Acquire: read the number before the hash; pairs with the release below. */
 	if (smp_load_acquire(&vma->vm_hold_noted) != mark + 1) {
 		WRITE_ONCE(vma->vm_hold_hash, hash);
-		/* Release: the hash before the number; pairs with the acquire above. */
+		/* Release: publish the hash before the number; pairs with the acquire above. */
 		smp_store_release(&vma->vm_hold_noted, mark + 1);
 	} else if (READ_ONCE(vma->vm_hold_hash) != hash) {
 		dump_vma(vma);

@@ -34,8 +34,8 @@ static bool vma_hole_outside(unsigned long addr, const struct vma_removal *range
 static bool vma_tree_unchanged(struct mm_struct *mm, unsigned int stores)
 {
 	/*
-	 * Barrier inside: tree before counter and users; pairs with vma_tree_store() and
-	 * mmput().
+	 * The barrier inside orders the tree before counter and users; pairs with
+	 * vma_tree_store() and mmput().
 	 */
 	return !(stores & 1) && !read_seqcount_retry(&mm->vma_changes.stores, stores) &&
 	       !mm_ref_exited(mm);
@@ -47,20 +47,20 @@ static bool vma_tree_unchanged(struct mm_struct *mm, unsigned int stores)
  * same write section, or none, lasted throughout.
  */
 static bool vma_hole_is_real(const struct vma_search *search, unsigned long seq,
-			    unsigned long *last)
+			     unsigned long *last)
 {
 	struct vma_changes *changes = &search->mm->vma_changes;
 	unsigned int i, nr = 0;
 
-	/* The caller's barrier: the tree before the ranges; pairs with vma_write_detach(). */
+	/* The caller's barrier orders tree before ranges; pairs with vma_write_detach(). */
 	if (seq & 1) {
-		/* Acquire: the number before the ranges; pairs with vma_open_removal(). */
+		/* Acquire: read the number before the ranges; pairs with vma_open_removal(). */
 		nr = smp_load_acquire(&changes->nr_removed);
 	}
 	for (i = 0; i < nr; i++)
 		if (!vma_hole_outside(search->addr, &changes->removed[i], last))
 			return false;
-	/* The ranges before the sequence; pairs with vma_begin_write_section(). */
+	/* Read the ranges before vma_seq; pairs with vma_begin_write_section(). */
 	smp_rmb();
 	return READ_ONCE(search->mm->vma_seq) == seq;
 }
@@ -81,8 +81,8 @@ static enum vma_result vma_lookup_covering(struct vma_search *search, struct vm_
 /*
  * Slow path: look up one VMA or hole. The lock confirms a VMA that matches. Another one is
  * skipped if it was in the tree, with these flags, at one instant. It may be write-locked:
- * while the writer's system call lasts, the process has the state before and the state
- * after.
+ * as long as the writer's system call has not returned, the state before it and the state
+ * after it are both right answers.
  */
 static enum vma_result vma_lookup_slow(struct vma_search *search, unsigned long seq)
 {
@@ -120,7 +120,7 @@ enum vma_result vma_lookup_retry(struct vma_search *search, unsigned int tries)
 {
 	for (; tries; tries--) {
 		/*
-		 * Acquire: the sequence before the tree and the VMAs; pairs with
+		 * Acquire: read vma_seq before tree and VMAs; pairs with
 		 * vma_begin_write_section() and vma_end_write_section().
 		 */
 		unsigned long seq = smp_load_acquire(&search->mm->vma_seq);

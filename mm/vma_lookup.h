@@ -109,7 +109,7 @@ static __always_inline enum vma_result vma_lookup_fast(struct vma_search *search
 static __always_inline enum vma_result vma_lookup_step(struct vma_search *search,
 						       struct vma_walk *walk, unsigned int tries)
 {
-	/* Acquire: the sequence before the tree and the VMAs; pairs with vma_end_write_section(). */
+	/* Acquire: read vma_seq before tree and VMAs; pairs with vma_end_write_section(). */
 	unsigned long seq = smp_load_acquire(&search->mm->vma_seq);
 
 	if (likely(!(seq & 1))) {
@@ -124,8 +124,8 @@ static __always_inline enum vma_result vma_lookup_step(struct vma_search *search
 
 /*
  * At most @steps steps, at least one. __mmput() frees VMAs and nodes while the tree still
- * leads to them. If this section sees users, no grace period has ended since there are
- * none: all of that outlasts it.
+ * leads to them. If this section sees mm_users > 0, no grace period has ended that began
+ * after it became 0: all of that outlasts this section.
  */
 static __always_inline enum vma_result vma_lookup_rcu(struct vma_search *search,
 						      struct vma_walk *walk, unsigned int steps,

@@ -45,8 +45,9 @@ static inline void vma_hold_drop(struct vm_area_struct *vma)
  * @mm: the address space
  *
  * Context: RCU read-lock held since @vma was found. Does not sleep.
- * Return: true with the lock held, for vma_hold_end(): check vm_mm first. False if
- * a writer has write-locked or removed it, or its word can count no more readers.
+ * Return: true with the lock held, to be released with vma_hold_end(). The VMA may
+ * belong to another mm by now: check vm_mm before anything else. False if a writer
+ * has write-locked or removed it, or its word can count no more readers.
  */
 static inline bool vma_hold_try(struct vm_area_struct *vma, const struct mm_struct *mm)
 {
@@ -63,11 +64,11 @@ static inline bool vma_hold_try(struct vm_area_struct *vma, const struct mm_stru
 	} while (!atomic_long_try_cmpxchg(&vma->vm_hold, &old, new));
 
 	/*
-	 * The exchange before the sequence, which a writer sets before it write-locks;
-	 * pairs with vma_begin_write_section(). The test above is not enough: the word may
-	 * be of another address space, and this one may give the VMA the same word
-	 * meanwhile. Acquire: a reader that sees the end of the section also sees the
-	 * changes; pairs with vma_end_write_section().
+	 * The exchange comes before this read of vma_seq, which a writer sets before it
+	 * write-locks; pairs with vma_begin_write_section(). The test above is not enough
+	 * (ABA): the word may have been that of another address space, and this one may
+	 * have given the VMA the same word meanwhile. Acquire: a reader that sees the end
+	 * of the section also sees the changes; pairs with vma_end_write_section().
 	 */
 	if (unlikely(vma_word_write_locked(new, smp_load_acquire(&mm->vma_seq)))) {
 		vma_hold_drop(vma);
@@ -84,7 +85,7 @@ static inline bool vma_hold_try(struct vm_area_struct *vma, const struct mm_stru
 static inline bool vma_seq_changed(const struct mm_struct *mm, unsigned long seq)
 {
 	/*
-	 * What the caller has read before the sequence and the users; pairs with
+	 * Order what the caller has read before vma_seq and the users; pairs with
 	 * vma_begin_write_section(), and with the full barrier in the decrement of mmput().
 	 */
 	smp_rmb();

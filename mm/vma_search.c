@@ -1,8 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * The search for VMAs: concurrent with a writer it retries, then sleeps without queueing
- * for any lock. Without per-VMA locks, it takes mm_users and mmap_lock, and keeps both to
+ * for any lock. Without CONFIG_VMA_SEARCH it takes mm_users and mmap_lock, and keeps both to
  * hold the VMA. Documentation/mm/vma_lock.rst explains why the search misses no VMA.
+ *
+ * A try looks up one VMA or hole concurrent with a writer: VMA_SEARCH_TRIES at one address.
+ * A step passes a leaf, or such a VMA or hole: VMA_SEARCH_STEPS under one RCU read-lock.
+ * A round is what one RCU read-lock covers: VMA_SEARCH_ROUNDS at one address, then sleep.
+ * A sleep counts as VMA_SEARCH_NAP; after VMA_SEARCH_STARVES it asks to be let in.
  */
 #include <linux/err.h>
 #include <linux/irqflags.h>
@@ -35,6 +40,7 @@ static noinline enum vma_result vma_lookup_once(struct vma_search *search)
 			      irqs_disabled() ? VMA_SEARCH_ATOMIC_TRIES : VMA_SEARCH_TRIES);
 }
 
+/* VMA_LOOKUP_FOUND leaves preemption disabled until vma_search_unlock(). */
 static __always_inline enum vma_result vma_lookup_held(struct vma_search *search,
 						       struct vma_walk *walk)
 {
@@ -42,6 +48,7 @@ static __always_inline enum vma_result vma_lookup_held(struct vma_search *search
 
 	mm_ref_preempt_disable();
 	res = vma_lookup_rcu(search, walk, VMA_SEARCH_STEPS, VMA_SEARCH_TRIES);
+	/* VMA_LOOKUP_FOUND or VMA_LOOKUP_NONE: the call ends. */
 	if (likely(res <= VMA_LOOKUP_NONE))
 		count_vm_event(VMA_SEARCH);
 	if (res != VMA_LOOKUP_FOUND)

@@ -3,7 +3,7 @@
  * Readers that starve, and writers that let them in. A reader that has waited for long
  * counts itself in mm->vma_changes.starved. The end of the next write section wakes it, and
  * keeps mmap_lock until all have left, or for VMA_LET_IN. It is not handed mmap_lock:
- * without a processor it would stop the process.
+ * a reader that is not scheduled would stop the process.
  */
 #include <linux/export.h>
 #include <linux/hrtimer.h>
@@ -41,7 +41,7 @@ void vma_reader_starves(struct mm_struct *mm)
  */
 void vma_reader_leaves(struct mm_struct *mm)
 {
-	/* Full barrier; pairs with prepare_to_wait_event() of the writer. */
+	/* Full barrier: count before waking; pairs with prepare_to_wait_event() of the writer. */
 	if (atomic_dec_and_test(&mm->vma_changes.starved))
 		wake_up_var(&mm->vma_changes.let_in);
 }
@@ -50,8 +50,8 @@ void vma_reader_leaves(struct mm_struct *mm)
  * vma_reader_sleep() - sleep until a writer lets readers in
  * @mm: the address space, its mm_count held; after vma_reader_starves()
  *
- * Context: process context. Sleeps, killably, for VMA_STARVED_SLEEP at most; not
- * outside of a write section, which a writer ends before it wakes.
+ * Context: process context. Sleeps, killably, for VMA_STARVED_SLEEP at most. Returns
+ * at once if no write section is open: a writer ends its section before it wakes.
  */
 void vma_reader_sleep(struct mm_struct *mm)
 {
@@ -87,7 +87,7 @@ void vma_let_readers_in(struct mm_struct *mm)
 		return;
 	changes->let_in = now;
 	/*
-	 * The end of the section before the sleepers; pairs with prepare_to_wait_event() in
+	 * End the section before looking for sleepers; pairs with prepare_to_wait_event() in
 	 * vma_reader_sleep().
 	 */
 	smp_mb();

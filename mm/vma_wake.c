@@ -12,7 +12,7 @@
 
 #include "vma_read.h"
 
-/* Few writers sleep at a time: each reader holds a VMA for a short time only. */
+/* Few writers sleep at a time: most readers hold a VMA for a short time only. */
 DECLARE_WAIT_QUEUE_HEAD(vma_hold_writers);
 
 static void vma_hold_wake_all(struct irq_work *work)

@@ -2,8 +2,9 @@
 /*
  * Leaves of a maple tree (MT_FLAGS_ALLOC_RANGE, MT_FLAGS_USE_RCU), read under RCU
  * concurrent with writers. A writer can replace the leaf: its slots stay while RCU is held,
- * but freeing it overwrites pivots. So an entry was in the tree after the descent began,
- * perhaps at another index or time than the next one; it is never a wild pointer.
+ * but freeing it overwrites pivots. So an entry is never a wild pointer: the tree had it
+ * after the descent began. But it may have been at another index, and two entries may
+ * never have been in the tree together.
  */
 #ifndef _LINUX_MAPLE_LEAF_H
 #define _LINUX_MAPLE_LEAF_H
@@ -26,7 +27,7 @@ struct maple_leaf {
 	const struct maple_range_64 *node;
 	unsigned long slot;
 	unsigned long end;	/* the last slot in use */
-	unsigned long max;	/* the last index below the leaf */
+	unsigned long max;	/* the last index that the leaf covers */
 };
 
 static inline const struct maple_node *maple_entry_node(const void *entry)
@@ -70,11 +71,12 @@ static inline unsigned int maple_leaf_end(const struct maple_range_64 *node, uns
 /*
  * Was the node replaced when its pivots and slots were read? An inner node can lead
  * anywhere then, and with a wrong maximum, metadata in a leaf looks like an entry. The
- * head for call_rcu() and mte_dead_leaves() overwrite it after it is its own parent.
+ * writer marks the node dead first: it makes it its own parent. Only then the head for
+ * call_rcu() and mte_dead_leaves() overwrite it.
  */
 static inline bool maple_node_replaced(const struct maple_arange_64 *node)
 {
-	/* After pivots and slots; pairs with mte_set_node_dead(). */
+	/* Read the parent after pivots and slots; pairs with mte_set_node_dead(). */
 	smp_rmb();
 	return ((unsigned long)maple_peek(node->parent) & ~MAPLE_NODE_MASK) ==
 	       (unsigned long)node;

@@ -38,7 +38,7 @@ static inline u64 vma_generation_at(unsigned long seq)
  */
 static inline struct vma_generations vma_generations_now(const struct mm_struct *mm)
 {
-	/* Acquire: the sequence before VMAs and note of code; pairs with vma_end_write_section(). */
+	/* Acquire: read vma_seq before VMAs and note; pairs with vma_end_write_section(). */
 	unsigned long seq = smp_load_acquire(&mm->vma_seq);
 	struct vma_generations now = {
 		.all = seq & 1 ? 0 : vma_generation_at(seq),
@@ -74,7 +74,7 @@ static inline struct vma_generations vma_generations_kept(const struct mm_struct
 	struct vma_generations now;
 
 	/*
-	 * The VMAs before sequence, note and users; pairs with vma_begin_write_section(),
+	 * Read the VMAs before vma_seq, note and users; pairs with vma_begin_write_section(),
 	 * vma_note_code(), and the full barrier in the decrement of mmput(), after which
 	 * VMAs are freed.
 	 */

@@ -2,8 +2,8 @@
 /*
  * Per-VMA locks: a reader locks one VMA, without mmap_lock. A writer holds mmap_lock for
  * writing. Before it changes or removes a VMA, it write-locks it, which waits for the
- * readers; all write-locks end when it releases or downgrades mmap_lock. See
- * Documentation/mm/vma_lock.rst.
+ * readers; all write-locks end when it releases or downgrades mmap_lock. A write section
+ * lasts from its first write-lock until then. See Documentation/mm/vma_lock.rst.
  */
 #ifndef _LINUX_VMA_LOCK_H
 #define _LINUX_VMA_LOCK_H
@@ -43,18 +43,18 @@ static inline void vma_begin_write_section(struct mm_struct *mm)
 	if (seq & 1)
 		return;
 	/*
-	 * Release: a reader that sees this section also sees what the last one did; pairs
+	 * Release: a reader that sees this section also sees what the previous one did; pairs
 	 * with vma_hold_try() and vma_lookup_retry().
 	 */
 	smp_store_release(&mm->vma_seq, seq + 1);
 	/*
-	 * The sequence before all changes; pairs with vma_hold_try(), vma_seq_changed(),
+	 * Store vma_seq before all changes; pairs with vma_hold_try(), vma_seq_changed(),
 	 * vma_hole_is_real() and vma_generations_kept().
 	 */
 	smp_wmb();
 	/*
-	 * After the sequence: a reader in the last section must not see that it removed
-	 * nothing.
+	 * Reset it after vma_seq: a reader that still sees the previous section must not see
+	 * that section without its ranges.
 	 */
 	WRITE_ONCE(mm->vma_changes.nr_removed, 0);
 }
@@ -72,7 +72,7 @@ static inline void vma_end_write_section(struct mm_struct *mm)
 	if (!(seq & 1))
 		return;
 	/*
-	 * Release: all changes before the end of the section; pairs with vma_hold_try(),
+	 * Release: publish all changes before the section ends; pairs with vma_hold_try(),
 	 * vma_lookup_step(), vma_lookup_retry(), vma_read_leaf() and vma_generations_now().
 	 */
 	smp_store_release(&mm->vma_seq, seq + 1);
@@ -115,6 +115,7 @@ static inline void vma_lock_forget(struct vm_area_struct *vma) {}
 static inline void vma_change_begin(struct vm_area_struct *vma)
 {
 	lockdep_assert_held_write(&vma->vm_mm->mmap_lock);
+	/* An even vma_seq matches no attached VMA. */
 	if (atomic_long_read(&vma->vm_hold) != vma_change_word(vma->vm_mm))
 		__vma_change_begin(vma);
 	else

@@ -7,7 +7,7 @@
 #include <linux/seqlock.h>
 #include <linux/types.h>
 
-/* vm_area_struct.vm_hold: readers, two flags, and mm->vma_seq of the last write-lock, odd. */
+/* vm_area_struct.vm_hold. Bits from 12: the (odd) mm->vma_seq of the last write-lock. */
 #define VMA_HOLD_READER		0x001L
 #define VMA_HOLD_READERS	0x3ffL
 #define VMA_HOLD_WAITING	0x400L	/* a writer sleeps for READERS == 0 */
@@ -32,7 +32,7 @@ struct vma_removal {
  * @stores: odd while the writer stores to the tree
  * @nr_removed: ranges of @removed in use
  * @removed: holes that the writer may fill again; a range only grows
- * @starved: readers that want to be let in, see mm/vma_wait.c; all that readers write
+ * @starved: readers to be let in, see mm/vma_wait.c; the only field that readers write
  * @let_in: when they were let in last, in jiffies
  * @code: generation that begins with the end of the last section that changed code
  */

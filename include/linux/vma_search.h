@@ -13,7 +13,8 @@
  * struct vma_search - a search for VMAs that match, and the one that it holds
  * @mm: the address space; the caller holds its mm_count
  * @addr: where the search continues; may be set between two calls
- * @last: do not wait for writers beyond this address
+ * @last: the caller needs nothing beyond this address: do not wait for writers
+ *	there. A VMA that begins beyond it may still be returned.
  * @flags: VM_* bits that the VMA must have
  * @file_only: only VMAs with a file
  * @covering: only the VMA that covers @addr

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* lib/maple_tree.c of the base. */
+/* lib/maple_tree.c of this kernel. */
 #include "writer.h"
 
 #include <linux/gfp.h>
