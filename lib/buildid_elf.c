@@ -18,7 +18,7 @@
 #define BUILD_ID_NOTE_TYPE 3	/* NT_GNU_BUILD_ID */
 #define BUILD_ID_NOTE_NAME "GNU"
 
-/* Offsets of fields in a program or section header; @note_type: the type of one of notes. */
+/* Offsets of fields in a header; @note_type: p_type or sh_type of one that describes notes. */
 struct build_id_table {
 	u32 note_type;
 	u8 entry_size;

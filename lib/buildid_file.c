@@ -40,7 +40,7 @@ static_assert(BUILD_ID_ELF_MAX == BUILD_ID_SIZE_MAX);
 #define BUILD_ID_CACHED_PAGES	4
 #define BUILD_ID_CACHED_READS	1000
 
-/* What a file system may charge, and must not fail to, as it starts a read: buffers, metadata. */
+/* Upper bound of the accounted __GFP_NOFAIL allocations as a file system starts a read. */
 #define BUILD_ID_CHARGE		(16 * PAGE_SIZE)
 
 struct build_id_file {
@@ -75,9 +75,9 @@ static struct page *build_id_page_cached(struct address_space *mapping, pgoff_t 
 }
 
 /*
- * Does no ordinary user decide whether this file system ever answers? A user can serve
- * FUSE, mount what has FS_USERNS_MOUNT, and stack ecryptfs on either. An overlay maps files
- * of those below.
+ * Is the file system out of the control of ordinary users? A user can serve FUSE, mount
+ * what has FS_USERNS_MOUNT, and stack ecryptfs on either: such a server may never answer.
+ * For overlayfs, @mapping is that of the lower file.
  */
 static bool build_id_mapping_answers(const struct address_space *mapping)
 {
@@ -120,7 +120,10 @@ static int build_id_page_start(struct file *file, pgoff_t index)
 	return 0;
 }
 
-/* -EIO: the page may not be brought in, or cannot be read. -EINTR: killed. */
+/*
+ * -EIO: the page may not be brought in, or cannot be read. -EINTR: killed. An unevictable
+ * mapping, of ramfs or the like, exists only in memory.
+ */
 static struct page *build_id_page_read(struct file *file, pgoff_t index)
 {
 	struct address_space *mapping = file->f_mapping;

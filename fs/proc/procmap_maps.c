@@ -108,8 +108,8 @@ static void *procmap_maps_start(struct seq_file *m, loff_t *ppos)
 	pm->line.end = 0;
 	vma = procmap_maps_find(pm);
 	/*
-	 * Do not wait long for a writer once there is output. But the read() after one that
-	 * was cut short must: a pread() starts over, and would never get to its position.
+	 * Do not wait long for a writer once there is output. But seq_read_iter() repeats
+	 * traverse() while it returns -EAGAIN: after one that was cut short, wait.
 	 */
 	if (!pm->cut_short)
 		pm->walk.search.patience = PROCMAP_MAPS_PATIENCE;
@@ -264,7 +264,7 @@ static void procmap_show_path(struct seq_file *m, struct vm_area_struct *vma)
  * seq no VMA has changed since: it is no other file at the same place in memory.
  */
 static bool procmap_repeat_file_part(struct seq_file *m, const struct procmap_file_part *last,
-				const struct procmap_file_part *now)
+				     const struct procmap_file_part *now)
 {
 	if (!now->file || now->file != last->file || now->column != last->column)
 		return false;
@@ -351,15 +351,17 @@ static void procmap_replace_line(struct seq_file *m, struct vm_area_struct *vma)
 {
 	struct procmap_maps *pm = m->private;
 	struct procmap_line *line = &pm->line;
+	size_t len;
 
+	/* The first line in the buffer has none before it. */
 	line->addr = line->start ? max(vma->vm_start, line->after) : vma->vm_start;
 	procmap_show_line(m, vma, line->addr);
 	if (seq_has_overflowed(m))
 		return;
 	/* The buffer has the last line, then this one: move this one over it. */
-	m->count -= line->end;
-	memmove(m->buf + line->start, m->buf + line->end, m->count);
-	m->count += line->start;
+	len = m->count - line->end;
+	memmove(m->buf + line->start, m->buf + line->end, len);
+	m->count = line->start + len;
 	line->end = m->count;
 	pm->last.file = NULL;
 }

@@ -49,7 +49,7 @@ struct procmap_scanner {
 	u64 end;	/* only VMAs that begin below this address */
 	bool complete;	/* there are no more of them */
 	u32 names;	/* bytes of names that were written */
-	struct vma_run run;	/* of the last VMA; seq 0: no other VMA belongs to it */
+	struct vma_run run;	/* successive VMAs with the same file; seq 0: none follows */
 	struct procmap_scan_space *space;
 	struct procmap_name name;	/* still to be written, if it has a length */
 	struct file *file;	/* a reference, if its build ID must be read; or NULL */
@@ -275,6 +275,7 @@ static int procmap_scan_step(struct procmap_scanner *sc)
 	const bool runs = s->flags & (PROCMAP_SCAN_NAMES | PROCMAP_SCAN_BUILD_IDS);
 	unsigned int nr = min_t(u32, PROCMAP_SCAN_CHUNK, s->records_len - sc->out.filled);
 
+	/* The first VMA of a run is locked for its name and build ID. */
 	if (runs && !sc->run.seq)
 		return procmap_scan_one(sc);
 	nr = vma_walk_read(&sc->walk, runs ? &sc->run : NULL, sc->space->props, nr);

@@ -15,7 +15,7 @@
 
 #include "stack_build_id.h"
 
-/* What was read from the VMA of a frame: @end is 0 if none was, @base the offset of address 0. */
+/* Read from the VMA of a frame; @end: 0 if none was; @base: file offset = @base + address. */
 struct bpf_stack_vma {
 	unsigned long start;
 	unsigned long end;

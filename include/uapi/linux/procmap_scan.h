@@ -50,9 +50,10 @@ enum procmap_scan_flags {
  * @PROCMAP_RECORD_UFFD_WP: userfaultfd handles writes to protected pages
  * @PROCMAP_RECORD_UFFD_MINOR: userfaultfd handles minor faults
  * @PROCMAP_RECORD_UNLINKED: no directory has the file any more
- * @PROCMAP_RECORD_NAME_TOO_LONG: no condition: the name is longer than PATH_MAX
- * @PROCMAP_RECORD_BUILD_ID_UNKNOWN: no condition: what tells whether there is a
- *	build ID is not in memory, and the scan must not or cannot read it
+ * @PROCMAP_RECORD_NAME_TOO_LONG: (output only, not allowed in @all_of, @any_of,
+ *	@none_of) the name is longer than PATH_MAX
+ * @PROCMAP_RECORD_BUILD_ID_UNKNOWN: (output only, likewise) what tells whether
+ *	there is a build ID is not in memory, and the scan must not or cannot read it
  *
  * PROCMAP_QUERY_VMA_* and PROCMAP_QUERY_FILE_BACKED_VMA are bits of a record, too.
  */
@@ -136,8 +137,8 @@ struct procmap_record {
  * @records_filled: out: how many records were written
  * @names_filled: out: bytes of names that were written
  * @reserved: in: 0
- * @next: out: @start for the call that continues; @end, or ~0 if that is 0, if
- *	there is nothing more
+ * @next: out: the @start of the call that continues. If there is nothing more:
+ *	@end, or ~0 if @end is 0
  * @known_generation: in: for PROCMAP_SCAN_IF_CHANGED a @generation, for
  *	PROCMAP_SCAN_IF_CODE_CHANGED a @code_generation of an earlier call;
  *	0: none, so that the call scans. Else not used.
