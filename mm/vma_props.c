@@ -54,7 +54,7 @@ static __always_inline u64 vma_generation_of(unsigned long word,
 static u64 vma_generation_held(const struct vm_area_struct *vma, const struct mm_struct *mm)
 {
 	/*
-	 * Acquire: the lock word before the sequence, which is that of its section or a
+	 * Acquire: read the lock word before vma_seq, which is that of its section or a
 	 * later one; pairs with vma_begin_write_section().
 	 */
 	unsigned long word = atomic_long_read_acquire(&vma->vm_hold);
@@ -250,7 +250,7 @@ static __always_inline bool vma_read_leaf(struct vma_walk *walk, struct vma_run 
 {
 	struct vma_search *search = &walk->search;
 	struct mm_struct *mm = search->mm;
-	/* Acquire: the sequence before the tree and the VMAs; pairs with vma_changes_end(). */
+	/* Acquire: read vma_seq before tree and VMAs; pairs with vma_end_write_section(). */
 	unsigned long seq = smp_load_acquire(&mm->vma_seq);
 	struct maple_leaf leaf;
 	unsigned int done;
