@@ -101,6 +101,10 @@ perf: ## perf of the tree, build/BASE/perf/perf; it asks the kernel for mappings
 	$(call need,tree base perf)
 	@$(SERIES)/perf.py
 
+deb: ## Debian packages of the kernel with Debian's own configuration, of procmap and its library, in build/BASE/deb
+	$(call need,tree base kernel deb)
+	@$(SERIES)/deb.py
+
 torture: ## the torture test for MINUTES=10 on each of the debug kernels
 	$(call need,tree base kernel guest vm $(filter arm64,$(TORTURE_VARIANTS)))
 	@for variant in $(TORTURE_VARIANTS); do $(SERIES)/kernel.py $$variant; done
@@ -135,4 +139,4 @@ endif
 clean: ## remove build/
 	rm -rf build
 
-.PHONY: help tree kernel initrd run shell bench perf torture check check-all test refresh apply series clean
+.PHONY: help tree kernel initrd run shell bench perf deb torture check check-all test refresh apply series clean

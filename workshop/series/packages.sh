@@ -23,6 +23,8 @@ declare -A groups=(
 	[examples]="golang-go pkgconf rustc"
 	[debuggers]="gdb linux-perf python3 strace"
 	[mm]="libcap-dev libnuma-dev"
+	[deb]="debhelper dpkg-dev dwarves kmod libssl-dev openssl rsync"
+	[debian]="debootstrap e2fsprogs"
 	[bpf]="clang libbpf-dev zlib1g-dev"
 )
 
@@ -94,6 +96,7 @@ main() {
 	for group in "$@"; do
 		read -ra names <<<"${groups[$group]}"
 		wanted+=("${names[@]}")
+		[[ $group != deb ]] || wanted+=("linux-config-$BASE")
 		[[ $group != base || -n ${KSRC:-} || $suite ]] || wanted+=("linux-source-$BASE")
 	done
 	if ! command -v dpkg-query >/dev/null; then
