@@ -8,6 +8,7 @@ guest:VARIANT	headers, kselftests, client and initramfs for the architecture of 
 		say by their inputs which of the tests they depend on
 mails		`make series`
 perf		`make perf`
+deb		`make deb`
 """
 
 import hashlib
@@ -16,6 +17,7 @@ import subprocess
 import sys
 
 from places import PATCHES, ROOT, SRC
+import deb  # pylint: disable=wrong-import-order
 import guest  # pylint: disable=wrong-import-order
 import kernel  # pylint: disable=wrong-import-order
 import perf  # pylint: disable=wrong-import-order
@@ -26,7 +28,7 @@ from series import repository_files  # pylint: disable=wrong-import-order
 SERIES = "workshop/series"
 # Packages for what is made; guest and perf also run a compiler.
 PACKAGES = {"tree": ("tree", "base"), "code": ("tree", "base"), "mails": ("tree", "base"),
-            "kernel": ("kernel",), "guest": ("kernel", "guest"), "perf": ("perf",)}
+            "kernel": ("kernel",), "deb": ("kernel", "deb"), "guest": ("kernel", "guest"), "perf": ("perf",)}
 
 
 def kind(need):
@@ -45,7 +47,7 @@ def command(need):
     """What makes it; None if the tree is enough."""
     name, variant = kind(need)
     scripts = {"kernel": ("kernel.py", variant), "guest": ("guest.py", variant),
-               "mails": ("emit.py",), "perf": ("perf.py",)}
+               "mails": ("emit.py",), "perf": ("perf.py",), "deb": ("deb.py",)}
     return ("python3", f"{SERIES}/{scripts[name][0]}", *scripts[name][1:]) if name in scripts else None
 
 
@@ -77,8 +79,8 @@ class Keys:
             return hashlib.sha256(read(os.path.join(PATCHES, "base"), "rb")).hexdigest()
         if name == "code":
             return repo.digest(but=kernel.NOT_BUILT)
-        if name == "kernel":
-            image = kernel.Kernel(variant)
+        if name in ("kernel", "deb"):
+            image = kernel.Kernel(variant) if name == "kernel" else deb.Packaged()
             return image.key(image.fragments())
         if name == "guest":
             return guest.Guest(variant).key("headers")

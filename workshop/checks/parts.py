@@ -19,7 +19,8 @@ RESULTS = os.path.join(os.path.relpath(BUILD, ROOT), "results")
 HUNG = 3600
 
 # What a part can need, see needs.py.
-TREE, CODE, MAILS, PERF, PLAIN, GUEST = "tree", "code", "mails", "perf", "kernel:plain", "guest:plain"
+TREE, CODE, MAILS, PERF, DEB, PLAIN, GUEST = \
+    "tree", "code", "mails", "perf", "deb", "kernel:plain", "guest:plain"
 
 
 @dataclasses.dataclass
@@ -266,6 +267,10 @@ MACHINE = [
                  needs=("kernel:profiler", GUEST), packages=("bpf", "profiler"),
                  inputs=("samples/procmap/profile",)),
 ]
+
+# Debian's kernel beside that of `make deb`, in a Debian root: its tools, the kselftests, quotas.
+MACHINE.append(guest_script("deb_test.py", needs=(DEB, GUEST), packages=("debian",),
+                            inputs=("workshop/debian", *ALL_TESTS)))
 
 # The base's own tests of /proc and mm/ find what they find without the patches.
 MAINLINE = guest_script("mainline_test.py", needs=(PLAIN, "kernel:base", GUEST), packages=("mm",),
