@@ -97,13 +97,14 @@ static void test_munmap(struct iters_task_vma_held *skel)
 	const size_t page = sysconf(_SC_PAGESIZE), nr = 3 * SKIPS;
 	char *at = mmap(NULL, nr * page, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	struct bpf_link *link;
+	int failed = 0;
 	size_t i;
 
 	if (!ASSERT_NEQ(at, MAP_FAILED, "mmap"))
 		return;
 	for (i = 0; i < nr; i += 2)
-		if (!ASSERT_OK(mprotect(at + i * page, page, PROT_NONE), "mprotect"))
-			return;
+		failed |= mprotect(at + i * page, page, PROT_NONE);
+	ASSERT_OK(failed, "mprotect");
 	skel->bss->unmapped = (unsigned long)at;
 	skel->bss->target = getpid();
 	link = bpf_program__attach(skel->progs.walk_in_munmap);
