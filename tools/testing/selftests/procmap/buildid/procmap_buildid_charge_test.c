@@ -392,6 +392,7 @@ TEST_F(cold, pages_are_not_charged_to_the_target)
 {
 	if (self->lacking)
 		SKIP(return, "%s: %s", _metadata->name, self->lacking);
+	ASSERT_EQ(0, cgroup_leave(&self->cgroup, self->caller.pid));
 	ASSERT_EQ(0, cgroup_enter(&self->cgroup, 0));
 	EXPECT_EQ(SHA1_SIZE, ask_cold(self));
 	EXPECT_EQ(inode_of(self->cgroup.root), owner_of(self->map));

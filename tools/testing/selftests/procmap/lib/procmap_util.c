@@ -783,6 +783,12 @@ void *procmap_share(size_t size)
 	return shared == MAP_FAILED ? NULL : shared;
 }
 
+/* Can a process name anonymous memory? */
+bool procmap_has_anon_names(void)
+{
+	return !prctl(PR_SET_VMA, PR_SET_VMA_ANON_NAME, 0L, 0L, NULL);
+}
+
 /* Run the caller on one processor only. */
 int procmap_pin(int cpu)
 {

@@ -12,11 +12,17 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
+#include <sys/prctl.h>
 #include <sys/types.h>
 #include <linux/fs.h>
 
 #ifndef PROCMAP_QUERY
 #error "<linux/fs.h> lacks PROCMAP_QUERY: run 'make headers_install' in the patched tree first"
+#endif
+
+#ifndef PR_SET_VMA
+#define PR_SET_VMA		0x53564d41
+#define PR_SET_VMA_ANON_NAME	0
 #endif
 
 #define PROCMAP_FILTERS	(PROCMAP_QUERY_VMA_READABLE | PROCMAP_QUERY_VMA_WRITABLE |	\
@@ -175,6 +181,7 @@ int procmap_open_numbered(int dir, unsigned int number, int flags);
 int procmap_write(int dir, const char *file, const char *text);
 int procmap_mount(const char *type, const struct procmap_option *options);
 void *procmap_share(size_t size);
+bool procmap_has_anon_names(void);
 int procmap_pin(int cpu);
 long procmap_value(const char *path, const char *key);
 int procmap_drop_root(void);

@@ -23,11 +23,6 @@
 #include "stall.h"
 #include "torture.h"
 
-#ifndef PR_SET_VMA
-#define PR_SET_VMA		0x53564d41
-#define PR_SET_VMA_ANON_NAME	0
-#endif
-
 /* How many queries a run makes, unless it is told how long it takes */
 #define DEFAULT_QUERIES	300000
 /*

@@ -15,11 +15,6 @@
 
 #include "torture_writers.h"
 
-#ifndef PR_SET_VMA
-#define PR_SET_VMA		0x53564d41
-#define PR_SET_VMA_ANON_NAME	0
-#endif
-
 #define BIG_PAUSE_US	5000
 #define NEW_FILE_PAUSE_US	5000
 

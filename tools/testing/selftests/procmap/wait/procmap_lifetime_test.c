@@ -27,11 +27,6 @@
 #include "procmap_harness.h"
 #include "stall.h"
 
-#ifndef PR_SET_VMA
-#define PR_SET_VMA		0x53564d41
-#define PR_SET_VMA_ANON_NAME	0
-#endif
-
 #define ROUNDS		1000
 #define NR_READERS	3
 #define INTERRUPT_NS	(2 * 1000 * 1000)
@@ -318,6 +313,8 @@ static int names(void)
 
 TEST_F(lifetime, a_name_of_anonymous_memory_outlasts_its_vma)
 {
+	if (!procmap_has_anon_names())
+		SKIP(return, "%s: kernel without CONFIG_ANON_VMA_NAME", _metadata->name);
 	EXPECT_EQ(0, undo(self->shared, "[anon:first", names));
 }
 
