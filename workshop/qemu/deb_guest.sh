@@ -105,7 +105,7 @@ done
 of_kernel >/out/kernel 2>&1
 [[ $(uname -r) == *procmap* ]] || exit 0
 
-export VM_TIMEOUT_SCALE=4
+export VM_TIMEOUT_SCALE=2
 echo "deb_guest: procmap" >/dev/ttyS0
 procmap --json $$ >/out/procmap 2>&1
 for who in root tester; do
