@@ -328,7 +328,7 @@ static bool fork_and_see(struct procmap_child *t, unsigned int here, unsigned in
 static bool fork_plain_case(struct procmap_child *t)
 {
 	return HOLDS(writers_map(8, 12, WRITERS_RW)) &&
-	       HOLDS(set_name(12, 4, "part") || !writers_advise(12, 4, MADV_DONTDUMP)) &&
+	       HOLDS(set_name(12, 4, "part") || writers_advise(12, 4, MADV_DONTDUMP)) &&
 	       HOLDS(writers_map(32, 4, PROT_READ)) && writers_seen(t, 4) &&
 	       fork_and_see(t, 4, 4) &&
 	       HOLDS(writers_advise(12, 4, MADV_DONTFORK)) && writers_seen(t, 4) &&

@@ -176,7 +176,9 @@ FIXTURE_TEARDOWN(lifetime)
 		waitpid(self->readers[i], NULL, 0);
 	fprintf(stderr, "# %lu answers\n", self->shared->answers);
 	EXPECT_STREQ("", self->shared->wrong);
-	EXPECT_LT(0, self->shared->answers);
+	/* Unless the test was skipped */
+	if (self->shared->addr)
+		EXPECT_LT(0, self->shared->answers);
 }
 
 /* Begins with an instruction that a uprobe does not emulate, but executes in its area. */
