@@ -183,7 +183,9 @@ def compare_tools(report, base, ours):
         want, have = without_figures(base[name]), without_figures(ours.get(name, ""))
         report.case(want == have and len(want) > 1, name[5:],
                     "\n".join(["unpatched:", base[name], "patched:", ours.get(name, "")]))
-    more = set(without_figures(ours["warnings"])) - set(without_figures(base["warnings"]))
+    # A busy host disturbs the calibration of clocks.
+    more = {line for line in without_figures(ours["warnings"]) if not line.startswith("tsc: ")} - \
+        set(without_figures(base["warnings"]))
     report.case(not more, "no new warning in the log of the boot", "\n".join(sorted(more)))
 
 

@@ -110,8 +110,8 @@ echo "deb_guest: procmap" >/dev/ttyS0
 procmap --json $$ >/out/procmap 2>&1
 for who in root tester; do
 	echo "deb_guest: kselftest as $who" >/dev/ttyS0
-	# They open their standard output, which need not belong to them: give them a pipe.
-	(cd /tmp && runuser -u $who -- /check/kselftest.sh 2>&1 | cat >/out/kselftest-$who)
+	# They open their standard output: give them a pipe of their own.
+	(cd /tmp && runuser -u $who -- sh -c '/check/kselftest.sh 2>&1 | cat') >/out/kselftest-$who
 done
 echo "deb_guest: attacks" >/dev/ttyS0
 # shellcheck disable=SC2086
