@@ -8,8 +8,8 @@
 #include <linux/types.h>
 
 /*
- * May a callback do so that runs now, if its program may not? Those of bpf_wq may, and run
- * in workers.
+ * May the callback that runs now sleep, if its program may not? Those of bpf_wq may, and
+ * run in workers.
  */
 static inline bool bpf_callback_may_sleep(void)
 {
