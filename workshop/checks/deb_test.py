@@ -200,7 +200,8 @@ def count_tests(report, ours):
     """Each program of the kselftests, as root, as a user, and under quotas."""
     for name in sorted(name for name in ours if name.startswith("kselftest-")):
         found = re.findall(r"^(ok|not ok) \d+ selftests: (\S+ \S+)(.*)$", ours[name], re.M)
-        report.case(found, f"{name}: {len(found)} programs")
+        planned = sum(map(int, re.findall(r"^1\.\.(\d+)$", ours[name], re.M)))
+        report.case(0 < planned == len(found), f"{name}: {len(found)} of {planned} programs")
         for word, program, more in found:
             report.case(word == "ok", f"{name}: {program.replace(': ', '/')}{more}")
 

@@ -28,7 +28,8 @@ from series import repository_files  # pylint: disable=wrong-import-order
 SERIES = "workshop/series"
 # Packages for what is made; guest and perf also run a compiler.
 PACKAGES = {"tree": ("tree", "base"), "code": ("tree", "base"), "mails": ("tree", "base"),
-            "kernel": ("kernel",), "deb": ("kernel", "deb"), "guest": ("kernel", "guest"), "perf": ("perf",)}
+            "kernel": ("kernel",), "deb": ("kernel", "deb"), "guest": ("kernel", "guest"),
+            "perf": ("perf",)}
 
 
 def kind(need):

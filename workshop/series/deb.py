@@ -23,6 +23,12 @@ RECIPE = os.path.join(ROOT, "workshop", "debian")
 SPACE = 16000
 
 
+def made(prefix, stamp, key):
+    """Is the package there, and made of what there is now?"""
+    return os.path.exists(stamp) and read(stamp) == key and \
+        glob.glob(os.path.join(OUT, f"{prefix}*.deb"))
+
+
 class Packaged(Kernel):
     """A kernel that is made of Debian's configuration, and packed by the kernel's own makefiles."""
 
@@ -57,7 +63,7 @@ class Packaged(Kernel):
     def build(self):
         fragments = self.fragments()
         key = self.key(fragments)
-        if os.path.exists(self.stamp) and read(self.stamp) == key:
+        if made("linux-image-", self.stamp, key):
             say("DEB", f"the kernel's packages in {rel(OUT)} are up to date")
             return
         if not os.path.exists(os.path.join(self.out, "vmlinux")):
@@ -77,7 +83,7 @@ def client():
     sources = [os.path.join(SRC, name) for name in ("tools/procmap", "Documentation/man")]
     stamp, work = os.path.join(OUT, ".procmap"), os.path.join(OUT, "procmap")
     key = guest.digest_of(RECIPE, *sources) + compiler_version("x86").decode()
-    if os.path.exists(stamp) and read(stamp) == key:
+    if made("procmap_", stamp, key):
         say("DEB", "procmap and its library are up to date")
         return
     say("DEB", "procmap and its library")
