@@ -387,8 +387,7 @@ static bool make_vdso_unmapped(struct memory *memory)
 	       HOLDS(sizeof(long) == 4 || !is_mapped(memory->addr));
 }
 
-/* The ring buffer of a perf event is mapped without a file system. */
-static bool map_ring(struct memory *memory)
+static int open_perf_event(void)
 {
 	struct perf_event_attr attr = {
 		.type = PERF_TYPE_SOFTWARE,
@@ -396,7 +395,24 @@ static bool map_ring(struct memory *memory)
 		.config = PERF_COUNT_SW_DUMMY,
 		.exclude_kernel = 1,
 	};
-	int fd = syscall(__NR_perf_event_open, &attr, 0, -1, -1, 0);
+
+	return syscall(__NR_perf_event_open, &attr, 0, -1, -1, 0);
+}
+
+static const char *lacks_perf_events(void)
+{
+	int fd = open_perf_event();
+
+	if (fd < 0)
+		return errno == EACCES ? "perf_event_paranoid is 3: needs root" : NULL;
+	close(fd);
+	return NULL;
+}
+
+/* The ring buffer of a perf event is mapped without a file system. */
+static bool map_ring(struct memory *memory)
+{
+	int fd = open_perf_event();
 
 	memory->size = page_size();
 	memory->addr = mmap(NULL, 2 * page_size(), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
@@ -713,6 +729,7 @@ FIXTURE_VARIANT_ADD(memory, hugetlb_untouched) {
 FIXTURE_VARIANT_ADD(memory, ring) {
 	.kind = {
 		.make = map_ring,
+		.lacks = lacks_perf_events,
 		.any_content = true,
 		.nowait_read = -EFAULT,
 		.nowait_write = -EFAULT,
@@ -722,6 +739,7 @@ FIXTURE_VARIANT_ADD(memory, ring) {
 FIXTURE_VARIANT_ADD(memory, ring_mapped) {
 	.kind = {
 		.make = make_ring_mapped,
+		.lacks = lacks_perf_events,
 		.any_content = true,
 		.nowait_write = -EFAULT,
 	},

@@ -112,6 +112,9 @@ TEST(ring_of_perf)
 	if (access("/proc/sys/kernel/perf_event_paranoid", F_OK))
 		SKIP(return, "%s: kernel without perf events (CONFIG_PERF_EVENTS)",
 		     _metadata->name);
+	if (fd < 0 && errno == EACCES && geteuid())
+		SKIP(return, "%s: perf events (perf_event_paranoid is 3): needs root",
+		     _metadata->name);
 	ASSERT_LE(0, fd);
 	map = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	ASSERT_NE((long)MAP_FAILED, (long)map);

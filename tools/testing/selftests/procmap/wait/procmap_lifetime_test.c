@@ -148,6 +148,12 @@ static struct shared *start_readers(pid_t *readers)
 	return shared;
 }
 
+static void __attribute__((constructor)) check_user(void)
+{
+	if (geteuid())
+		ksft_exit_skip("needs root\n");
+}
+
 FIXTURE(lifetime) {
 	struct shared *shared;
 	pid_t readers[NR_READERS];
@@ -155,8 +161,6 @@ FIXTURE(lifetime) {
 
 FIXTURE_SETUP(lifetime)
 {
-	if (geteuid())
-		SKIP(return, "%s: needs root", _metadata->name);
 	/* Mounts are seen by nobody else. */
 	ASSERT_EQ(0, unshare(CLONE_NEWNS));
 	ASSERT_EQ(0, mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL));
