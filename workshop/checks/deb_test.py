@@ -183,10 +183,22 @@ def compare_tools(report, base, ours):
         want, have = without_figures(base[name]), without_figures(ours.get(name, ""))
         report.case(want == have and len(want) > 1, name[5:],
                     "\n".join(["unpatched:", base[name], "patched:", ours.get(name, "")]))
+
+
+def new_lines(base, ours):
+    """The lines of a log that the other log does not have, whatever their figures."""
+    return sorted(set(without_figures(ours)) - set(without_figures(base)))
+
+
+def compare_logs(report, base, ours):
+    """A new warning is a failure; all other lines that differ are shown."""
     # A busy host disturbs the calibration of clocks.
-    more = {line for line in without_figures(ours["warnings"]) if not line.startswith("tsc: ")} - \
-        set(without_figures(base["warnings"]))
-    report.case(not more, "no new warning in the log of the boot", "\n".join(sorted(more)))
+    more = [line for line in new_lines(base["warnings"], ours["warnings"])
+            if not line.startswith("tsc: ")]
+    report.case(not more, "no new warning in the log of the boot", "\n".join(more))
+    for what, lines in (("without", new_lines(ours["messages"], base["messages"])),
+                        ("with", new_lines(base["messages"], ours["messages"]))):
+        cases.comment("\n".join([f"only {what} the series, the log has:", *lines]))
 
 
 def compare_sizes(report, base, ours):
@@ -220,6 +232,7 @@ def main():
         splat = console.find_splat(log) or console.find_panic(log)
         report.case(not splat, f"{release}: no splat", splat or "")
     compare_tools(report, results[debian], results[procmap])
+    compare_logs(report, results[debian], results[procmap])
     compare_sizes(report, results[debian], results[procmap])
     count_tests(report, results[procmap])
     return report.end()

@@ -96,6 +96,7 @@ attacks="procmap:procmap_maps_race_test procmap:procmap_scan_charge_test procmap
 procmap/buildid:procmap_buildid_fuse_test process_vm:process_vm_stall_test"
 
 mkdir -p /out
+dmesg >/out/messages
 dmesg -l emerg,alert,crit,err,warn >/out/warnings
 for tool in perf bpftrace gdb strace htop lsof criu podman systemd; do
 	echo "deb_guest: $tool" >/dev/ttyS0
