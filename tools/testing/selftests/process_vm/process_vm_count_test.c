@@ -70,47 +70,15 @@ FIXTURE_VARIANT(count) {
 	unsigned long flags;
 };
 
-FIXTURE_VARIANT_ADD(count, unmapped_without_flags) {
-	.hole = UNMAPPED,
-};
-
-FIXTURE_VARIANT_ADD(count, unmapped_NOWAIT) {
-	.hole = UNMAPPED,
-	.flags = PROCESS_VM_NOWAIT,
-};
-
-FIXTURE_VARIANT_ADD(count, forbidden_without_flags) {
-	.hole = FORBIDDEN,
-};
-
-FIXTURE_VARIANT_ADD(count, forbidden_NOWAIT) {
-	.hole = FORBIDDEN,
-	.flags = PROCESS_VM_NOWAIT,
-};
-
-FIXTURE_VARIANT_ADD(count, unanswered_NOWAIT) {
-	.hole = UNANSWERED,
-	.flags = PROCESS_VM_NOWAIT,
-};
-
-FIXTURE_VARIANT_ADD(count, read_only_without_flags) {
-	.hole = READ_ONLY,
-};
-
-FIXTURE_VARIANT_ADD(count, read_only_NOWAIT) {
-	.hole = READ_ONLY,
-	.flags = PROCESS_VM_NOWAIT,
-};
-
-FIXTURE_VARIANT_ADD(count, untouched_NOWAIT) {
-	.hole = UNTOUCHED,
-	.flags = PROCESS_VM_NOWAIT,
-};
-
-FIXTURE_VARIANT_ADD(count, forked_NOWAIT) {
-	.hole = FORKED,
-	.flags = PROCESS_VM_NOWAIT,
-};
+FIXTURE_VARIANT_ADD(count, unmapped_without_flags) { .hole = UNMAPPED };
+FIXTURE_VARIANT_ADD(count, unmapped_NOWAIT) { .hole = UNMAPPED, .flags = PROCESS_VM_NOWAIT };
+FIXTURE_VARIANT_ADD(count, forbidden_without_flags) { .hole = FORBIDDEN };
+FIXTURE_VARIANT_ADD(count, forbidden_NOWAIT) { .hole = FORBIDDEN, .flags = PROCESS_VM_NOWAIT };
+FIXTURE_VARIANT_ADD(count, unanswered_NOWAIT) { .hole = UNANSWERED, .flags = PROCESS_VM_NOWAIT };
+FIXTURE_VARIANT_ADD(count, read_only_without_flags) { .hole = READ_ONLY };
+FIXTURE_VARIANT_ADD(count, read_only_NOWAIT) { .hole = READ_ONLY, .flags = PROCESS_VM_NOWAIT };
+FIXTURE_VARIANT_ADD(count, untouched_NOWAIT) { .hole = UNTOUCHED, .flags = PROCESS_VM_NOWAIT };
+FIXTURE_VARIANT_ADD(count, forked_NOWAIT) { .hole = FORKED, .flags = PROCESS_VM_NOWAIT };
 
 static unsigned char pattern(size_t at)
 {
@@ -336,7 +304,7 @@ TEST_F(count, one_piece_ends_at_the_first_byte_that_cannot_be_had)
 {
 	static const int off[] = { -1, 0, 1, 100 };
 	size_t page = self->area.page;
-	struct iovec local, remote;
+	struct iovec local = { self->area.here, self->area.size }, remote;
 	struct pvm_call call = {
 		.local = &local, .nr_local = 1, .remote = &remote, .nr_remote = 1,
 	};
@@ -344,8 +312,6 @@ TEST_F(count, one_piece_ends_at_the_first_byte_that_cannot_be_had)
 
 	if (!self->area.there)
 		SKIP(return, NEEDS_ROOT, _metadata->name);
-	local.iov_base = self->area.here;
-	local.iov_len = self->area.size;
 	for (from = 1; from <= 6; from++) {
 		for (to = from; to <= 7; to++) {
 			for (i = 0; i < ARRAY_SIZE(off); i++) {
@@ -372,17 +338,14 @@ TEST_F(count, one_piece_ends_at_the_first_byte_that_cannot_be_had)
  */
 TEST_F(count, a_long_piece_ends_at_a_far_hole)
 {
-	struct iovec local, remote;
+	struct iovec local = { self->area.here, self->area.size };
+	struct iovec remote = { self->area.there + 6 * self->area.page, 18 * self->area.page };
 	struct pvm_call call = {
 		.local = &local, .nr_local = 1, .remote = &remote, .nr_remote = 1,
 	};
 
 	if (!self->area.there)
 		SKIP(return, NEEDS_ROOT, _metadata->name);
-	local.iov_base = self->area.here;
-	local.iov_len = self->area.size;
-	remote.iov_base = self->area.there + 6 * self->area.page;
-	remote.iov_len = 18 * self->area.page;
 	EXPECT_TRUE(agrees(&self->area, &call));
 	remote.iov_base = (char *)remote.iov_base + 1;
 	remote.iov_len -= 1;

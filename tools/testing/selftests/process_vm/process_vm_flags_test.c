@@ -22,13 +22,8 @@ FIXTURE_VARIANT(flags) {
 	bool write;
 };
 
-FIXTURE_VARIANT_ADD(flags, readv) {
-	.write = false,
-};
-
-FIXTURE_VARIANT_ADD(flags, writev) {
-	.write = true,
-};
+FIXTURE_VARIANT_ADD(flags, readv) { .write = false };
+FIXTURE_VARIANT_ADD(flags, writev) { .write = true };
 
 /* The call copies @source to @target, both in the caller. */
 FIXTURE_SETUP(flags)

@@ -35,14 +35,12 @@
  * @sharer: if its PID is not 0: a process that has the same memory and must not
  *	see what is written
  * @file: a file with the same content, which must not change; or -1
- * @unmapped: the target's page tables do not have it
  */
 struct memory {
 	char *addr;
 	size_t size;
 	struct procmap_child sharer;
 	int file;
-	bool unmapped;
 };
 
 /**
@@ -64,6 +62,11 @@ struct kind {
 	bool any_content;
 };
 
+#define WRITE_FAULTS	.nowait_write = -EFAULT
+#define FAULTS		.nowait_read = -EFAULT, WRITE_FAULTS
+#define NO_WRITE	.write = -EFAULT, WRITE_FAULTS
+#define NO_ACCESS	.read = -EFAULT, .nowait_read = -EFAULT, NO_WRITE
+
 static size_t page_size(void)
 {
 	return sysconf(_SC_PAGESIZE);
@@ -74,17 +77,28 @@ static bool is_mapped(const char *addr)
 	return pvm_pagemap(addr) & PVM_PAGE_PRESENT;
 }
 
+static bool map(struct memory *memory, size_t size, int flags, int fd)
+{
+	memory->size = size;
+	memory->addr = mmap(NULL, size, PROT_READ | PROT_WRITE, flags, fd, 0);
+	return HOLDS(memory->addr != MAP_FAILED);
+}
+
 static bool map_anonymous(struct memory *memory, int flags)
 {
-	memory->size = 3 * page_size();
-	memory->addr = mmap(NULL, memory->size, PROT_READ | PROT_WRITE, flags | MAP_ANONYMOUS,
-			    -1, 0);
-	return HOLDS(memory->addr != MAP_FAILED);
+	return map(memory, 3 * page_size(), flags | MAP_ANONYMOUS, -1);
+}
+
+static void read_pages(const struct memory *memory)
+{
+	size_t i;
+
+	for (i = 0; i < memory->size; i += page_size())
+		__atomic_load_n(memory->addr + i, __ATOMIC_RELAXED);
 }
 
 static bool make_untouched(struct memory *memory)
 {
-	memory->unmapped = true;
 	return map_anonymous(memory, MAP_PRIVATE);
 }
 
@@ -95,12 +109,9 @@ static bool make_touched(struct memory *memory)
 
 static bool make_zero_page(struct memory *memory)
 {
-	size_t i;
-
 	if (!map_anonymous(memory, MAP_PRIVATE))
 		return false;
-	for (i = 0; i < memory->size; i += page_size())
-		__atomic_load_n(memory->addr + i, __ATOMIC_RELAXED);
+	read_pages(memory);
 	return true;
 }
 
@@ -115,7 +126,8 @@ static bool make_locked(struct memory *memory)
  */
 static bool make_soft_clean(struct memory *memory)
 {
-	return make_touched(memory) && HOLDS(!pvm_write_file("/proc/self/clear_refs", "4"));
+	return make_touched(memory) &&
+	       HOLDS(!procmap_write(AT_FDCWD, "/proc/self/clear_refs", "4"));
 }
 
 static bool make_protected(struct memory *memory)
@@ -130,7 +142,6 @@ static bool make_read_only(struct memory *memory)
 
 static bool make_gone(struct memory *memory)
 {
-	memory->unmapped = true;
 	return make_touched(memory) && HOLDS(!munmap(memory->addr, memory->size));
 }
 
@@ -172,22 +183,18 @@ static long smaps_kb(const char *addr, const char *field)
 	return kb;
 }
 
-static char *map_huge_area(void)
+static bool map_huge_area(struct memory *memory)
 {
-	char *map = mmap(NULL, 2 * HUGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
-			 -1, 0);
-
-	if (map == MAP_FAILED)
-		return NULL;
-	map = (char *)(((unsigned long)map + HUGE - 1) & ~(HUGE - 1));
-	return madvise(map, HUGE, MADV_HUGEPAGE) ? NULL : map;
+	if (!map(memory, 2 * HUGE, MAP_PRIVATE | MAP_ANONYMOUS, -1))
+		return false;
+	memory->addr = (char *)(((unsigned long)memory->addr + HUGE - 1) & ~(HUGE - 1));
+	memory->size = HUGE;
+	return HOLDS(!madvise(memory->addr, HUGE, MADV_HUGEPAGE));
 }
 
 static bool make_thp(struct memory *memory)
 {
-	memory->addr = map_huge_area();
-	memory->size = HUGE;
-	if (!HOLDS(memory->addr))
+	if (!map_huge_area(memory))
 		return false;
 	memset(memory->addr, BYTE, HUGE);
 	return HOLDS(smaps_kb(memory->addr, "AnonHugePages") == HUGE / 1024);
@@ -195,9 +202,7 @@ static bool make_thp(struct memory *memory)
 
 static bool make_huge_zero_page(struct memory *memory)
 {
-	memory->addr = map_huge_area();
-	memory->size = HUGE;
-	if (!HOLDS(memory->addr))
+	if (!map_huge_area(memory))
 		return false;
 	__atomic_load_n(memory->addr, __ATOMIC_RELAXED);
 	return HOLDS(is_mapped(memory->addr + HUGE - 1));
@@ -205,10 +210,7 @@ static bool make_huge_zero_page(struct memory *memory)
 
 static bool make_untouched_thp(struct memory *memory)
 {
-	memory->addr = map_huge_area();
-	memory->size = HUGE;
-	memory->unmapped = true;
-	return HOLDS(memory->addr);
+	return map_huge_area(memory);
 }
 
 static bool make_forked_thp(struct memory *memory)
@@ -216,58 +218,51 @@ static bool make_forked_thp(struct memory *memory)
 	return make_thp(memory) && share(memory);
 }
 
+static __u64 frame_of(const char *addr)
+{
+	return pvm_pagemap(addr) & PVM_PAGE_FRAME;
+}
+
 /* KSM merges two pages with the same content. */
 static bool make_ksm(struct memory *memory)
 {
 	bool ran = pvm_read_number(KSM_RUN) == 1;
-	unsigned int looks = 0;
-	__u64 pair[2];
+	bool merged;
 
-	memory->size = 2 * page_size();
-	memory->addr = mmap(NULL, memory->size, PROT_READ | PROT_WRITE,
-			    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	if (!HOLDS(memory->addr != MAP_FAILED))
+	if (!map(memory, 2 * page_size(), MAP_PRIVATE | MAP_ANONYMOUS, -1))
 		return false;
 	memset(memory->addr, BYTE, memory->size);
 	if (!HOLDS(!madvise(memory->addr, memory->size, MADV_MERGEABLE)) ||
-	    !HOLDS(!pvm_write_file(KSM_RUN, "1")))
+	    !HOLDS(!procmap_write(AT_FDCWD, KSM_RUN, "1")))
 		return false;
-	do {
-		pair[0] = pvm_pagemap(memory->addr) & PVM_PAGE_FRAME;
-		pair[1] = pvm_pagemap(memory->addr + page_size()) & PVM_PAGE_FRAME;
-	} while (pair[0] != pair[1] && procmap_look_again(&looks));
-	return HOLDS(ran || !pvm_write_file(KSM_RUN, "0")) && HOLDS(pair[0]) &&
-	       HOLDS(pair[0] == pair[1]);
+	merged = UNTIL(frame_of(memory->addr) == frame_of(memory->addr + page_size()));
+	return HOLDS(ran || !procmap_write(AT_FDCWD, KSM_RUN, "0")) &&
+	       HOLDS(frame_of(memory->addr)) && HOLDS(merged);
 }
 
-static int make_file(struct memory *memory)
+/* Map a file with some content. Returns its descriptor, or -1. */
+static int map_new_file(struct memory *memory, int flags)
 {
 	char data[3 * page_size()];
 	int fd = memfd_create("memory", MFD_CLOEXEC);
 
-	memory->size = sizeof(data);
 	memset(data, BYTE, sizeof(data));
-	return fd >= 0 && pwrite(fd, data, sizeof(data), 0) == sizeof(data) ? fd : -1;
+	return pwrite(fd, data, sizeof(data), 0) == sizeof(data) &&
+	       map(memory, sizeof(data), flags, fd) ? fd : -1;
 }
 
 static bool map_file(struct memory *memory, int flags)
 {
-	int fd = make_file(memory);
+	int fd = map_new_file(memory, flags);
 
-	memory->addr = mmap(NULL, memory->size, PROT_READ | PROT_WRITE, flags, fd, 0);
 	if (flags == MAP_PRIVATE)
 		memory->file = fd;
-	memory->unmapped = true;
-	return HOLDS(memory->addr != MAP_FAILED) && HOLDS(!is_mapped(memory->addr));
+	return HOLDS(fd >= 0) && HOLDS(!is_mapped(memory->addr));
 }
 
 static bool touch(struct memory *memory)
 {
-	size_t i;
-
-	for (i = 0; i < memory->size; i += page_size())
-		__atomic_load_n(memory->addr + i, __ATOMIC_RELAXED);
-	memory->unmapped = false;
+	read_pages(memory);
 	return HOLDS(is_mapped(memory->addr + memory->size - 1));
 }
 
@@ -309,13 +304,11 @@ static bool make_shared_anonymous_unmapped(struct memory *memory)
 	if (!make_shared_anonymous(memory) ||
 	    !HOLDS(!madvise(memory->addr, memory->size, MADV_DONTNEED)))
 		return false;
-	memory->unmapped = true;
 	return HOLDS(!is_mapped(memory->addr));
 }
 
 static bool make_shared_hole(struct memory *memory)
 {
-	memory->unmapped = true;
 	return map_anonymous(memory, MAP_SHARED);
 }
 
@@ -331,11 +324,9 @@ static bool make_sysv(struct memory *memory)
 
 static bool make_beyond_end(struct memory *memory)
 {
-	int fd = make_file(memory);
+	int fd = map_new_file(memory, MAP_SHARED);
 
-	memory->addr = mmap(NULL, memory->size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-	memory->unmapped = true;
-	return HOLDS(memory->addr != MAP_FAILED) && HOLDS(!ftruncate(fd, 0));
+	return HOLDS(fd >= 0) && HOLDS(!ftruncate(fd, 0));
 }
 
 static const char *lacks_root(void)
@@ -345,12 +336,10 @@ static const char *lacks_root(void)
 
 static bool map_hugetlb(struct memory *memory, int flags)
 {
-	if (pvm_read_number(NR_HUGEPAGES) < 4 && !HOLDS(!pvm_write_file(NR_HUGEPAGES, "4")))
+	if (pvm_read_number(NR_HUGEPAGES) < 4 &&
+	    !HOLDS(!procmap_write(AT_FDCWD, NR_HUGEPAGES, "4")))
 		return false;
-	memory->size = HUGE;
-	memory->addr = mmap(NULL, HUGE, PROT_READ | PROT_WRITE,
-			    flags | MAP_ANONYMOUS | MAP_HUGETLB, -1, 0);
-	return HOLDS(memory->addr != MAP_FAILED);
+	return map(memory, HUGE, flags | MAP_ANONYMOUS | MAP_HUGETLB, -1);
 }
 
 static bool make_hugetlb(struct memory *memory)
@@ -365,7 +354,6 @@ static bool make_hugetlb_shared(struct memory *memory)
 
 static bool make_hugetlb_untouched(struct memory *memory)
 {
-	memory->unmapped = true;
 	return map_hugetlb(memory, MAP_PRIVATE);
 }
 
@@ -382,7 +370,6 @@ static bool make_vdso(struct memory *memory)
  */
 static bool make_vdso_unmapped(struct memory *memory)
 {
-	memory->unmapped = true;
 	return make_vdso(memory) && HOLDS(!madvise(memory->addr, memory->size, MADV_DONTNEED)) &&
 	       HOLDS(sizeof(long) == 4 || !is_mapped(memory->addr));
 }
@@ -414,10 +401,10 @@ static bool map_ring(struct memory *memory)
 {
 	int fd = open_perf_event();
 
+	if (!HOLDS(fd >= 0) || !map(memory, 2 * page_size(), MAP_SHARED, fd))
+		return false;
 	memory->size = page_size();
-	memory->addr = mmap(NULL, 2 * page_size(), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-	memory->unmapped = true;
-	return HOLDS(fd >= 0) && HOLDS(memory->addr != MAP_FAILED);
+	return true;
 }
 
 static bool make_ring_mapped(struct memory *memory)
@@ -425,7 +412,6 @@ static bool make_ring_mapped(struct memory *memory)
 	if (!map_ring(memory))
 		return false;
 	__atomic_load_n(memory->addr, __ATOMIC_RELAXED);
-	memory->unmapped = false;
 	return true;
 }
 
@@ -444,11 +430,8 @@ static bool make_secret(struct memory *memory)
 {
 	int fd = syscall(__NR_memfd_secret, 0);
 
-	memory->size = page_size();
-	if (!HOLDS(fd >= 0) || !HOLDS(!ftruncate(fd, memory->size)))
-		return false;
-	memory->addr = mmap(NULL, memory->size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-	return HOLDS(memory->addr != MAP_FAILED) && memset(memory->addr, BYTE, memory->size);
+	return HOLDS(fd >= 0) && HOLDS(!ftruncate(fd, page_size())) &&
+	       map(memory, page_size(), MAP_SHARED, fd) && memset(memory->addr, BYTE, memory->size);
 }
 
 /**
@@ -478,271 +461,68 @@ FIXTURE_VARIANT(memory) {
 	struct kind kind;
 };
 
-FIXTURE_VARIANT_ADD(memory, touched) {
-	.kind = {
-		.make = make_touched,
-		.content = BYTE,
-	},
-};
-
-FIXTURE_VARIANT_ADD(memory, untouched) {
-	.kind = {
-		.make = make_untouched,
-		.nowait_write = -EFAULT,
-	},
-};
-
-FIXTURE_VARIANT_ADD(memory, zero_page) {
-	.kind = {
-		.make = make_zero_page,
-		.nowait_write = -EFAULT,
-	},
-};
-
-FIXTURE_VARIANT_ADD(memory, locked) {
-	.kind = {
-		.make = make_locked,
-		.content = BYTE,
-	},
-};
-
-FIXTURE_VARIANT_ADD(memory, soft_clean) {
-	.kind = {
-		.make = make_soft_clean,
-		.content = BYTE,
-		.nowait_write = -EFAULT,
-	},
-};
-
-FIXTURE_VARIANT_ADD(memory, forked) {
-	.kind = {
-		.make = make_forked,
-		.content = BYTE,
-		.nowait_write = -EFAULT,
-	},
-};
-
-FIXTURE_VARIANT_ADD(memory, thp) {
-	.kind = {
-		.make = make_thp,
-		.content = BYTE,
-	},
-};
-
-FIXTURE_VARIANT_ADD(memory, thp_untouched) {
-	.kind = {
-		.make = make_untouched_thp,
-		.nowait_write = -EFAULT,
-	},
-};
-
-FIXTURE_VARIANT_ADD(memory, thp_zero_page) {
-	.kind = {
-		.make = make_huge_zero_page,
-		.nowait_write = -EFAULT,
-	},
-};
-
-FIXTURE_VARIANT_ADD(memory, thp_forked) {
-	.kind = {
-		.make = make_forked_thp,
-		.content = BYTE,
-		.nowait_write = -EFAULT,
-	},
-};
-
-FIXTURE_VARIANT_ADD(memory, ksm) {
-	.kind = {
-		.make = make_ksm,
-		.content = BYTE,
-		.nowait_write = -EFAULT,
-		.lacks = lacks_root,
-	},
-};
-
-FIXTURE_VARIANT_ADD(memory, private_file) {
-	.kind = {
-		.make = make_private_file,
-		.content = BYTE,
-		.nowait_write = -EFAULT,
-	},
-};
+FIXTURE_VARIANT_ADD(memory, touched) { .kind = { make_touched, BYTE } };
+FIXTURE_VARIANT_ADD(memory, untouched) { .kind = { make_untouched, WRITE_FAULTS } };
+FIXTURE_VARIANT_ADD(memory, zero_page) { .kind = { make_zero_page, WRITE_FAULTS } };
+FIXTURE_VARIANT_ADD(memory, locked) { .kind = { make_locked, BYTE } };
+FIXTURE_VARIANT_ADD(memory, soft_clean) { .kind = { make_soft_clean, BYTE, WRITE_FAULTS } };
+FIXTURE_VARIANT_ADD(memory, forked) { .kind = { make_forked, BYTE, WRITE_FAULTS } };
+FIXTURE_VARIANT_ADD(memory, thp) { .kind = { make_thp, BYTE } };
+FIXTURE_VARIANT_ADD(memory, thp_untouched) { .kind = { make_untouched_thp, WRITE_FAULTS } };
+FIXTURE_VARIANT_ADD(memory, thp_zero_page) { .kind = { make_huge_zero_page, WRITE_FAULTS } };
+FIXTURE_VARIANT_ADD(memory, thp_forked) { .kind = { make_forked_thp, BYTE, WRITE_FAULTS } };
+FIXTURE_VARIANT_ADD(memory, ksm) { .kind = { make_ksm, BYTE, WRITE_FAULTS, .lacks = lacks_root } };
+FIXTURE_VARIANT_ADD(memory, private_file) { .kind = { make_private_file, BYTE, WRITE_FAULTS } };
 
 FIXTURE_VARIANT_ADD(memory, private_file_mapped) {
-	.kind = {
-		.make = make_private_file_mapped,
-		.content = BYTE,
-		.nowait_write = -EFAULT,
-	},
+	.kind = { make_private_file_mapped, BYTE, WRITE_FAULTS },
 };
 
-FIXTURE_VARIANT_ADD(memory, private_file_copied) {
-	.kind = {
-		.make = make_private_file_copied,
-		.content = BYTE,
-	},
-};
-
-FIXTURE_VARIANT_ADD(memory, shared_file) {
-	.kind = {
-		.make = make_shared_file,
-		.content = BYTE,
-		.nowait_write = -EFAULT,
-	},
-};
-
-FIXTURE_VARIANT_ADD(memory, shared_file_mapped) {
-	.kind = {
-		.make = make_shared_file_mapped,
-		.content = BYTE,
-	},
-};
-
-FIXTURE_VARIANT_ADD(memory, shared_anonymous) {
-	.kind = {
-		.make = make_shared_anonymous,
-		.content = BYTE,
-	},
-};
+FIXTURE_VARIANT_ADD(memory, private_file_copied) { .kind = { make_private_file_copied, BYTE } };
+FIXTURE_VARIANT_ADD(memory, shared_file) { .kind = { make_shared_file, BYTE, WRITE_FAULTS } };
+FIXTURE_VARIANT_ADD(memory, shared_file_mapped) { .kind = { make_shared_file_mapped, BYTE } };
+FIXTURE_VARIANT_ADD(memory, shared_anonymous) { .kind = { make_shared_anonymous, BYTE } };
 
 FIXTURE_VARIANT_ADD(memory, shared_anonymous_unmapped) {
-	.kind = {
-		.make = make_shared_anonymous_unmapped,
-		.content = BYTE,
-		.nowait_write = -EFAULT,
-	},
+	.kind = { make_shared_anonymous_unmapped, BYTE, WRITE_FAULTS },
 };
 
-FIXTURE_VARIANT_ADD(memory, sysv) {
-	.kind = {
-		.make = make_sysv,
-		.content = BYTE,
-	},
-};
-
-FIXTURE_VARIANT_ADD(memory, hugetlb) {
-	.kind = {
-		.make = make_hugetlb,
-		.content = BYTE,
-		.lacks = lacks_root,
-	},
-};
+FIXTURE_VARIANT_ADD(memory, sysv) { .kind = { make_sysv, BYTE } };
+FIXTURE_VARIANT_ADD(memory, hugetlb) { .kind = { make_hugetlb, BYTE, .lacks = lacks_root } };
 
 FIXTURE_VARIANT_ADD(memory, hugetlb_shared) {
-	.kind = {
-		.make = make_hugetlb_shared,
-		.content = BYTE,
-		.lacks = lacks_root,
-	},
+	.kind = { make_hugetlb_shared, BYTE, .lacks = lacks_root },
 };
 
-FIXTURE_VARIANT_ADD(memory, vdso) {
-	.kind = {
-		.make = make_vdso,
-		.any_content = true,
-		.write = -EFAULT,
-		.nowait_write = -EFAULT,
-	},
-};
+FIXTURE_VARIANT_ADD(memory, vdso) { .kind = { make_vdso, .any_content = true, NO_WRITE } };
 
 FIXTURE_VARIANT_ADD(memory, vdso_unmapped) {
-	.kind = {
-		.make = make_vdso_unmapped,
-		.any_content = true,
-		.write = -EFAULT,
-		.nowait_write = -EFAULT,
-	},
+	.kind = { make_vdso_unmapped, .any_content = true, NO_WRITE },
 };
 
 /* Memory that no call may access. */
-FIXTURE_VARIANT_ADD(memory, read_only) {
-	.kind = {
-		.make = make_read_only,
-		.content = BYTE,
-		.write = -EFAULT,
-		.nowait_write = -EFAULT,
-	},
-};
-
-FIXTURE_VARIANT_ADD(memory, protected) {
-	.kind = {
-		.make = make_protected,
-		.content = BYTE,
-		.read = -EFAULT,
-		.write = -EFAULT,
-		.nowait_read = -EFAULT,
-		.nowait_write = -EFAULT,
-	},
-};
-
-FIXTURE_VARIANT_ADD(memory, gone) {
-	.kind = {
-		.make = make_gone,
-		.content = BYTE,
-		.read = -EFAULT,
-		.write = -EFAULT,
-		.nowait_read = -EFAULT,
-		.nowait_write = -EFAULT,
-	},
-};
-
-FIXTURE_VARIANT_ADD(memory, beyond_end) {
-	.kind = {
-		.make = make_beyond_end,
-		.content = BYTE,
-		.read = -EFAULT,
-		.write = -EFAULT,
-		.nowait_read = -EFAULT,
-		.nowait_write = -EFAULT,
-	},
-};
+FIXTURE_VARIANT_ADD(memory, read_only) { .kind = { make_read_only, BYTE, NO_WRITE } };
+FIXTURE_VARIANT_ADD(memory, protected) { .kind = { make_protected, BYTE, NO_ACCESS } };
+FIXTURE_VARIANT_ADD(memory, gone) { .kind = { make_gone, BYTE, NO_ACCESS } };
+FIXTURE_VARIANT_ADD(memory, beyond_end) { .kind = { make_beyond_end, BYTE, NO_ACCESS } };
 
 FIXTURE_VARIANT_ADD(memory, secret) {
-	.kind = {
-		.make = make_secret,
-		.lacks = lacks_secretmem,
-		.content = BYTE,
-		.read = -EFAULT,
-		.write = -EFAULT,
-		.nowait_read = -EFAULT,
-		.nowait_write = -EFAULT,
-	},
+	.kind = { make_secret, BYTE, NO_ACCESS, .lacks = lacks_secretmem },
 };
 
 /* Nobody can tell how long a fault would take: NOWAIT does not try. */
-FIXTURE_VARIANT_ADD(memory, shared_hole) {
-	.kind = {
-		.make = make_shared_hole,
-		.nowait_write = -EFAULT,
-	},
-};
+FIXTURE_VARIANT_ADD(memory, shared_hole) { .kind = { make_shared_hole, WRITE_FAULTS } };
 
 FIXTURE_VARIANT_ADD(memory, hugetlb_untouched) {
-	.kind = {
-		.make = make_hugetlb_untouched,
-		.nowait_read = -EFAULT,
-		.nowait_write = -EFAULT,
-		.lacks = lacks_root,
-	},
+	.kind = { make_hugetlb_untouched, FAULTS, .lacks = lacks_root },
 };
 
 FIXTURE_VARIANT_ADD(memory, ring) {
-	.kind = {
-		.make = map_ring,
-		.lacks = lacks_perf_events,
-		.any_content = true,
-		.nowait_read = -EFAULT,
-		.nowait_write = -EFAULT,
-	},
+	.kind = { map_ring, .lacks = lacks_perf_events, .any_content = true, FAULTS },
 };
 
 FIXTURE_VARIANT_ADD(memory, ring_mapped) {
-	.kind = {
-		.make = make_ring_mapped,
-		.lacks = lacks_perf_events,
-		.any_content = true,
-		.nowait_write = -EFAULT,
-	},
+	.kind = { make_ring_mapped, .lacks = lacks_perf_events, .any_content = true, WRITE_FAULTS },
 };
 
 static bool sharer_saw_nothing(struct memory *memory)
@@ -790,32 +570,29 @@ static int has_memory(struct procmap_child *child, void *arg)
 }
 
 /* After its last message, the target only sleeps until it gets one. */
-static bool rests(pid_t pid)
+static bool start(struct tested *t, bool (*make)(struct memory *memory))
 {
-	unsigned int looks = 0;
+	__u64 addr, size, writable;
+	pid_t pid;
 
-	while (pvm_thread_state(pid, pid) != 'S')
-		if (!procmap_look_again(&looks))
-			return false;
-	return true;
+	t->runs = HOLDS(!procmap_child_start(&t->child, has_memory, make));
+	pid = t->child.pid;
+	if (!t->runs || !HOLDS(!procmap_recv(&t->child, &addr)) ||
+	    !HOLDS(!procmap_recv(&t->child, &size)) ||
+	    !HOLDS(!procmap_recv(&t->child, &writable)))
+		return false;
+	t->addr = (char *)(unsigned long)addr;
+	t->writable = (char *)(unsigned long)writable;
+	t->size = size < PVM_SPACE ? size : PVM_SPACE;
+	return HOLDS(UNTIL(stall_state_of(pid, pid) == 'S'));
 }
 
 FIXTURE_SETUP(memory)
 {
-	__u64 addr, size, writable;
-
 	if (variant->kind.lacks && variant->kind.lacks())
 		return;
 	self->hugepages = pvm_read_number(NR_HUGEPAGES);
-	ASSERT_EQ(0, procmap_child_start(&self->t.child, has_memory, variant->kind.make));
-	self->t.runs = true;
-	ASSERT_EQ(0, procmap_recv(&self->t.child, &addr));
-	ASSERT_EQ(0, procmap_recv(&self->t.child, &size));
-	ASSERT_EQ(0, procmap_recv(&self->t.child, &writable));
-	ASSERT_TRUE(rests(self->t.child.pid));
-	self->t.addr = (char *)(unsigned long)addr;
-	self->t.writable = (char *)(unsigned long)writable;
-	self->t.size = size < PVM_SPACE ? size : PVM_SPACE;
+	ASSERT_TRUE(start(&self->t, variant->kind.make));
 }
 
 FIXTURE_TEARDOWN(memory)
@@ -826,7 +603,7 @@ FIXTURE_TEARDOWN(memory)
 		procmap_child_kill(&self->t.child);
 	if (variant->kind.lacks == lacks_root && !geteuid()) {
 		snprintf(number, sizeof(number), "%ld", self->hugepages);
-		EXPECT_EQ(0, pvm_write_file(NR_HUGEPAGES, number));
+		EXPECT_EQ(0, procmap_write(AT_FDCWD, NR_HUGEPAGES, number));
 	}
 }
 
@@ -1034,29 +811,22 @@ TEST_F(memory, NOWAIT_write_ends_at_a_fault_and_changes_nothing)
  */
 static bool make_far_apart(struct memory *memory)
 {
-	memory->size = NR_APART * HUGE;
-	memory->addr = mmap(NULL, memory->size, PROT_READ | PROT_WRITE,
-			    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-	return HOLDS(memory->addr != MAP_FAILED);
+	return map(memory, NR_APART * HUGE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1);
 }
 
 TEST(NOWAIT_needs_no_page_tables_to_read)
 {
 	struct tested t = { .runs = false };
 	struct state before, after;
-	__u64 addr, size, writable, byte;
+	__u64 byte;
 	size_t i;
 
-	ASSERT_EQ(0, procmap_child_start(&t.child, has_memory, make_far_apart));
-	ASSERT_EQ(0, procmap_recv(&t.child, &addr));
-	ASSERT_EQ(0, procmap_recv(&t.child, &size));
-	ASSERT_EQ(0, procmap_recv(&t.child, &writable));
-	ASSERT_TRUE(rests(t.child.pid));
+	ASSERT_TRUE(start(&t, make_far_apart));
 	ASSERT_TRUE(read_state(&t, &before));
 	for (i = 0; i < NR_APART; i++) {
 		byte = PROCMAP_POISON;
-		ASSERT_EQ(sizeof(byte), pvm_copy(false, t.child.pid, (char *)(long)addr + i * HUGE,
-						 &byte, sizeof(byte), PROCESS_VM_NOWAIT));
+		ASSERT_EQ(sizeof(byte), pvm_copy(false, t.child.pid, t.addr + i * HUGE, &byte,
+						 sizeof(byte), PROCESS_VM_NOWAIT));
 		ASSERT_EQ(0, byte);
 	}
 	ASSERT_TRUE(read_state(&t, &after));
