@@ -43,9 +43,7 @@ static int is_healthy(struct procmap_child *child, void *arg)
 {
 	char *addr = victim_pair() - sysconf(_SC_PAGESIZE);
 
-	if (!HOLDS(!procmap_send(child, (unsigned long)addr)))
-		return 1;
-	return procmap_sync(child) ? 1 : 0;
+	return procmap_tell(child, (unsigned long)addr);
 }
 
 /* Take mmap_lock for writing all the time. */

@@ -37,22 +37,12 @@ struct shared {
 	long ret;
 };
 
-static char *map_apart(void)
+static int has_space(struct procmap_child *child, void *arg)
 {
 	char *addr = mmap(NULL, NR_APART * APART, PROT_READ | PROT_WRITE,
 			  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 
-	return addr == MAP_FAILED ? NULL : addr;
-}
-
-static int has_space(struct procmap_child *child, void *arg)
-{
-	char *addr = map_apart();
-
-	if (!HOLDS(addr) || !HOLDS(!procmap_send(child, (unsigned long)addr)))
-		return 1;
-	for (;;)
-		pause();
+	return HOLDS(addr != MAP_FAILED) ? procmap_tell(child, (unsigned long)addr) : 1;
 }
 
 /* Read 8 bytes of each piece. */
@@ -142,13 +132,8 @@ static int copies_always(struct procmap_child *child, void *arg)
 	static char buffer[PAGES];
 	struct iovec local = { buffer, PAGES }, remote[PAGES];
 	struct pvm_call call = {
-		.write = shared->write,
-		.pid = shared->target,
-		.flags = PROCESS_VM_NOWAIT,
-		.local = &local,
-		.nr_local = 1,
-		.remote = remote,
-		.nr_remote = PAGES,
+		.write = shared->write, .pid = shared->target, .flags = PROCESS_VM_NOWAIT,
+		.local = &local, .nr_local = 1, .remote = remote, .nr_remote = PAGES,
 	};
 	int i;
 
@@ -199,13 +184,8 @@ FIXTURE_VARIANT(quota) {
 	bool write;
 };
 
-FIXTURE_VARIANT_ADD(quota, reads) {
-	.write = false,
-};
-
-FIXTURE_VARIANT_ADD(quota, writes) {
-	.write = true,
-};
+FIXTURE_VARIANT_ADD(quota, reads) { .write = false };
+FIXTURE_VARIANT_ADD(quota, writes) { .write = true };
 
 FIXTURE_SETUP(quota)
 {

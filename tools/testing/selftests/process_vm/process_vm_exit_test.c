@@ -23,11 +23,7 @@
 #define NR_READERS	2
 #define ROUNDS		4
 
-static void __attribute__((constructor)) exit_require(void)
-{
-	if (geteuid())
-		ksft_exit_skip("mounting FUSE here needs root\n");
-}
+PROCMAP_REQUIRE(geteuid() ? "mounting FUSE here needs root" : NULL)
 
 /* All processes share this memory. */
 struct shared {
@@ -46,10 +42,7 @@ static int has_file(struct procmap_child *child, void *arg)
 	if (!HOLDS(file) || !HOLDS(addr != MAP_FAILED))
 		return 1;
 	memset(addr, VICTIM_BYTE, PIECE);
-	if (!HOLDS(!procmap_send(child, (unsigned long)addr)))
-		return 1;
-	for (;;)
-		pause();
+	return procmap_tell(child, (unsigned long)addr);
 }
 
 struct reader {
@@ -94,19 +87,12 @@ FIXTURE_VARIANT(last) {
 	unsigned long flags;
 };
 
-FIXTURE_VARIANT_ADD(last, NOWAIT) {
-	.flags = PROCESS_VM_NOWAIT,
-};
-
-FIXTURE_VARIANT_ADD(last, without_flags) {
-	.flags = 0,
-};
+FIXTURE_VARIANT_ADD(last, NOWAIT) { .flags = PROCESS_VM_NOWAIT };
+FIXTURE_VARIANT_ADD(last, without_flags) { .flags = 0 };
 
 FIXTURE_SETUP(last)
 {
-	memset(&self->victim, 0, sizeof(self->victim));
-	self->victim.file = -1;
-	self->victim.loop = -1;
+	self->victim = (struct victim) { .file = -1, .loop = -1 };
 	self->reader.victim = &self->victim;
 	self->reader.flags = variant->flags;
 	self->reader.shared = procmap_share(sizeof(struct shared));
@@ -121,29 +107,17 @@ FIXTURE_TEARDOWN(last)
 static int kill_target(struct victim *victim, struct reader *reader)
 {
 	struct fuse_server_file file = { .size = PIECE };
-	int ret = fuse_server_start(&reader->late, &file, 1);
+	int ret = fuse_server_start(&reader->late, &file, 1) ?:
+		  fuse_server_stall(&reader->late, 0, FUSE_READ) ?:
+		  victim_serve(victim, 1, 0) ?:
+		  victim_run(victim, has_file) ?:
+		  fuse_server_hold_inode(&victim->server, 0, PROCMAP_HANG_MS) ?:
+		  procmap_child_start(&reader->child, reads_into_late_memory, reader) ?:
+		  fuse_server_wait_held(&reader->late, 0, FUSE_READ, PROCMAP_HANG_MS, NULL);
 
-	if (!ret)
-		ret = fuse_server_stall(&reader->late, 0, FUSE_READ);
-	if (!ret)
-		ret = victim_serve(victim, 1, 0);
-	if (!ret)
-		ret = victim_run(victim, has_file);
-	if (!ret)
-		ret = fuse_server_hold_inode(&victim->server, 0, PROCMAP_HANG_MS);
-	if (!ret)
-		ret = procmap_child_start(&reader->child, reads_into_late_memory, reader);
-	if (!ret)
-		ret = fuse_server_wait_held(&reader->late, 0, FUSE_READ, PROCMAP_HANG_MS, NULL);
 	if (ret)
 		return ret;
 	return kill(victim->pid, SIGKILL) ? -errno : 0;
-}
-
-/* The late memory comes: the reader goes on with its call. */
-static int let_it_read(struct reader *reader)
-{
-	return fuse_server_release(&reader->late, 0, FUSE_READ);
 }
 
 /*
@@ -162,16 +136,6 @@ static void let_it_end(struct __test_metadata *_metadata, struct victim *victim,
 	victim->server_runs = false;
 }
 
-static bool becomes_zombie(pid_t pid)
-{
-	unsigned int looks = 0;
-
-	while (!stall_is_dead(pid))
-		if (!procmap_look_again(&looks))
-			return false;
-	return true;
-}
-
 /*
  * The target ends without its address space, which the caller still uses. The
  * caller then has to wait for the server.
@@ -184,8 +148,9 @@ TEST_F(last, the_caller_tears_down_the_address_space_only_without_flags)
 	if (variant->flags)
 		return;
 	ASSERT_EQ(0, kill_target(victim, reader));
-	EXPECT_TRUE(becomes_zombie(victim->pid));
-	ASSERT_EQ(0, let_it_read(reader));
+	EXPECT_TRUE(UNTIL(stall_is_dead(victim->pid)));
+	/* The late memory comes: the reader goes on with its call. */
+	ASSERT_EQ(0, fuse_server_release(&reader->late, 0, FUSE_READ));
 	EXPECT_TRUE(pvm_sleeps_in(reader->child.pid, reader->child.pid, "writeback"));
 	EXPECT_FALSE(stall_has_come(&reader->child));
 	let_it_end(_metadata, victim, reader);
@@ -205,7 +170,7 @@ TEST_F(last, with_NOWAIT_the_target_does_and_ends_the_call)
 	ASSERT_EQ(0, kill_target(victim, reader));
 	EXPECT_TRUE(pvm_sleeps_in(victim->pid, victim->pid, "writeback"));
 	EXPECT_FALSE(stall_is_dead(victim->pid));
-	ASSERT_EQ(0, let_it_read(reader));
+	ASSERT_EQ(0, fuse_server_release(&reader->late, 0, FUSE_READ));
 	EXPECT_TRUE(stall_comes(&reader->child));
 	EXPECT_FALSE(stall_is_dead(victim->pid));
 	let_it_end(_metadata, victim, reader);
@@ -226,10 +191,7 @@ static int is_large(struct procmap_child *child, void *arg)
 	for (i = 1; i < vmas; i += 2)
 		if (!HOLDS(!mprotect(large + i * page, page, PROT_READ)))
 			return 1;
-	if (!HOLDS(!procmap_send(child, (unsigned long)large)))
-		return 1;
-	for (;;)
-		pause();
+	return procmap_tell(child, (unsigned long)large);
 }
 
 static int reads_until_it_is_gone(struct procmap_child *child, void *arg)

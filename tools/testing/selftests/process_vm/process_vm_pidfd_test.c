@@ -48,10 +48,7 @@ static bool pidfd_gives(int pidfd, long expected)
 static int sleeps(struct procmap_child *child, void *arg)
 {
 	secret = SECRET + 1;
-	if (procmap_send(child, 0))
-		return 1;
-	procmap_sync(child);
-	return 0;
+	return procmap_tell(child, 0);
 }
 
 /* Start a child with another secret. */
@@ -60,21 +57,6 @@ static int start_other(struct procmap_child *child)
 	int ret = procmap_child_start(child, sleeps, NULL);
 
 	return ret ? ret : procmap_sync(child);
-}
-
-/*
- * In a child: become root in a new user namespace if this is needed to make
- * others.
- */
-static bool enter_user_namespace(void)
-{
-	char map[32];
-	uid_t uid = geteuid();
-
-	if (!uid)
-		return true;
-	snprintf(map, sizeof(map), "0 %d 1", uid);
-	return !unshare(CLONE_NEWUSER) && !pvm_write_file("/proc/self/uid_map", map);
 }
 
 static pid_t clone_to(struct clone_args *args)
@@ -216,7 +198,7 @@ static int in_pid_namespace(struct procmap_child *child,
 	int status;
 	pid_t pid;
 
-	if (!HOLDS(enter_user_namespace()))
+	if (!HOLDS(!procmap_become_root()))
 		return 1;
 	fflush(NULL);
 	pid = clone_to(&args);
@@ -260,16 +242,6 @@ static int leader_exits(struct procmap_child *child, void *arg)
 	pthread_exit(NULL);
 }
 
-static bool becomes_zombie(pid_t pid)
-{
-	unsigned int looks = 0;
-
-	while (pvm_thread_state(pid, pid) != 'Z')
-		if (!procmap_look_again(&looks))
-			return false;
-	return true;
-}
-
 TEST(a_process_whose_leader_has_exited_is_still_there)
 {
 	struct procmap_child child;
@@ -280,7 +252,7 @@ TEST(a_process_whose_leader_has_exited_is_still_there)
 	ASSERT_EQ(0, procmap_recv(&child, &tid));
 	pidfd = open_pidfd(child.pid);
 	ASSERT_LE(0, pidfd);
-	ASSERT_TRUE(becomes_zombie(child.pid));
+	ASSERT_TRUE(UNTIL(stall_state_of(child.pid, child.pid) == 'Z'));
 	EXPECT_EQ(-ESRCH, read_secret(child.pid, 0));
 	EXPECT_EQ(-ESRCH, read_secret(child.pid, PROCESS_VM_NOWAIT));
 	EXPECT_EQ(SECRET + 1, read_secret(tid, 0));
@@ -326,7 +298,7 @@ static int reads_out_of_a_namespace(struct procmap_child *child, void *arg)
 	struct procmap_child target;
 	int pidfd, ret;
 
-	if (!HOLDS(enter_user_namespace()) || !HOLDS(!start_other(&target)))
+	if (!HOLDS(!procmap_become_root()) || !HOLDS(!start_other(&target)))
 		return 1;
 	pidfd = open_pidfd(target.pid);
 	if (!HOLDS(pidfd >= 0))

@@ -12,11 +12,7 @@
 #include "pvm_harness.h"
 #include "victim.h"
 
-static void __attribute__((constructor)) stall_require(void)
-{
-	if (geteuid())
-		ksft_exit_skip("userfaultfd, swapon() and FUSE here need root\n");
-}
+PROCMAP_REQUIRE(geteuid() ? "userfaultfd, swapon() and FUSE here need root" : NULL)
 
 FIXTURE(stall) {
 	struct victim victim;
@@ -27,98 +23,35 @@ FIXTURE_VARIANT(stall) {
 	const struct victim_kind *kind;
 };
 
-FIXTURE_VARIANT_ADD(stall, uffd_missing) {
-	.kind = &victim_uffd_missing,
-};
-
-FIXTURE_VARIANT_ADD(stall, uffd_missing_shmem) {
-	.kind = &victim_uffd_missing_shmem,
-};
-
-FIXTURE_VARIANT_ADD(stall, uffd_minor) {
-	.kind = &victim_uffd_minor,
-};
-
-FIXTURE_VARIANT_ADD(stall, uffd_wp) {
-	.kind = &victim_uffd_wp,
-};
-
-FIXTURE_VARIANT_ADD(stall, fuse_page) {
-	.kind = &victim_fuse_page,
-};
-
-FIXTURE_VARIANT_ADD(stall, fuse_cached) {
-	.kind = &victim_fuse_cached,
-};
-
-FIXTURE_VARIANT_ADD(stall, fuse_cached_private) {
-	.kind = &victim_fuse_cached_private,
-};
-
-FIXTURE_VARIANT_ADD(stall, fuse_clean) {
-	.kind = &victim_fuse_clean,
-};
-
-FIXTURE_VARIANT_ADD(stall, fuse_queue) {
-	.kind = &victim_fuse_queue,
-};
-
-FIXTURE_VARIANT_ADD(stall, fuse_reading) {
-	.kind = &victim_fuse_reading,
-};
-
-FIXTURE_VARIANT_ADD(stall, locked_unmapped) {
-	.kind = &victim_locked_unmapped,
-};
-
-FIXTURE_VARIANT_ADD(stall, locked_private) {
-	.kind = &victim_locked_private,
-};
-
-FIXTURE_VARIANT_ADD(stall, locked_mapped) {
-	.kind = &victim_locked_mapped,
-};
-
-FIXTURE_VARIANT_ADD(stall, writeback) {
-	.kind = &victim_writeback,
-};
-
-FIXTURE_VARIANT_ADD(stall, swapped) {
-	.kind = &victim_swapped,
-};
-
-FIXTURE_VARIANT_ADD(stall, swap_cached) {
-	.kind = &victim_swap_cached,
-};
-
-FIXTURE_VARIANT_ADD(stall, mmap_written) {
-	.kind = &victim_mmap_written,
-};
-
-FIXTURE_VARIANT_ADD(stall, mmap_queued) {
-	.kind = &victim_mmap_queued,
-};
-
-FIXTURE_VARIANT_ADD(stall, mmap_read) {
-	.kind = &victim_mmap_read,
-};
-
-FIXTURE_VARIANT_ADD(stall, exec) {
-	.kind = &victim_exec,
-};
-
-FIXTURE_VARIANT_ADD(stall, exec_old_mm) {
-	.kind = &victim_exec_old_mm,
-};
+FIXTURE_VARIANT_ADD(stall, uffd_missing) { .kind = &victim_uffd_missing };
+FIXTURE_VARIANT_ADD(stall, uffd_missing_shmem) { .kind = &victim_uffd_missing_shmem };
+FIXTURE_VARIANT_ADD(stall, uffd_minor) { .kind = &victim_uffd_minor };
+FIXTURE_VARIANT_ADD(stall, uffd_wp) { .kind = &victim_uffd_wp };
+FIXTURE_VARIANT_ADD(stall, fuse_page) { .kind = &victim_fuse_page };
+FIXTURE_VARIANT_ADD(stall, fuse_cached) { .kind = &victim_fuse_cached };
+FIXTURE_VARIANT_ADD(stall, fuse_cached_private) { .kind = &victim_fuse_cached_private };
+FIXTURE_VARIANT_ADD(stall, fuse_clean) { .kind = &victim_fuse_clean };
+FIXTURE_VARIANT_ADD(stall, fuse_queue) { .kind = &victim_fuse_queue };
+FIXTURE_VARIANT_ADD(stall, fuse_reading) { .kind = &victim_fuse_reading };
+FIXTURE_VARIANT_ADD(stall, locked_unmapped) { .kind = &victim_locked_unmapped };
+FIXTURE_VARIANT_ADD(stall, locked_private) { .kind = &victim_locked_private };
+FIXTURE_VARIANT_ADD(stall, locked_mapped) { .kind = &victim_locked_mapped };
+FIXTURE_VARIANT_ADD(stall, writeback) { .kind = &victim_writeback };
+FIXTURE_VARIANT_ADD(stall, swapped) { .kind = &victim_swapped };
+FIXTURE_VARIANT_ADD(stall, swap_cached) { .kind = &victim_swap_cached };
+FIXTURE_VARIANT_ADD(stall, mmap_written) { .kind = &victim_mmap_written };
+FIXTURE_VARIANT_ADD(stall, mmap_queued) { .kind = &victim_mmap_queued };
+FIXTURE_VARIANT_ADD(stall, mmap_read) { .kind = &victim_mmap_read };
+FIXTURE_VARIANT_ADD(stall, exec) { .kind = &victim_exec };
+FIXTURE_VARIANT_ADD(stall, exec_old_mm) { .kind = &victim_exec_old_mm };
 
 FIXTURE_SETUP(stall)
 {
-	self->lacks = victim_lacks(variant->kind);
-	if (self->lacks)
-		return;
-	ASSERT_EQ(0, victim_start(&self->victim, variant->kind)) {
-		TH_LOG("%s", variant->kind->name);
-	}
+	const struct victim_kind *kind = variant->kind;
+
+	self->lacks = kind->lacks ? kind->lacks() : NULL;
+	if (!self->lacks)
+		ASSERT_EQ(0, victim_start(&self->victim, kind));
 }
 
 FIXTURE_TEARDOWN(stall)
@@ -242,7 +175,7 @@ TEST_F(stall, without_flags_it_waits_as_before)
 	/* What sleeps does so until the release. */
 	for (write = VICTIM_READ; write <= VICTIM_WRITE; write++)
 		EXPECT_EQ(!variant->kind->waits[write], stall_has_come(&attempt[write].child));
-	ASSERT_EQ(0, victim_release(&self->victim));
+	ASSERT_EQ(0, variant->kind->release(&self->victim));
 	for (write = VICTIM_READ; write <= VICTIM_WRITE; write++) {
 		ASSERT_TRUE(pvm_attempt_returns(&attempt[write]));
 		if (!changed)
@@ -268,7 +201,7 @@ TEST(a_call_that_is_killed_is_EINTR)
 	ASSERT_EQ(0, pvm_attempt_start(&attempt, &io));
 	EXPECT_TRUE(pvm_attempt_sleeps(&attempt));
 	EXPECT_EQ(-EINTR, procmap_child_kill_in_call(&attempt.child));
-	EXPECT_EQ(0, victim_release(&victim));
+	EXPECT_EQ(0, victim.kind->release(&victim));
 	victim_stop(&victim);
 }
 
@@ -300,7 +233,7 @@ TEST(NOWAIT_swaps_nothing_in)
 	ASSERT_EQ(0, pvm_attempt_start(&attempt, &io));
 	EXPECT_EQ(0, fuse_server_wait_held(&victim.server, 0, FUSE_READ, PROCMAP_HANG_MS, NULL));
 	EXPECT_LT(before, stall_count("pswpin"));
-	EXPECT_EQ(0, victim_release(&victim));
+	EXPECT_EQ(0, victim.kind->release(&victim));
 	EXPECT_TRUE(pvm_attempt_returns(&attempt));
 	EXPECT_EQ(1, attempt.outcome->ret);
 	EXPECT_EQ(0, pvm_attempt_end(&attempt));

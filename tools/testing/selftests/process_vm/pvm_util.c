@@ -42,13 +42,8 @@ long pvm_copy(bool write, int pid, const void *remote, const void *local, size_t
 	struct iovec here = { .iov_base = (void *)local, .iov_len = size };
 	struct iovec there = { .iov_base = (void *)remote, .iov_len = size };
 	struct pvm_call call = {
-		.write = write,
-		.pid = pid,
-		.flags = flags,
-		.local = &here,
-		.nr_local = 1,
-		.remote = &there,
-		.nr_remote = 1,
+		.write = write, .pid = pid, .flags = flags,
+		.local = &here, .nr_local = 1, .remote = &there, .nr_remote = 1,
 	};
 
 	return pvm_call(&call);
@@ -62,14 +57,10 @@ long pvm_copy(bool write, int pid, const void *remote, const void *local, size_t
  */
 bool pvm_supported(void)
 {
-	struct pvm_call call = { .pid = getpid(), .nr_local = 1, .nr_remote = 1 };
-	bool pidfd, nowait;
+	struct pvm_call pidfd = { .flags = PROCESS_VM_PIDFD, .nr_local = 1, .nr_remote = 1 };
+	struct pvm_call nowait = { .flags = PROCESS_VM_NOWAIT, .nr_local = 1, .nr_remote = 1 };
 
-	call.flags = PROCESS_VM_PIDFD;
-	pidfd = pvm_call(&call) != -EINVAL;
-	call.flags = PROCESS_VM_NOWAIT;
-	nowait = pvm_call(&call) != -EINVAL;
-	return pidfd || nowait;
+	return pvm_call(&pidfd) != -EINVAL || pvm_call(&nowait) != -EINVAL;
 }
 
 struct attempt {
@@ -84,13 +75,8 @@ static int attempts(struct procmap_child *child, void *arg)
 	struct pvm_outcome *outcome = attempt->outcome;
 	struct iovec local = { .iov_base = outcome->data };
 	struct pvm_call call = {
-		.write = io->write,
-		.pid = io->pid,
-		.flags = io->flags,
-		.local = &local,
-		.nr_local = 1,
-		.remote = io->remote,
-		.nr_remote = io->nr,
+		.write = io->write, .pid = io->pid, .flags = io->flags,
+		.local = &local, .nr_local = 1, .remote = io->remote, .nr_remote = io->nr,
 	};
 	unsigned int i;
 
@@ -109,12 +95,11 @@ static int attempts(struct procmap_child *child, void *arg)
  */
 int pvm_attempt_start(struct pvm_attempt *attempt, const struct pvm_io *io)
 {
-	struct attempt arg = { .io = io };
+	struct attempt arg = { .io = io, .outcome = procmap_share(sizeof(*arg.outcome)) };
 
-	attempt->outcome = procmap_share(sizeof(*attempt->outcome));
-	if (!attempt->outcome)
+	if (!arg.outcome)
 		return -ENOMEM;
-	arg.outcome = attempt->outcome;
+	attempt->outcome = arg.outcome;
 	attempt->nr = number_of(io->write);
 	return procmap_child_start(&attempt->child, attempts, &arg);
 }
@@ -147,12 +132,10 @@ static bool pvm_is_in_call(pid_t pid, pid_t tid, long nr)
 bool pvm_attempt_sleeps(const struct pvm_attempt *attempt)
 {
 	pid_t pid = attempt->child.pid;
-	unsigned int looks = 0;
+	bool is_in = false;
 
-	while (!pvm_is_in_call(pid, pid, attempt->nr))
-		if (stall_has_come(&attempt->child) || !procmap_look_again(&looks))
-			return false;
-	return true;
+	return UNTIL((is_in = pvm_is_in_call(pid, pid, attempt->nr)) ||
+		     stall_has_come(&attempt->child)) && is_in;
 }
 
 /*
@@ -171,27 +154,6 @@ int pvm_attempt_end(struct pvm_attempt *attempt)
 }
 
 /*
- * The state of a thread. Returns the letter in the status file; 0: the thread
- * is gone.
- *
- * It reads the status file, because the stat file blocks during execve().
- */
-char pvm_thread_state(pid_t pid, pid_t tid)
-{
-	char path[64], line[256], state = 0;
-	FILE *file;
-
-	snprintf(path, sizeof(path), "/proc/%d/task/%d/status", pid, tid);
-	file = fopen(path, "r");
-	while (file && fgets(line, sizeof(line), file))
-		if (sscanf(line, "State: %c", &state) == 1)
-			break;
-	if (file)
-		fclose(file);
-	return state;
-}
-
-/*
  * Wait until a thread sleeps in this system call. Returns false if it never
  * does.
  *
@@ -199,12 +161,7 @@ char pvm_thread_state(pid_t pid, pid_t tid)
  */
 bool pvm_sleeps_in_call(pid_t pid, pid_t tid, long nr)
 {
-	unsigned int looks = 0;
-
-	while (!pvm_is_in_call(pid, tid, nr))
-		if (!procmap_look_again(&looks))
-			return false;
-	return true;
+	return UNTIL(pvm_is_in_call(pid, tid, nr));
 }
 
 /*
@@ -236,25 +193,17 @@ static bool pvm_is_in(pid_t pid, pid_t tid, const char *function)
  */
 bool pvm_sleeps_in(pid_t pid, pid_t tid, const char *function)
 {
-	unsigned int looks = 0;
-
-	while (!pvm_is_in(pid, tid, function))
-		if (!procmap_look_again(&looks))
-			return false;
-	return true;
+	return UNTIL(pvm_is_in(pid, tid, function));
 }
 
 /* Read another process's memory through its mem file. Returns bytes read, or -errno. */
 ssize_t pvm_peek(pid_t pid, const void *addr, void *data, size_t size)
 {
-	char path[64];
+	int fd = procmap_open(pid, "mem");
 	ssize_t ret;
-	int fd;
 
-	snprintf(path, sizeof(path), "/proc/%d/mem", pid);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
-		return -errno;
+		return fd;
 	ret = pread(fd, data, size, (unsigned long)addr);
 	if (ret < 0)
 		ret = -errno;
@@ -284,12 +233,9 @@ bool pvm_all(const void *data, unsigned char byte, size_t size)
 __u64 pvm_pagemap_of(pid_t pid, const void *addr)
 {
 	off_t at = (unsigned long)addr / sysconf(_SC_PAGESIZE) * sizeof(__u64);
-	char path[64];
+	int fd = procmap_open(pid, "pagemap");
 	__u64 entry = 0;
-	int fd;
 
-	snprintf(path, sizeof(path), "/proc/%d/pagemap", pid);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0 || pread(fd, &entry, sizeof(entry), at) != sizeof(entry))
 		entry = 0;
 	close(fd);
@@ -300,16 +246,6 @@ __u64 pvm_pagemap_of(pid_t pid, const void *addr)
 __u64 pvm_pagemap(const void *addr)
 {
 	return pvm_pagemap_of(getpid(), addr);
-}
-
-/* Write a text to a file that exists. */
-int pvm_write_file(const char *path, const char *text)
-{
-	int fd = open(path, O_WRONLY | O_CLOEXEC);
-	int ret = fd < 0 || write(fd, text, strlen(text)) < 0 ? -errno : 0;
-
-	close(fd);
-	return ret;
 }
 
 /* Read a file that contains a number. Returns the number, or -1 on failure. */

@@ -87,8 +87,6 @@ bool pvm_attempt_returns(const struct pvm_attempt *attempt);
 bool pvm_attempt_sleeps(const struct pvm_attempt *attempt);
 int pvm_attempt_end(struct pvm_attempt *attempt);
 
-char pvm_thread_state(pid_t pid, pid_t tid);
-
 bool pvm_sleeps_in_call(pid_t pid, pid_t tid, long nr);
 bool pvm_sleeps_in(pid_t pid, pid_t tid, const char *function);
 
@@ -96,7 +94,6 @@ ssize_t pvm_peek(pid_t pid, const void *addr, void *data, size_t size);
 bool pvm_all(const void *data, unsigned char byte, size_t size);
 __u64 pvm_pagemap_of(pid_t pid, const void *addr);
 __u64 pvm_pagemap(const void *addr);
-int pvm_write_file(const char *path, const char *text);
 long pvm_read_number(const char *path);
 
 #define PVM_PAGE_PRESENT	0x8000000000000000ULL

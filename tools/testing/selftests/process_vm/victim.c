@@ -84,12 +84,6 @@ int victim_serve(struct victim *victim, unsigned int pages, unsigned int init_fl
 	return ret;
 }
 
-/* What does this kernel lack for a victim? Returns NULL, or what the kernel lacks. */
-const char *victim_lacks(const struct victim_kind *kind)
-{
-	return kind->lacks ? kind->lacks() : NULL;
-}
-
 /*
  * Start a victim, and wait until it is in its state. Returns 0; -EDEADLK: it
  * did not get into its state; or another -errno.
@@ -97,24 +91,10 @@ const char *victim_lacks(const struct victim_kind *kind)
  */
 int victim_start(struct victim *victim, const struct victim_kind *kind)
 {
-	memset(victim, 0, sizeof(*victim));
-	victim->kind = kind;
-	victim->file = -1;
-	victim->loop = -1;
-	victim->go[0] = -1;
-	victim->go[1] = -1;
+	*victim = (struct victim) { .kind = kind, .file = -1, .loop = -1, .go = { -1, -1 } };
 	if (pipe2(victim->go, O_CLOEXEC))
 		return -errno;
 	return kind->start(victim);
-}
-
-/*
- * Let a victim go.
- * @victim: the victim, in its state
- */
-int victim_release(struct victim *victim)
-{
-	return victim->kind->release(victim);
 }
 
 /*

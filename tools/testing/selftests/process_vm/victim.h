@@ -4,8 +4,8 @@
  * reason.
  *
  * victim_start() brings a victim into its state, and the victim stays there.
- * After victim_release(), nothing has to wait for it any more. Most victims
- * need root. Functions return 0, and -errno on failure.
+ * After the release, nothing has to wait for it any more. Most victims need
+ * root. Functions return 0, and -errno on failure.
  */
 #ifndef SELFTEST_VICTIM_H
 #define SELFTEST_VICTIM_H
@@ -22,7 +22,6 @@ struct victim;
 
 /**
  * struct victim_kind - one reason to wait for a victim
- * @name: for humans
  * @lacks: returns what this kernel lacks for this kind, or NULL; may be NULL
  * @start: brings a victim into its state
  * @release: lets it go
@@ -34,7 +33,6 @@ struct victim;
  * @replaced: after the release, the victim has another address space
  */
 struct victim_kind {
-	const char *name;
 	const char *(*lacks)(void);
 	int (*start)(struct victim *victim);
 	int (*release)(struct victim *victim);
@@ -44,6 +42,9 @@ struct victim_kind {
 	bool prefix;
 	bool replaced;
 };
+
+#define ALL_WAIT	.nowait = { -EFAULT, -EFAULT }, .waits = { true, true }
+#define LOCKED		.nowait = { -EAGAIN, -EAGAIN }, .waits = { true, true }
 
 /**
  * struct victim - a process whose memory is not available without waiting
@@ -79,9 +80,7 @@ extern const struct victim_kind victim_mmap_written, victim_mmap_queued, victim_
 /* Nothing keeps a call waiting for this one. */
 extern const struct victim_kind victim_dirty;
 
-const char *victim_lacks(const struct victim_kind *kind);
 int victim_start(struct victim *victim, const struct victim_kind *kind);
-int victim_release(struct victim *victim);
 void victim_stop(struct victim *victim);
 
 int victim_run(struct victim *victim, int (*fn)(struct procmap_child *child, void *arg));

@@ -27,9 +27,9 @@ enum { END, CHANGE, LOOK };
 
 static void *reads_page(void *arg)
 {
-	char *addr = arg;
+	const struct victim *victim = arg;
 
-	__atomic_load_n(addr, __ATOMIC_RELAXED);
+	__atomic_load_n(victim->addr, __ATOMIC_RELAXED);
 	return NULL;
 }
 
@@ -71,10 +71,10 @@ static bool map_clean_page(char *addr)
  */
 static void *writes_back(void *arg)
 {
-	char *addr = arg;
+	const struct victim *victim = arg;
 
-	__atomic_store_n(addr, VICTIM_BYTE, __ATOMIC_RELAXED);
-	msync(addr, sysconf(_SC_PAGESIZE), MS_SYNC);
+	__atomic_store_n(victim->addr, VICTIM_BYTE, __ATOMIC_RELAXED);
+	msync(victim->addr, sysconf(_SC_PAGESIZE), MS_SYNC);
 	return NULL;
 }
 
@@ -95,6 +95,11 @@ static bool map_page(struct victim *victim)
 
 static int uses_file(struct procmap_child *child, void *arg)
 {
+	static void *(*const uses[])(void *victim) = {
+		[READS_IT] = reads_page,
+		[WRITES_IT_BACK] = writes_back,
+		[QUEUES] = fills_queue,
+	};
 	struct victim *victim = arg;
 	pthread_t thread;
 
@@ -105,24 +110,17 @@ static int uses_file(struct procmap_child *child, void *arg)
 	    !HOLDS(!procmap_sync(child)))
 		return 1;
 	/* Now the server stalls. */
-	if (victim->kind->mode == READS_IT &&
-	    !HOLDS(!pthread_create(&thread, NULL, reads_page, victim->addr)))
-		return 1;
-	if (victim->kind->mode == QUEUES &&
-	    !HOLDS(!pthread_create(&thread, NULL, fills_queue, victim)))
-		return 1;
-	if (victim->kind->mode == WRITES_IT_BACK &&
-	    !HOLDS(!pthread_create(&thread, NULL, writes_back, victim->addr)))
+	if (uses[victim->kind->mode] &&
+	    !HOLDS(!pthread_create(&thread, NULL, uses[victim->kind->mode], victim)))
 		return 1;
 	return HOLDS(!procmap_sync(child)) ? 0 : 1;
 }
 
 static int stall(struct victim *victim, unsigned int opcode, unsigned int requests)
 {
-	int ret = fuse_server_stall(&victim->server, 0, opcode);
+	int ret = fuse_server_stall(&victim->server, 0, opcode) ?:
+		  procmap_send(&victim->child, 0);
 
-	if (!ret)
-		ret = procmap_send(&victim->child, 0);
 	for (; !ret && requests; requests--)
 		ret = fuse_server_wait_held(&victim->server, 0, opcode, PROCMAP_HANG_MS, NULL);
 	return ret;
@@ -159,18 +157,14 @@ static int start_fuse(struct victim *victim)
 	if (ret)
 		return ret;
 	switch (victim->kind->mode) {
-	case LEAVES_IT:
-	case CACHES_IT:
-	case CACHES_IT_PRIVATELY:
-	case MAPS_IT:
-		return stall(victim, FUSE_READ, 0);
 	case READS_IT:
 		return stall(victim, FUSE_READ, 1);
 	case QUEUES:
-		ret = stall(victim, FUSE_READ, QUEUE);
-		return ret ? ret : wait_for_full_queue(victim);
-	default:
+		return stall(victim, FUSE_READ, QUEUE) ?: wait_for_full_queue(victim);
+	case WRITES_IT_BACK:
 		return stall(victim, FUSE_WRITE, 1);
+	default:
+		return stall(victim, FUSE_READ, 0);
 	}
 }
 
@@ -192,13 +186,8 @@ static int lock_page(struct victim *victim)
 
 static int start_locked(struct victim *victim)
 {
-	int ret = victim_serve(victim, 1, 0);
-
-	if (!ret)
-		ret = victim_run(victim, uses_file);
-	if (!ret)
-		ret = procmap_send(&victim->child, 0);
-	return ret ? ret : lock_page(victim);
+	return victim_serve(victim, 1, 0) ?: victim_run(victim, uses_file) ?:
+	       procmap_send(&victim->child, 0) ?: lock_page(victim);
 }
 
 static bool is_dirty(const char *addr)
@@ -236,17 +225,13 @@ static int changes_page(struct procmap_child *child, void *arg)
 /* Not in the table of victims: nobody has to wait for it. */
 static int start_dirty(struct victim *victim)
 {
-	int ret = victim_serve(victim, 1, 0);
-
-	return ret ? ret : victim_run(victim, changes_page);
+	return victim_serve(victim, 1, 0) ?: victim_run(victim, changes_page);
 }
 
 /* Have the victim write to its page. */
 int victim_dirty_page(struct victim *victim)
 {
-	int ret = procmap_send(&victim->child, CHANGE);
-
-	return ret ? ret : procmap_sync(&victim->child);
+	return procmap_send(&victim->child, CHANGE) ?: procmap_sync(&victim->child);
 }
 
 /*
@@ -255,21 +240,15 @@ int victim_dirty_page(struct victim *victim)
  */
 static int start_locked_dirty(struct victim *victim)
 {
-	int ret = victim_serve(victim, 1, 0);
+	int ret = start_dirty(victim);
 	unsigned int tries = LOCK_TRIES;
 	__u64 dirty = false;
 
-	if (!ret)
-		ret = victim_run(victim, changes_page);
 	while (!ret && !dirty && tries--) {
 		fuse_server_unlock(&victim->server);
-		ret = victim_dirty_page(victim);
-		if (!ret)
-			ret = lock_page(victim);
-		if (!ret)
-			ret = procmap_send(&victim->child, LOOK);
-		if (!ret)
-			ret = procmap_recv(&victim->child, &dirty);
+		ret = victim_dirty_page(victim) ?: lock_page(victim) ?:
+		      procmap_send(&victim->child, LOOK) ?:
+		      procmap_recv(&victim->child, &dirty);
 	}
 	return !ret && !dirty ? -EDEADLK : ret;
 }
@@ -280,71 +259,57 @@ static int release_locked(struct victim *victim)
 }
 
 const struct victim_kind victim_dirty = {
-	.name = "dirty page of a file system that answers",
 	.start = start_dirty,
 	.mode = LEAVES_IT,
 };
 
+#define FUSE	.start = start_fuse, .release = release_fuse
+
 const struct victim_kind victim_fuse_page = {
-	.name = "page of a stalled file system",
-	.start = start_fuse,
-	.release = release_fuse,
+	FUSE,
 	.mode = LEAVES_IT,
-	.nowait = { -EFAULT, -EFAULT },
-	.waits = { true, true },
+	ALL_WAIT,
 	.prefix = true,
 };
 
 const struct victim_kind victim_fuse_cached = {
-	.name = "page of a stalled file system, but in the page cache",
-	.start = start_fuse,
-	.release = release_fuse,
+	FUSE,
 	.mode = CACHES_IT,
 	.nowait = { 1, -EFAULT },
 	.prefix = true,
 };
 
 const struct victim_kind victim_fuse_cached_private = {
-	.name = "the same, of a private mapping",
-	.start = start_fuse,
-	.release = release_fuse,
+	FUSE,
 	.mode = CACHES_IT_PRIVATELY,
 	.nowait = { 1, -EFAULT },
 	.prefix = true,
 };
 
 const struct victim_kind victim_fuse_clean = {
-	.name = "page of a stalled file system, mapped and clean",
-	.start = start_fuse,
-	.release = release_fuse,
+	FUSE,
 	.mode = MAPS_IT,
 	.nowait = { 1, -EFAULT },
 	.prefix = true,
 };
 
 const struct victim_kind victim_fuse_queue = {
-	.name = "page of a file system with a full queue",
-	.start = start_fuse,
-	.release = release_fuse,
+	FUSE,
 	.mode = QUEUES,
-	.nowait = { -EFAULT, -EFAULT },
-	.waits = { true, true },
+	ALL_WAIT,
 };
 
 const struct victim_kind victim_fuse_reading = {
-	.name = "page that is being read",
-	.start = start_fuse,
-	.release = release_fuse,
+	FUSE,
 	.mode = READS_IT,
-	.nowait = { -EFAULT, -EFAULT },
-	.waits = { true, true },
+	ALL_WAIT,
 	.prefix = true,
 };
 
+#define LOCKED_PAGE	.start = start_locked, .release = release_locked
+
 const struct victim_kind victim_locked_unmapped = {
-	.name = "locked page of a shared mapping, not mapped yet",
-	.start = start_locked,
-	.release = release_locked,
+	LOCKED_PAGE,
 	.mode = CACHES_IT,
 	.nowait = { 1, -EFAULT },
 	.waits = { true, true },
@@ -352,9 +317,7 @@ const struct victim_kind victim_locked_unmapped = {
 };
 
 const struct victim_kind victim_locked_private = {
-	.name = "locked page of a private mapping, not mapped yet",
-	.start = start_locked,
-	.release = release_locked,
+	LOCKED_PAGE,
 	.mode = CACHES_IT_PRIVATELY,
 	.nowait = { 1, -EFAULT },
 	.waits = { true, true },
@@ -365,7 +328,6 @@ const struct victim_kind victim_locked_private = {
  * A read needs no page lock. A write must mark the page dirty under its lock.
  */
 const struct victim_kind victim_locked_mapped = {
-	.name = "locked page, mapped and dirty",
 	.start = start_locked_dirty,
 	.release = release_locked,
 	.mode = LEAVES_IT,
@@ -375,9 +337,7 @@ const struct victim_kind victim_locked_mapped = {
 };
 
 const struct victim_kind victim_writeback = {
-	.name = "page under writeback",
-	.start = start_fuse,
-	.release = release_fuse,
+	FUSE,
 	.mode = WRITES_IT_BACK,
 	.nowait = { 1, -EFAULT },
 	.waits = { false, true },

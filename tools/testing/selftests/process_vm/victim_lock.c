@@ -52,6 +52,12 @@ static char *map_file(struct victim *victim)
  * Map over the file, with mmap_lock held for writing. To close the old mapping,
  * the kernel waits until the inode is written.
  */
+static bool map_over(char *map)
+{
+	return HOLDS(mmap(map, sysconf(_SC_PAGESIZE), PROT_NONE,
+			  MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) == map);
+}
+
 static int unmaps(struct procmap_child *child, void *arg)
 {
 	struct victim *victim = arg;
@@ -59,10 +65,7 @@ static int unmaps(struct procmap_child *child, void *arg)
 	char *map = map_file(victim);
 
 	if (!HOLDS(addr) || !HOLDS(map) || !HOLDS(!procmap_send(child, (unsigned long)addr)) ||
-	    !HOLDS(wait_for_go(victim)))
-		return 1;
-	if (!HOLDS(mmap(map, sysconf(_SC_PAGESIZE), PROT_NONE,
-			MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) == map))
+	    !HOLDS(wait_for_go(victim)) || !map_over(map))
 		return 1;
 	return HOLDS(!procmap_sync(child)) ? 0 : 1;
 }
@@ -70,9 +73,7 @@ static int unmaps(struct procmap_child *child, void *arg)
 /* The process goes on to close the mapping, which waits for the server. */
 static int go_to_close(struct victim *victim)
 {
-	int ret = fuse_server_hold_inode(&victim->server, 0, PROCMAP_HANG_MS);
-
-	return ret ? ret : let_go(victim);
+	return fuse_server_hold_inode(&victim->server, 0, PROCMAP_HANG_MS) ?: let_go(victim);
 }
 
 /* Wait until the process waits for the inode to be written. */
@@ -93,19 +94,13 @@ static int release_close(struct victim *victim)
 
 static int start_mmap_written(struct victim *victim)
 {
-	int ret = victim_serve(victim, 1, 0);
-
-	if (!ret)
-		ret = victim_run(victim, unmaps);
-	return ret ? ret : stop_at_close(victim);
+	return victim_serve(victim, 1, 0) ?: victim_run(victim, unmaps) ?: stop_at_close(victim);
 }
 
 const struct victim_kind victim_mmap_written = {
-	.name = "mmap_lock held for writing",
 	.start = start_mmap_written,
 	.release = release_close,
-	.nowait = { -EAGAIN, -EAGAIN },
-	.waits = { true, true },
+	LOCKED,
 };
 
 struct queuer {
@@ -139,7 +134,7 @@ static int faults_and_queues(struct procmap_child *child, void *arg)
 	struct victim *victim = arg;
 	struct queuer queuer = { .victim = victim };
 	char *addr = touched_page();
-	char *map = victim_map_file(victim, NULL, sysconf(_SC_PAGESIZE), MAP_SHARED);
+	char *map = map_file(victim);
 	pthread_t thread;
 	pid_t tid;
 
@@ -160,19 +155,14 @@ static int faults_and_queues(struct procmap_child *child, void *arg)
 
 static int start_mmap_queued(struct victim *victim)
 {
-	int ret = victim_serve(victim, 1, 0);
 	__u64 tid;
+	int ret = victim_serve(victim, 1, 0) ?:
+		  victim_run(victim, faults_and_queues) ?:
+		  procmap_recv(&victim->child, &tid) ?:
+		  fuse_server_stall(&victim->server, 0, FUSE_READ) ?:
+		  procmap_send(&victim->child, 0) ?:
+		  fuse_server_wait_held(&victim->server, 0, FUSE_READ, PROCMAP_HANG_MS, NULL);
 
-	if (!ret)
-		ret = victim_run(victim, faults_and_queues);
-	if (!ret)
-		ret = procmap_recv(&victim->child, &tid);
-	if (!ret)
-		ret = fuse_server_stall(&victim->server, 0, FUSE_READ);
-	if (!ret)
-		ret = procmap_send(&victim->child, 0);
-	if (!ret)
-		ret = fuse_server_wait_held(&victim->server, 0, FUSE_READ, PROCMAP_HANG_MS, NULL);
 	if (!ret && victim->kind->mode == QUEUED)
 		ret = let_go(victim);
 	if (ret || victim->kind->mode == NOT_QUEUED)
@@ -186,16 +176,13 @@ static int release_read(struct victim *victim)
 }
 
 const struct victim_kind victim_mmap_queued = {
-	.name = "mmap_lock held for reading, a writer queued",
 	.start = start_mmap_queued,
 	.release = release_read,
 	.mode = QUEUED,
-	.nowait = { -EAGAIN, -EAGAIN },
-	.waits = { true, true },
+	LOCKED,
 };
 
 const struct victim_kind victim_mmap_read = {
-	.name = "mmap_lock held for reading, nobody queued",
 	.start = start_mmap_queued,
 	.release = release_read,
 	.mode = NOT_QUEUED,
@@ -246,23 +233,18 @@ static int executes(struct procmap_child *child, void *arg)
 
 static int start_exec(struct victim *victim)
 {
-	int ret = victim_serve(victim, 1, 0);
+	int ret = victim_serve(victim, 1, 0) ?: victim_run(victim, executes) ?:
+		  go_to_close(victim);
 
-	if (!ret)
-		ret = victim_run(victim, executes);
-	if (!ret)
-		ret = go_to_close(victim);
 	if (ret)
 		return ret;
 	return comes_to_exec(victim->pid) ? 0 : -EDEADLK;
 }
 
 const struct victim_kind victim_exec = {
-	.name = "exec lock held",
 	.start = start_exec,
 	.release = release_close,
-	.nowait = { -EAGAIN, -EAGAIN },
-	.waits = { true, true },
+	LOCKED,
 	.replaced = true,
 };
 
@@ -294,10 +276,8 @@ static int unmaps_beside_exec(struct procmap_child *child, void *arg)
 		return 1;
 	sharing.pid = clone(executes_sharing, stack + STACK_SIZE, CLONE_VM | SIGCHLD, &sharing);
 	if (!HOLDS(sharing.pid > 0) || !HOLDS(!procmap_send(child, (unsigned long)addr)) ||
-	    !HOLDS(!procmap_send(child, sharing.pid)) || !HOLDS(wait_for_go(victim)))
-		return 1;
-	if (!HOLDS(mmap(map, sysconf(_SC_PAGESIZE), PROT_NONE,
-			MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) == map))
+	    !HOLDS(!procmap_send(child, sharing.pid)) || !HOLDS(wait_for_go(victim)) ||
+	    !map_over(map))
 		return 1;
 	for (;;)
 		pause();
@@ -305,17 +285,13 @@ static int unmaps_beside_exec(struct procmap_child *child, void *arg)
 
 static int start_exec_old_mm(struct victim *victim)
 {
-	int ret = victim_serve(victim, 1, 0);
 	__u64 pid = 0;
+	int ret = victim_serve(victim, 1, 0) ?:
+		  victim_run(victim, unmaps_beside_exec) ?:
+		  procmap_recv(&victim->child, &pid) ?:
+		  stop_at_close(victim) ?:
+		  procmap_send(&victim->child, 0);
 
-	if (!ret)
-		ret = victim_run(victim, unmaps_beside_exec);
-	if (!ret)
-		ret = procmap_recv(&victim->child, &pid);
-	if (!ret)
-		ret = stop_at_close(victim);
-	if (!ret)
-		ret = procmap_send(&victim->child, 0);
 	victim->pid = pid;
 	if (ret)
 		return ret;
@@ -323,10 +299,8 @@ static int start_exec_old_mm(struct victim *victim)
 }
 
 const struct victim_kind victim_exec_old_mm = {
-	.name = "exec lock held, waiting for mmap_lock",
 	.start = start_exec_old_mm,
 	.release = release_close,
-	.nowait = { -EAGAIN, -EAGAIN },
-	.waits = { true, true },
+	LOCKED,
 	.replaced = true,
 };

@@ -2,7 +2,6 @@
 /* A victim whose page is on a swap device that does not answer. */
 #include <errno.h>
 #include <fcntl.h>
-#include <sched.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -14,6 +13,7 @@
 #include "victim.h"
 
 #define SWAP_PAGES	64
+#define SWAPPED		.start = start_swapped, .release = release_swapped, .prefix = true
 
 /* Where the page is at the end. */
 enum { ON_DEVICE, IN_SWAP_CACHE };
@@ -64,12 +64,11 @@ static bool is_out(char *addr, int where)
 static bool page_out(char *addr)
 {
 	long cpu, nr = sysconf(_SC_NPROCESSORS_CONF);
-	cpu_set_t cpus;
 
 	for (cpu = 0; cpu < nr; cpu++) {
-		CPU_ZERO(&cpus);
-		CPU_SET(cpu, &cpus);
-		if (sched_setaffinity(0, sizeof(cpus), &cpus) && errno != EINVAL)
+		int ret = procmap_pin(cpu);
+
+		if (ret && ret != -EINVAL)
 			return false;
 		if (madvise(addr, sysconf(_SC_PAGESIZE), MADV_PAGEOUT))
 			return false;
@@ -101,19 +100,13 @@ static int swaps_out(struct procmap_child *child, void *arg)
 	return HOLDS(is_out(addr, where)) ? procmap_tell(child, (unsigned long)addr) : 1;
 }
 
-/* Return how many pages of the file are in the page cache. */
-static unsigned int cached_pages(struct victim *victim)
+/* Is nothing of the file in the page cache? */
+static bool is_forgotten(const struct victim *victim)
 {
-	unsigned char in_cache[SWAP_PAGES];
 	void *map = mmap(NULL, victim->file_size, PROT_READ, MAP_SHARED, victim->file, 0);
-	unsigned int i, nr = 0;
+	int nr = procmap_cached_pages(map, victim->file_size);
 
-	if (map == MAP_FAILED || mincore(map, victim->file_size, in_cache))
-		return SWAP_PAGES;
-	munmap(map, victim->file_size);
-	for (i = 0; i < SWAP_PAGES; i++)
-		nr += in_cache[i] & 1;
-	return nr;
+	return map != MAP_FAILED && !munmap(map, victim->file_size) && !nr;
 }
 
 /*
@@ -122,17 +115,9 @@ static unsigned int cached_pages(struct victim *victim)
  */
 static int forget_file(struct victim *victim)
 {
-	unsigned int looks = 0;
-
-	do {
-		if (fsync(victim->file))
-			return -errno;
-		if (posix_fadvise(victim->file, 0, 0, POSIX_FADV_DONTNEED))
-			return -EIO;
-		if (!cached_pages(victim))
-			return 0;
-	} while (procmap_look_again(&looks));
-	return -EDEADLK;
+	return UNTIL(!fsync(victim->file) &&
+		     !posix_fadvise(victim->file, 0, 0, POSIX_FADV_DONTNEED) &&
+		     is_forgotten(victim)) ? 0 : -EDEADLK;
 }
 
 static int start_swapped(struct victim *victim)
@@ -144,18 +129,14 @@ static int start_swapped(struct victim *victim)
 	victim->file = fuse_server_open(&victim->server, 0, O_RDWR);
 	if (victim->file < 0)
 		return victim->file;
-	ret = write_swap_header(victim->file);
-	if (!ret)
-		ret = make_loop(victim);
+	ret = write_swap_header(victim->file) ?: make_loop(victim);
 	if (ret)
 		return ret;
 	if (swapon(victim->loop_path, 0))
 		return -errno;
 	victim->swap_on = true;
-	ret = victim_run(victim, swaps_out);
-	if (!ret)
-		ret = forget_file(victim);
-	return ret ? ret : fuse_server_stall(&victim->server, 0, FUSE_READ);
+	return victim_run(victim, swaps_out) ?: forget_file(victim) ?:
+	       fuse_server_stall(&victim->server, 0, FUSE_READ);
 }
 
 static int release_swapped(struct victim *victim)
@@ -164,22 +145,15 @@ static int release_swapped(struct victim *victim)
 }
 
 const struct victim_kind victim_swapped = {
-	.name = "page on a stalled swap device",
-	.start = start_swapped,
-	.release = release_swapped,
+	SWAPPED,
 	.mode = ON_DEVICE,
-	.nowait = { -EFAULT, -EFAULT },
-	.waits = { true, true },
-	.prefix = true,
+	ALL_WAIT,
 };
 
 const struct victim_kind victim_swap_cached = {
-	.name = "page on a stalled swap device, but in the swap cache",
-	.start = start_swapped,
-	.release = release_swapped,
+	SWAPPED,
 	.mode = IN_SWAP_CACHE,
 	.nowait = { 1, -EFAULT },
-	.prefix = true,
 };
 
 /* Give a victim's swap device back. */

@@ -101,34 +101,24 @@ static int release_uffd(struct victim *victim)
 	return procmap_send(&victim->child, 0);
 }
 
+#define UFFD	.start = start_uffd, .release = release_uffd, .prefix = true
+
 const struct victim_kind victim_uffd_missing = {
-	.name = "userfaultfd, missing page",
-	.start = start_uffd,
-	.release = release_uffd,
+	UFFD,
 	.mode = UNTOUCHED,
-	.nowait = { -EFAULT, -EFAULT },
-	.waits = { true, true },
-	.prefix = true,
+	ALL_WAIT,
 };
 
 const struct victim_kind victim_uffd_missing_shmem = {
-	.name = "userfaultfd, missing page of shared memory",
-	.start = start_uffd,
-	.release = release_uffd,
+	UFFD,
 	.mode = UNTOUCHED_SHMEM,
-	.nowait = { -EFAULT, -EFAULT },
-	.waits = { true, true },
-	.prefix = true,
+	ALL_WAIT,
 };
 
 const struct victim_kind victim_uffd_minor = {
-	.name = "userfaultfd, minor fault",
-	.start = start_uffd,
-	.release = release_uffd,
+	UFFD,
 	.mode = CACHED_SHMEM,
-	.nowait = { -EFAULT, -EFAULT },
-	.waits = { true, true },
-	.prefix = true,
+	ALL_WAIT,
 };
 
 /* Not all architectures have write protection by userfaultfd. */
@@ -144,12 +134,9 @@ static const char *no_write_protection(void)
 }
 
 const struct victim_kind victim_uffd_wp = {
-	.name = "userfaultfd, write-protected page",
 	.lacks = no_write_protection,
-	.start = start_uffd,
-	.release = release_uffd,
+	UFFD,
 	.mode = TOUCHED,
 	.nowait = { 1, -EFAULT },
 	.waits = { false, true },
-	.prefix = true,
 };

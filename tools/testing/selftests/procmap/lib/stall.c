@@ -113,24 +113,24 @@ int stall_show(int maps, pid_t pid)
 }
 
 /*
- * Get the state of a thread, the third word of its stat file. Returns the
- * letter of the state; 0 if the thread is gone.
+ * Get the state of a thread. Returns the letter in the status file; 0: the
+ * thread is gone.
  *
- * Not for a process that dies and still has its address space: see
- * stall_is_dead().
+ * It reads the status file, because the stat file blocks during execve(). Not
+ * for a process that dies and still has its address space: see stall_is_dead().
  */
 char stall_state_of(pid_t pid, pid_t tid)
 {
-	char path[64], line[256], *paren;
+	char path[64], line[256], state = 0;
 	FILE *file;
 
-	snprintf(path, sizeof(path), "/proc/%d/task/%d/stat", pid, tid);
+	snprintf(path, sizeof(path), "/proc/%d/task/%d/status", pid, tid);
 	file = fopen(path, "r");
-	if (!file)
-		return 0;
-	paren = fgets(line, sizeof(line), file) ? strrchr(line, ')') : NULL;
-	fclose(file);
-	return paren ? paren[2] : 0;
+	while (file && !state && fgets(line, sizeof(line), file))
+		sscanf(line, "State: %c", &state);
+	if (file)
+		fclose(file);
+	return state;
 }
 
 /*
