@@ -51,18 +51,22 @@ static int set_add_vma(const char *line)
 	return 0;
 }
 
-/* "addr VMA OFFSET COUNT", OFFSET in hexadecimal bytes; COUNT does not matter. */
-static int set_add_sample(const char *line)
+/* "addr VMA OFFSET...", in hexadecimal bytes. */
+static int set_add_samples(const char *line)
 {
-	struct bench_set_sample *sample = &loaded.sample[loaded.samples];
+	struct bench_set_sample sample;
+	int at = 0, size;
 
-	if (loaded.samples == BENCH_SET_SAMPLES)
-		return -E2BIG;
-	if (sscanf(line, "addr %u %lx", &sample->vma, &sample->offset) != 2 ||
-	    sample->vma >= loaded.nr || sample->offset >= loaded.vma[sample->vma].size)
+	if (sscanf(line, "addr %u%n", &sample.vma, &at) != 1 || sample.vma >= loaded.nr)
 		return -EINVAL;
-	loaded.samples++;
-	return 0;
+	for (; sscanf(line + at, "%lx%n", &sample.offset, &size) == 1; at += size) {
+		if (loaded.samples == BENCH_SET_SAMPLES)
+			return -E2BIG;
+		if (sample.offset >= loaded.vma[sample.vma].size)
+			return -EINVAL;
+		loaded.sample[loaded.samples++] = sample;
+	}
+	return line[at] ? -EINVAL : 0;
 }
 
 /* "file NUMBER PATH", the path below a directory of ours. */
@@ -85,7 +89,7 @@ static int set_add_line(const char *line)
 	if (!strncmp(line, "vma ", 4))
 		return set_add_vma(line);
 	if (!strncmp(line, "addr ", 5))
-		return set_add_sample(line);
+		return set_add_samples(line);
 	if (!strncmp(line, "file ", 5))
 		return set_add_file(line);
 	return *line && *line != '#' ? -EINVAL : 0;
