@@ -11,9 +11,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <sys/mman.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 #include <linux/userfaultfd.h>
 
@@ -87,20 +85,13 @@ static unsigned char pattern(size_t at)
 
 static bool register_holes(char *map, size_t page)
 {
-	struct uffdio_api api = { .api = UFFD_API };
-	struct uffdio_register area = {
-		.range.len = page,
-		.mode = UFFDIO_REGISTER_MODE_MISSING,
-	};
-	int fd = syscall(__NR_userfaultfd, O_CLOEXEC);
+	char *hole;
 	int i;
 
-	if (fd < 0 || ioctl(fd, UFFDIO_API, &api))
-		return false;
 	for (i = 0; i < ARRAY_SIZE(holes); i++) {
-		area.range.start = (unsigned long)map + holes[i] * page;
-		if (madvise(map + holes[i] * page, page, MADV_DONTNEED) ||
-		    ioctl(fd, UFFDIO_REGISTER, &area))
+		hole = map + holes[i] * page;
+		if (madvise(hole, page, MADV_DONTNEED) ||
+		    procmap_uffd(hole, page, UFFDIO_REGISTER_MODE_MISSING) < 0)
 			return false;
 	}
 	return true;
@@ -284,7 +275,6 @@ static bool call_agrees(struct pvm_call *call, struct area *area)
 	       as_predicted(area, call->pid);
 }
 
-/* Check both directions. */
 static bool agrees(struct area *area, struct pvm_call *call)
 {
 	call->flags = area->flags;

@@ -111,9 +111,9 @@ static int kill_target(struct victim *victim, struct reader *reader)
 		  fuse_server_stall(&reader->late, 0, FUSE_READ) ?:
 		  victim_serve(victim, 1, 0) ?:
 		  victim_run(victim, has_file) ?:
-		  fuse_server_hold_inode(&victim->server, 0, PROCMAP_HANG_MS) ?:
+		  fuse_server_hold_inode(&victim->server, 0) ?:
 		  procmap_child_start(&reader->child, reads_into_late_memory, reader) ?:
-		  fuse_server_wait_held(&reader->late, 0, FUSE_READ, PROCMAP_HANG_MS, NULL);
+		  fuse_server_wait_held(&reader->late, 0, FUSE_READ);
 
 	if (ret)
 		return ret;

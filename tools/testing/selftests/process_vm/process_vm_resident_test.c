@@ -49,8 +49,7 @@ struct memory {
  * @content: its content: BYTE or 0
  * @read: result of reading without flags; 0: all bytes, or -errno
  * @write: the same for writing
- * @nowait_read: result of reading with NOWAIT
- * @nowait_write: the same for writing
+ * @nowait_read: the same with NOWAIT
  * @lacks: returns what this machine lacks to have it, or NULL; may be NULL
  * @any_content: its content is unknown
  */
@@ -152,7 +151,6 @@ static int has_the_same(struct procmap_child *child, void *arg)
 	return procmap_sync(child) || !pvm_all(memory->addr, BYTE, memory->size);
 }
 
-/* Let another process have the same pages. */
 static bool share(struct memory *memory)
 {
 	return HOLDS(!procmap_child_start(&memory->sharer, has_the_same, memory));
@@ -436,8 +434,6 @@ static bool make_secret(struct memory *memory)
 
 /**
  * struct tested - the memory as the test sees it
- * @child: the process that has it
- * @runs: the process exists
  * @addr: its address there
  * @size: number of bytes that are copied
  * @writable: address of another page there, which is mapped writable

@@ -110,31 +110,13 @@ bool pvm_attempt_returns(const struct pvm_attempt *attempt)
 	return stall_comes(&attempt->child);
 }
 
-/* Does a thread sleep in this system call? */
-static bool pvm_is_in_call(pid_t pid, pid_t tid, long nr)
-{
-	char path[64];
-	bool is_in;
-	FILE *file;
-	long found;
-
-	snprintf(path, sizeof(path), "/proc/%d/task/%d/syscall", pid, tid);
-	file = fopen(path, "re");
-	if (!file)
-		return false;
-	/* Of a thread that runs, the file says "running" and no number. */
-	is_in = fscanf(file, "%ld", &found) == 1 && found == nr;
-	fclose(file);
-	return is_in;
-}
-
 /* Wait until the call sleeps in the kernel. Returns false if it has returned instead. */
 bool pvm_attempt_sleeps(const struct pvm_attempt *attempt)
 {
 	pid_t pid = attempt->child.pid;
 	bool is_in = false;
 
-	return UNTIL((is_in = pvm_is_in_call(pid, pid, attempt->nr)) ||
+	return UNTIL((is_in = procmap_sleeps_in_call(pid, pid, attempt->nr)) ||
 		     stall_has_come(&attempt->child)) && is_in;
 }
 
@@ -161,7 +143,7 @@ int pvm_attempt_end(struct pvm_attempt *attempt)
  */
 bool pvm_sleeps_in_call(pid_t pid, pid_t tid, long nr)
 {
-	return UNTIL(pvm_is_in_call(pid, tid, nr));
+	return UNTIL(procmap_sleeps_in_call(pid, tid, nr));
 }
 
 /*

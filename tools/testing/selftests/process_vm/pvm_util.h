@@ -48,11 +48,8 @@ bool pvm_supported(void);
 
 /**
  * struct pvm_io - a call that may not return
- * @write: as in struct pvm_call
- * @pid: as in struct pvm_call
- * @flags: as in struct pvm_call
+ * @write: as in struct pvm_call, as are the next two
  * @remote: the pieces of remote memory; at most PVM_SPACE bytes in all
- * @nr: number of pieces
  * @byte: the byte to write
  */
 struct pvm_io {

@@ -122,7 +122,7 @@ static int stall(struct victim *victim, unsigned int opcode, unsigned int reques
 		  procmap_send(&victim->child, 0);
 
 	for (; !ret && requests; requests--)
-		ret = fuse_server_wait_held(&victim->server, 0, opcode, PROCMAP_HANG_MS, NULL);
+		ret = fuse_server_wait_held(&victim->server, 0, opcode);
 	return ret;
 }
 
@@ -228,7 +228,6 @@ static int start_dirty(struct victim *victim)
 	return victim_serve(victim, 1, 0) ?: victim_run(victim, changes_page);
 }
 
-/* Have the victim write to its page. */
 int victim_dirty_page(struct victim *victim)
 {
 	return procmap_send(&victim->child, CHANGE) ?: procmap_sync(&victim->child);
@@ -332,7 +331,6 @@ const struct victim_kind victim_locked_mapped = {
 	.release = release_locked,
 	.mode = LEAVES_IT,
 	.nowait = { 1, -EFAULT },
-	.waits = { false, false },
 	.prefix = true,
 };
 

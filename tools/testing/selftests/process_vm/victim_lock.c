@@ -73,7 +73,7 @@ static int unmaps(struct procmap_child *child, void *arg)
 /* The process goes on to close the mapping, which waits for the server. */
 static int go_to_close(struct victim *victim)
 {
-	return fuse_server_hold_inode(&victim->server, 0, PROCMAP_HANG_MS) ?: let_go(victim);
+	return fuse_server_hold_inode(&victim->server, 0) ?: let_go(victim);
 }
 
 /* Wait until the process waits for the inode to be written. */
@@ -161,7 +161,7 @@ static int start_mmap_queued(struct victim *victim)
 		  procmap_recv(&victim->child, &tid) ?:
 		  fuse_server_stall(&victim->server, 0, FUSE_READ) ?:
 		  procmap_send(&victim->child, 0) ?:
-		  fuse_server_wait_held(&victim->server, 0, FUSE_READ, PROCMAP_HANG_MS, NULL);
+		  fuse_server_wait_held(&victim->server, 0, FUSE_READ);
 
 	if (!ret && victim->kind->mode == QUEUED)
 		ret = let_go(victim);

@@ -4,11 +4,9 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/swap.h>
 #include <unistd.h>
-#include <linux/loop.h>
 
 #include "victim.h"
 
@@ -29,22 +27,6 @@ static int write_swap_header(int fd)
 	memcpy(header + 1024, info, sizeof(info));
 	memcpy(header + page - 10, "SWAPSPACE2", 10);
 	return pwrite(fd, header, page, 0) == page ? 0 : -EIO;
-}
-
-/* Make a block device of the server's file. */
-static int make_loop(struct victim *victim)
-{
-	int control = open("/dev/loop-control", O_RDWR | O_CLOEXEC);
-	int number = control < 0 ? -1 : ioctl(control, LOOP_CTL_GET_FREE);
-
-	close(control);
-	if (number < 0)
-		return -errno;
-	snprintf(victim->loop_path, sizeof(victim->loop_path), "/dev/loop%d", number);
-	victim->loop = open(victim->loop_path, O_RDWR | O_CLOEXEC);
-	if (victim->loop < 0 || ioctl(victim->loop, LOOP_SET_FD, victim->file))
-		return -errno;
-	return 0;
 }
 
 /* Is the page unmapped, and in the swap cache or not as @where says? */
@@ -129,9 +111,12 @@ static int start_swapped(struct victim *victim)
 	victim->file = fuse_server_open(&victim->server, 0, O_RDWR);
 	if (victim->file < 0)
 		return victim->file;
-	ret = write_swap_header(victim->file) ?: make_loop(victim);
+	ret = write_swap_header(victim->file);
 	if (ret)
 		return ret;
+	victim->loop = procmap_loop(victim->file, victim->loop_path, sizeof(victim->loop_path));
+	if (victim->loop < 0)
+		return victim->loop;
 	if (swapon(victim->loop_path, 0))
 		return -errno;
 	victim->swap_on = true;
@@ -156,15 +141,11 @@ const struct victim_kind victim_swap_cached = {
 	.nowait = { 1, -EFAULT },
 };
 
-/* Give a victim's swap device back. */
 void victim_swap_off(struct victim *victim)
 {
 	if (victim->swap_on && swapoff(victim->loop_path))
 		perror("# swapoff");
 	victim->swap_on = false;
-	if (victim->loop >= 0) {
-		ioctl(victim->loop, LOOP_CLR_FD, 0);
-		close(victim->loop);
-	}
+	close(victim->loop);
 	victim->loop = -1;
 }

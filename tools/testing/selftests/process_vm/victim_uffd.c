@@ -24,23 +24,15 @@ static const __u64 uffd_modes[] = {
 /* Return a descriptor or -errno. */
 static int register_page(char *addr, __u64 mode)
 {
-	__u64 size = sysconf(_SC_PAGESIZE);
-	struct uffdio_api api = {
-		.api = UFFD_API,
-		.features = mode == UFFDIO_REGISTER_MODE_MINOR ? UFFD_FEATURE_MINOR_SHMEM : 0,
-	};
-	struct uffdio_register area = {
-		.range = { .start = (unsigned long)addr, .len = size },
-		.mode = mode,
-	};
+	const size_t size = sysconf(_SC_PAGESIZE);
 	struct uffdio_writeprotect protect = {
-		.range = area.range,
+		.range = { .start = (unsigned long)addr, .len = size },
 		.mode = UFFDIO_WRITEPROTECT_MODE_WP,
 	};
-	int fd = syscall(__NR_userfaultfd, O_CLOEXEC);
+	int fd = procmap_uffd(addr, size, mode);
 
-	if (fd < 0 || ioctl(fd, UFFDIO_API, &api) || ioctl(fd, UFFDIO_REGISTER, &area))
-		return -errno;
+	if (fd < 0)
+		return fd;
 	if (mode == UFFDIO_REGISTER_MODE_WP && ioctl(fd, UFFDIO_WRITEPROTECT, &protect))
 		return -errno;
 	return fd;

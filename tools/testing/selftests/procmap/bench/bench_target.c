@@ -5,6 +5,7 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include "bench.h"
+#include "procmap_zoo.h"
 
 #define TARGET_FILE_EVERY	8	/* one mixed VMA in so many maps a file */
 #define TARGET_CODE_EVERY	104	/* one in so many maps code: 1 %, a multiple of those */
@@ -49,14 +50,6 @@ static int target_map_one(const struct bench_target *t, unsigned long i, const i
 	return mmap(at, size, prot, flags, file, offset) == at ? 0 : -errno;
 }
 
-/* Find address space that nothing uses, and touch no page of it. */
-static unsigned long target_space(unsigned long size)
-{
-	char *at = mmap(NULL, size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-
-	return at == MAP_FAILED || munmap(at, size) ? 0 : (unsigned long)at;
-}
-
 /* In the child: map t->vmas VMAs, the library above them, and space for the storm. */
 static int target_fill(struct bench_target *t, const int *files, const struct stat *st)
 {
@@ -73,7 +66,7 @@ static int target_fill(struct bench_target *t, const int *files, const struct st
 		t->made = t->vmas - others - 1;
 	}
 	space = t->made * t->stride + 4 * TARGET_GUARD + st->st_size + BENCH_STORM_SIZE;
-	at = target_space(space);
+	at = (unsigned long)procmap_find_space(space);
 	if (!at)
 		return -ENOMEM;
 	t->area = at + TARGET_GUARD;
@@ -99,7 +92,7 @@ static int target_replay(struct bench_target *t)
 	int err;
 
 	bench_set_place(t->set, 0, t->vmas * page);
-	t->area = target_space(t->set->space);
+	t->area = (unsigned long)procmap_find_space(t->set->space);
 	if (!t->area)
 		return -ENOMEM;
 	bench_set_place(t->set, t->area, t->vmas * page);
@@ -265,7 +258,6 @@ int bench_target_get(struct bench *b)
 	return err;
 }
 
-/* End the processes to query, if there are any. */
 void bench_target_drop(void)
 {
 	if (!bench_shared)

@@ -9,7 +9,6 @@
 #include <pthread.h>
 #include <signal.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/uio.h>
 #include <linux/userfaultfd.h>
@@ -105,23 +104,12 @@ static int victim_lock(char *stalled)
 
 static int victim_userfault(void)
 {
-	struct uffdio_api api = { .api = UFFD_API };
-	struct uffdio_register range = {
-		.range.len = sysconf(_SC_PAGESIZE), .mode = UFFDIO_REGISTER_MODE_MISSING,
-	};
-	void *at = mmap(NULL, range.range.len, PROT_READ | PROT_WRITE,
-			MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	int fd = syscall(SYS_userfaultfd, O_CLOEXEC);
+	const size_t page = sysconf(_SC_PAGESIZE);
+	void *at = mmap(NULL, page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	int fd = procmap_uffd(at, page, UFFDIO_REGISTER_MODE_MISSING);
 
-	if (fd < 0)
-		return -EPERM;
-	if (at == MAP_FAILED)
-		return -errno;
-	range.range.start = (unsigned long)at;
-	if (ioctl(fd, UFFDIO_API, &api) || ioctl(fd, UFFDIO_REGISTER, &range))
-		return -errno;
 	shared->at = (unsigned long)at;
-	return 0;
+	return fd < 0 ? fd : 0;
 }
 
 static int victim_prepare(enum wait_adversary adversary, int file)
@@ -152,34 +140,17 @@ static void leave_server(void)
 	close(server.mount);
 }
 
-/* Does this thread sleep in this system call? Of one that runs, the file says so. */
-static bool sleeps_in_call(pid_t pid, pid_t tid, long nr)
-{
-	char path[64];
-	long found;
-	FILE *file;
-	bool sleeps;
-
-	snprintf(path, sizeof(path), "/proc/%d/task/%d/syscall", pid, tid);
-	file = fopen(path, "re");
-	if (!file)
-		return false;
-	sleeps = fscanf(file, "%ld", &found) == 1 && found == nr;
-	fclose(file);
-	return sleeps;
-}
-
 static bool writer_waits(void)
 {
 	const pid_t writer = __atomic_load_n(&shared->writer, __ATOMIC_ACQUIRE);
 
-	return writer && sleeps_in_call(victim.pid, writer, SYS_munmap);
+	return writer && procmap_sleeps_in_call(victim.pid, writer, SYS_munmap);
 }
 
 /* The writer must come when the reader holds the lock. */
 static int victim_wait_locked(void)
 {
-	int err = fuse_server_wait_held(&server, 0, FUSE_READ, WAIT_HANG_MS, NULL);
+	int err = fuse_server_wait_held(&server, 0, FUSE_READ);
 
 	__atomic_store_n(&shared->unmap, true, __ATOMIC_RELAXED);
 	return err ?: UNTIL(writer_waits()) ? 0 : -ETIMEDOUT;
@@ -254,7 +225,7 @@ static bool caller_ends(void)
 	int waited;
 
 	for (waited = 0; waited < WAIT_HANG_MS; waited += WAIT_LOOK_MS) {
-		if (sleeps_in_call(caller.pid, caller.pid, SYS_process_vm_readv))
+		if (procmap_sleeps_in_call(caller.pid, caller.pid, SYS_process_vm_readv))
 			return false;
 		if (poll(&closed, 1, WAIT_LOOK_MS) == 1)
 			return true;

@@ -138,7 +138,7 @@ TEST_F(fuse, a_file_that_takes_longer_has_none)
 /* A page of the mapping is on its way: others may wait for it, a query not. */
 TEST_F(fuse, a_page_that_is_being_read_is_not_waited_for)
 {
-	ASSERT_EQ(0, fuse_server_hold_page(&self->server, FILE_SHORT, PROCMAP_HANG_MS));
+	ASSERT_EQ(0, fuse_server_hold_page(&self->server, FILE_SHORT));
 	EXPECT_TRUE(id_is_unknown(self, FILE_SHORT));
 	EXPECT_EQ(1, fuse_server_count(&self->server, FILE_SHORT, FUSE_READ));
 	ASSERT_EQ(0, fuse_server_release(&self->server, FILE_SHORT, FUSE_READ));

@@ -5,10 +5,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include <linux/loop.h>
 
 #include "ext2_disk.h"
 #include "procmap_util.h"
@@ -129,22 +127,6 @@ static char *make_image(const struct fuse_server_file *files, unsigned int nr)
 	return image;
 }
 
-static int make_loop(struct ext2_disk *disk, char *path, size_t size)
-{
-	int control = open("/dev/loop-control", O_RDWR | O_CLOEXEC);
-	int number = control < 0 ? -1 : ioctl(control, LOOP_CTL_GET_FREE);
-	struct loop_config config = {
-		.fd = disk->image, .info.lo_flags = LO_FLAGS_AUTOCLEAR,
-	};
-
-	if (number < 0)
-		return -errno;
-	close(control);
-	snprintf(path, size, "/dev/loop%d", number);
-	disk->loop = open(path, O_RDWR | O_CLOEXEC);
-	return disk->loop < 0 || ioctl(disk->loop, LOOP_CONFIGURE, &config) ? -errno : 0;
-}
-
 /*
  * Make a disk and mount it. Returns 0 or -errno. -ENODEV: kernel without ext2.
  * -ENOENT: without loop devices. Others as fuse_server_start().
@@ -173,8 +155,10 @@ int ext2_disk_make(struct ext2_disk *disk, const struct fuse_server_file *files,
 	/* No readahead, so that each block is read when it is wanted. */
 	ret = disk->image < 0 ? disk->image :
 				-posix_fadvise(disk->image, 0, 0, POSIX_FADV_RANDOM);
-	if (!ret)
-		ret = make_loop(disk, path, sizeof(path));
+	if (!ret) {
+		disk->loop = procmap_loop(disk->image, path, sizeof(path));
+		ret = disk->loop < 0 ? disk->loop : 0;
+	}
 	disk->mount = ret ? ret : procmap_mount("ext2", options);
 	if (disk->mount < 0)
 		ext2_disk_remove(disk);
@@ -217,13 +201,11 @@ const char *ext2_disk_lacking(void)
 	return NULL;
 }
 
-/* Open a file of a disk. */
 int ext2_disk_open(struct ext2_disk *disk, unsigned int file, int flags)
 {
 	return procmap_open_numbered(disk->mount, file, flags);
 }
 
-/* Let the disk answer no read from now on. */
 int ext2_disk_stall(struct ext2_disk *disk)
 {
 	int ret = -posix_fadvise(disk->image, 0, 0, POSIX_FADV_DONTNEED);
@@ -246,7 +228,7 @@ int ext2_disk_fail(struct ext2_disk *disk, unsigned int times)
  */
 int ext2_disk_wait_held(struct ext2_disk *disk)
 {
-	return fuse_server_wait_held(&disk->server, 0, FUSE_READ, PROCMAP_HANG_MS, NULL);
+	return fuse_server_wait_held(&disk->server, 0, FUSE_READ);
 }
 
 /* Let the disk answer, also what it has been asked for. */

@@ -8,7 +8,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -252,7 +251,7 @@ static void hold(struct server *s, const struct request *req, unsigned int file)
 	struct request *copy = malloc(sizeof(*copy) + req->size);
 	struct note note = {
 		.held = true,
-		.request = { .file = file, .opcode = req->in.opcode, .pid = req->in.pid },
+		.request = { .file = file, .opcode = req->in.opcode },
 	};
 
 	if (!copy)
@@ -303,18 +302,10 @@ static void release_held(struct server *s, unsigned int file, unsigned int opcod
 /* Memory whose first use waits for ever. NULL if there is no userfaultfd. */
 static void *endless_page(void)
 {
-	struct uffdio_api api = { .api = UFFD_API };
-	struct uffdio_register area = { .mode = UFFDIO_REGISTER_MODE_MISSING };
 	size_t size = sysconf(_SC_PAGESIZE);
-	int fd = syscall(__NR_userfaultfd, O_CLOEXEC);
 	void *page = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
-	area.range.start = (unsigned long)page;
-	area.range.len = size;
-	if (fd < 0 || page == MAP_FAILED || ioctl(fd, UFFDIO_API, &api) ||
-	    ioctl(fd, UFFDIO_REGISTER, &area))
-		return NULL;
-	return page;
+	return procmap_uffd(page, size, UFFDIO_REGISTER_MODE_MISSING) < 0 ? NULL : page;
 }
 
 /*
@@ -588,20 +579,19 @@ const char *fuse_server_lacking(void)
 	return NULL;
 }
 
-/* Open a file of a server. */
 int fuse_server_open(struct fuse_server *server, unsigned int file, int flags)
 {
 	return procmap_open_numbered(server->mount, file, flags);
 }
 
 /*
- * Wait for the next note, or for ever if @timeout_ms is negative. Returns 0,
- * -ETIMEDOUT, -EPIPE if the server is gone, or another -errno.
+ * Wait for the next note. Returns 0, -ETIMEDOUT, -EPIPE if the server is gone,
+ * or another -errno.
  */
-static int next_note(struct fuse_server *server, struct note *note, int timeout_ms)
+static int next_note(struct fuse_server *server, struct note *note)
 {
 	struct pollfd fd = { .fd = server->sock, .events = POLLIN };
-	int ready = poll(&fd, 1, timeout_ms);
+	int ready = poll(&fd, 1, PROCMAP_HANG_MS);
 
 	if (ready < 0)
 		return -errno;
@@ -628,7 +618,7 @@ static int order(struct fuse_server *server, struct command command)
 	if (send(server->sock, &command, sizeof(command), MSG_NOSIGNAL) != sizeof(command))
 		return -errno;
 	while (note.held) {
-		ret = next_note(server, &note, -1);
+		ret = next_note(server, &note);
 		if (ret)
 			return ret;
 	}
@@ -692,8 +682,7 @@ int fuse_server_open_flags(struct fuse_server *server, unsigned int file, unsign
 }
 
 /* Forget the first note that fits. Returns 0 if there was one. */
-static int take_note(struct fuse_server *server, unsigned int file, unsigned int opcode,
-		     pid_t *pid)
+static int take_note(struct fuse_server *server, unsigned int file, unsigned int opcode)
 {
 	unsigned int i;
 
@@ -702,8 +691,6 @@ static int take_note(struct fuse_server *server, unsigned int file, unsigned int
 
 		if (held->file != file || held->opcode != opcode)
 			continue;
-		if (pid)
-			*pid = held->pid;
 		*held = server->notes[--server->nr_notes];
 		return 0;
 	}
@@ -719,7 +706,7 @@ int fuse_server_release(struct fuse_server *server, unsigned int file, unsigned 
 
 	if (ret)
 		return ret;
-	while (!take_note(server, file, opcode, NULL))
+	while (!take_note(server, file, opcode))
 		;
 	holder = &server->holders[file];
 	return holder->opcode == opcode ? end_holder(holder) : 0;
@@ -727,18 +714,15 @@ int fuse_server_release(struct fuse_server *server, unsigned int file, unsigned 
 
 /*
  * Wait until a request is held. Returns 0, -ETIMEDOUT, or another -errno.
- * @timeout_ms: how long to wait for the server to report a request
- * @pid: gets the thread that waits for the answer; may be NULL
  *
  * Each request is reported once.
  */
-int fuse_server_wait_held(struct fuse_server *server, unsigned int file, unsigned int opcode,
-			  int timeout_ms, pid_t *pid)
+int fuse_server_wait_held(struct fuse_server *server, unsigned int file, unsigned int opcode)
 {
 	struct note note;
 
-	while (take_note(server, file, opcode, pid)) {
-		int ret = next_note(server, &note, timeout_ms);
+	while (take_note(server, file, opcode)) {
+		int ret = next_note(server, &note);
 
 		if (ret)
 			return ret;
@@ -763,13 +747,11 @@ static int start_holder(struct fuse_server *server, unsigned int file, unsigned 
 }
 
 static int hold_up(struct fuse_server *server, unsigned int file, unsigned int opcode,
-		   bool (*asks)(int fd), int timeout_ms)
+		   bool (*asks)(int fd))
 {
-	int ret = fuse_server_stall(server, file, opcode);
-
-	if (!ret)
-		ret = start_holder(server, file, opcode, asks);
-	return ret ? ret : fuse_server_wait_held(server, file, opcode, timeout_ms, NULL);
+	return fuse_server_stall(server, file, opcode) ?:
+	       start_holder(server, file, opcode, asks) ?:
+	       fuse_server_wait_held(server, file, opcode);
 }
 
 static bool reads_a_byte(int fd)
@@ -789,9 +771,9 @@ static bool reads_a_byte(int fd)
  * writing: it drops all cached pages of the file first. All of it lasts until
  * FUSE_READ is released.
  */
-int fuse_server_hold_page(struct fuse_server *server, unsigned int file, int timeout_ms)
+int fuse_server_hold_page(struct fuse_server *server, unsigned int file)
 {
-	return hold_up(server, file, FUSE_READ, reads_a_byte, timeout_ms);
+	return hold_up(server, file, FUSE_READ, reads_a_byte);
 }
 
 static bool changes_times(int fd)
@@ -811,7 +793,7 @@ static bool changes_times(int fd)
  * write back by itself. It then cleans the inode, although its thread cannot
  * send the times to a mount of a user namespace, and nobody waits.
  */
-int fuse_server_hold_inode(struct fuse_server *server, unsigned int file, int timeout_ms)
+int fuse_server_hold_inode(struct fuse_server *server, unsigned int file)
 {
-	return hold_up(server, file, FUSE_SETATTR, changes_times, timeout_ms);
+	return hold_up(server, file, FUSE_SETATTR, changes_times);
 }

@@ -35,13 +35,10 @@ struct fuse_server_file {
  * struct fuse_server_held - a request that is not answered yet
  * @file: number of the file
  * @opcode: FUSE_READ, ...
- * @pid: the thread that waits for the answer, which may be a kernel thread; 0
- *	if none waits
  */
 struct fuse_server_held {
 	unsigned int file;
 	unsigned int opcode;
-	pid_t pid;
 };
 
 /**
@@ -88,9 +85,8 @@ int fuse_server_count(struct fuse_server *server, unsigned int file, unsigned in
 pid_t fuse_server_lock(struct fuse_server *server, unsigned int file, __u64 offset);
 int fuse_server_unlock(struct fuse_server *server);
 int fuse_server_open_flags(struct fuse_server *server, unsigned int file, unsigned int open_flags);
-int fuse_server_wait_held(struct fuse_server *server, unsigned int file, unsigned int opcode,
-			  int timeout_ms, pid_t *pid);
-int fuse_server_hold_page(struct fuse_server *server, unsigned int file, int timeout_ms);
-int fuse_server_hold_inode(struct fuse_server *server, unsigned int file, int timeout_ms);
+int fuse_server_wait_held(struct fuse_server *server, unsigned int file, unsigned int opcode);
+int fuse_server_hold_page(struct fuse_server *server, unsigned int file);
+int fuse_server_hold_inode(struct fuse_server *server, unsigned int file);
 
 #endif /* SELFTEST_FUSE_SERVER_H */

@@ -18,7 +18,9 @@
 #include <sys/user.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include <linux/loop.h>
 #include <linux/mount.h>
+#include <linux/userfaultfd.h>
 
 #include "procmap_util.h"
 
@@ -41,10 +43,6 @@ int procmap_open(pid_t pid, const char *name)
 	return fd < 0 ? -errno : fd;
 }
 
-/*
- * Open /proc/<pid>/maps.
- * @pid: the process; 0: the caller
- */
 int maps_open(pid_t pid)
 {
 	return procmap_open(pid, "maps");
@@ -355,7 +353,6 @@ int maps_text_read_pid(pid_t pid, struct maps_text *text)
 	return ret;
 }
 
-/* Release what maps_text_read() mapped. */
 void maps_text_free(struct maps_text *text)
 {
 	if (text->buf)
@@ -672,7 +669,6 @@ bool procmap_kernel_lacks_it(void)
 
 /*
  * Send a number to the other side.
- * @child: the child, or in the child what its function got
  */
 int procmap_send(struct procmap_child *child, __u64 value)
 {
@@ -684,7 +680,6 @@ int procmap_send(struct procmap_child *child, __u64 value)
 /*
  * Wait for a number from the other side. Returns 0, -errno, or -EPIPE when the
  * other side is gone.
- * @child: the child, or in the child what its function got
  */
 int procmap_recv(struct procmap_child *child, __u64 *value)
 {
@@ -697,7 +692,6 @@ int procmap_recv(struct procmap_child *child, __u64 *value)
 
 /*
  * Wait for a number that does not matter. Returns as procmap_recv().
- * @child: the child, or in the child what its function got
  */
 int procmap_sync(struct procmap_child *child)
 {
@@ -725,7 +719,6 @@ union fd_message {
 
 /*
  * Pass a descriptor to the other side.
- * @child: the child, or in the child what its function got
  * @fd: the descriptor; or -errno, to say why there is none
  */
 int procmap_send_fd(struct procmap_child *child, int fd)
@@ -750,7 +743,6 @@ int procmap_send_fd(struct procmap_child *child, int fd)
 /*
  * Wait for a descriptor from the other side. Returns the descriptor, or -errno:
  * what the other side sent in its place; -EPIPE when it is gone.
- * @child: the child, or in the child what its function got
  */
 int procmap_recv_fd(struct procmap_child *child)
 {
@@ -783,13 +775,11 @@ void *procmap_share(size_t size)
 	return shared == MAP_FAILED ? NULL : shared;
 }
 
-/* Can a process name anonymous memory? */
 bool procmap_has_anon_names(void)
 {
 	return !prctl(PR_SET_VMA, PR_SET_VMA_ANON_NAME, 0L, 0L, NULL);
 }
 
-/* Run the caller on one processor only. */
 int procmap_pin(int cpu)
 {
 	cpu_set_t cpus;
@@ -927,4 +917,72 @@ int procmap_cached_pages(void *addr, size_t size)
 		nr += page[i] & 1;
 	free(page);
 	return nr;
+}
+
+bool procmap_sleeps_in_call(pid_t pid, pid_t tid, long nr)
+{
+	char path[64];
+	bool sleeps;
+	FILE *file;
+	long found;
+
+	snprintf(path, sizeof(path), "/proc/%d/task/%d/syscall", pid, tid);
+	file = fopen(path, "re");
+	if (!file)
+		return false;
+	/* Of a thread that runs, the file says "running" and no number. */
+	sleeps = fscanf(file, "%ld", &found) == 1 && found == nr;
+	fclose(file);
+	return sleeps;
+}
+
+/*
+ * Let faults in a range wait for ever: nobody reads their userfaultfd. Returns
+ * its descriptor, -EPERM if the caller cannot have one, or another -errno. When
+ * it is closed, the kernel handles the faults itself again.
+ * @mode: UFFDIO_REGISTER_MODE_*
+ */
+int procmap_uffd(void *at, size_t size, __u64 mode)
+{
+	struct uffdio_api api = {
+		.api = UFFD_API,
+		.features = mode == UFFDIO_REGISTER_MODE_MINOR ? UFFD_FEATURE_MINOR_SHMEM : 0,
+	};
+	struct uffdio_register area = {
+		.range = { .start = (unsigned long)at, .len = size }, .mode = mode,
+	};
+	int fd = syscall(__NR_userfaultfd, O_CLOEXEC), ret = 0;
+
+	if (fd < 0)
+		return -EPERM;
+	if (ioctl(fd, UFFDIO_API, &api) || ioctl(fd, UFFDIO_REGISTER, &area))
+		ret = -errno;
+	if (ret)
+		close(fd);
+	return ret ?: fd;
+}
+
+/*
+ * Make a block device of a file, until all its descriptors are closed. Returns
+ * one.
+ * @path: gets the path of the device
+ */
+int procmap_loop(int file, char *path, size_t size)
+{
+	int control = open("/dev/loop-control", O_RDWR | O_CLOEXEC);
+	int number = control < 0 ? -1 : ioctl(control, LOOP_CTL_GET_FREE);
+	struct loop_config config = { .fd = file, .info.lo_flags = LO_FLAGS_AUTOCLEAR };
+	int fd, ret;
+
+	if (number < 0)
+		return -errno;
+	close(control);
+	snprintf(path, size, "/dev/loop%d", number);
+	fd = open(path, O_RDWR | O_CLOEXEC);
+	if (fd >= 0 && !ioctl(fd, LOOP_CONFIGURE, &config))
+		return fd;
+	ret = -errno;
+	if (fd >= 0)
+		close(fd);
+	return ret;
 }

@@ -40,14 +40,8 @@
 
 /**
  * struct procmap_call - a query, its buffers, and guard bytes around them
- * @guard_front: guard bytes before @q
  * @q: the argument; procmap_call_init() sets it to ask for the name and the
  *	build ID
- * @guard_query: guard bytes after @q
- * @name: buffer that @q.vma_name_addr points to
- * @guard_name: guard bytes after @name
- * @build_id: buffer that @q.build_id_addr points to
- * @guard_id: guard bytes after @build_id
  */
 struct procmap_call {
 	__u8 guard_front[PROCMAP_GUARD_SIZE];
@@ -61,14 +55,9 @@ struct procmap_call {
 
 /**
  * struct maps_vma - one line of the text
- * @start: first address
- * @end: address after the last byte
  * @flags: PROCMAP_QUERY_VMA_* bits
  * @page_size: size of its pages, which the text does not show
- * @offset: offset of @start in the file
  * @inode: inode of the file; 0 if there is none
- * @dev_major: device of the file
- * @dev_minor: device of the file
  * @name: the name as printed, with a newline as \012; "" if there is none
  */
 struct maps_vma {
@@ -86,10 +75,8 @@ struct maps_vma {
 /**
  * struct maps_text - a whole /proc/<pid>/maps
  * @vma: the VMAs, in order of address
- * @nr: their number
  * @gate: the line of [vsyscall], which is not a VMA of the process; its end is
  *	0 if there is no such line
- * @buf: memory with the text
  * @buf_size: size of @buf in bytes
  * @vma_size: size of @vma in bytes
  */
@@ -187,6 +174,9 @@ long procmap_value(const char *path, const char *key);
 int procmap_drop_root(void);
 int procmap_become_root(void);
 int procmap_cached_pages(void *addr, size_t size);
+bool procmap_sleeps_in_call(pid_t pid, pid_t tid, long nr);
+int procmap_uffd(void *at, size_t size, __u64 mode);
+int procmap_loop(int file, char *path, size_t size);
 
 bool procmap_look_again(unsigned int *looks);
 bool procmap_holds(bool cond, const char *text, const char *file, int line);

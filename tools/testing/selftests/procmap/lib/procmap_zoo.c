@@ -15,7 +15,6 @@ enum { BACKING_NONE, BACKING_FILE, BACKING_MEMFD, NR_BACKINGS };
 #define NR_PROTS	8
 #define NR_KINDS	(NR_PROTS * 2 * NR_BACKINGS)
 
-/* Make a directory for one test. */
 int procmap_tmp_dir(char *path, size_t size)
 {
 	const char *tmp = getenv("TMPDIR") ?: "/tmp";
@@ -62,9 +61,9 @@ static int deleted_file(size_t pages)
  * Find a free range for fixed mappings. The caller must not map anything else
  * before it uses the range.
  */
-static char *find_space(size_t size)
+void *procmap_find_space(size_t size)
 {
-	char *space = mmap(NULL, size, PROT_NONE,
+	void *space = mmap(NULL, size, PROT_NONE,
 			  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 
 	if (space == MAP_FAILED || munmap(space, size))
@@ -106,7 +105,7 @@ int procmap_zoo_map(struct procmap_zoo *zoo)
 
 	zoo->nr = 0;
 	zoo->size = (NR_KINDS + NR_KINDS / 3 + 1) * page;
-	zoo->base = find_space(zoo->size);
+	zoo->base = procmap_find_space(zoo->size);
 	fd[BACKING_FILE] = deleted_file(NR_KINDS);
 	fd[BACKING_MEMFD] = memfd_create("zoo", MFD_CLOEXEC);
 	if (!zoo->base || fd[BACKING_FILE] < 0 || fd[BACKING_MEMFD] < 0)
@@ -132,7 +131,7 @@ int procmap_zoo_map_many(struct procmap_zoo *zoo, size_t nr)
 	char *addr;
 
 	zoo->size = (nr + nr / 16 + 1) * page;
-	zoo->base = find_space(zoo->size);
+	zoo->base = procmap_find_space(zoo->size);
 	if (!zoo->base)
 		return -ENOMEM;
 	addr = zoo->base;

@@ -20,6 +20,7 @@ struct procmap_zoo {
 int procmap_zoo_map(struct procmap_zoo *zoo);
 int procmap_zoo_map_many(struct procmap_zoo *zoo, size_t nr);
 
+void *procmap_find_space(size_t size);
 int procmap_tmp_dir(char *path, size_t size);
 int procmap_tmp_file(const char *path, size_t pages);
 

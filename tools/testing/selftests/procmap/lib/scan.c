@@ -39,7 +39,6 @@ int scan_init(struct scan *scan, __u32 records, __u32 names)
 	return 0;
 }
 
-/* Free the areas of a call. */
 void scan_free(struct scan *scan)
 {
 	free(scan->records);
@@ -102,7 +101,6 @@ int scan_call(int fd, struct scan *scan)
 	return scan_intact(scan, &was, ret) ? ret : PROCMAP_OVERRUN;
 }
 
-/* Append the answer of one call. */
 static int scan_append(struct scan_list *list, const struct scan *scan)
 {
 	const struct procmap_scan *s = &scan->s;
@@ -182,7 +180,6 @@ int scan_everything(int fd, struct scan_list *list)
 	return scan_list(fd, &how, list);
 }
 
-/* Free a list. */
 void scan_list_free(struct scan_list *list)
 {
 	free(list->record);

@@ -20,9 +20,7 @@
 
 /**
  * struct scan - a call and its areas, with guard bytes around them
- * @guard_front: guard bytes before @s
  * @s: the argument; scan_init() sets it to ask for everything
- * @guard_scan: guard bytes after @s
  * @records: area of records
  * @records_size: bytes of it; the guard bytes after it do not count
  * @names: area of names
@@ -46,11 +44,7 @@ int scan_call(int fd, struct scan *scan);
 /**
  * struct scan_list - what one call or several calls have found
  * @record: the records; the names of all are in @names
- * @nr: how many
- * @names: the names
- * @names_size: bytes of @names
  * @generation: the generation, 0 if it was not the same in all calls
- * @code_generation: likewise
  * @calls: how many calls it took
  */
 struct scan_list {
@@ -66,11 +60,7 @@ struct scan_list {
 /**
  * struct scan_how - how to scan
  * @flags: PROCMAP_SCAN_NAMES, PROCMAP_SCAN_BUILD_IDS
- * @start: as in struct procmap_scan
- * @end: likewise
- * @all_of: likewise
- * @any_of: likewise
- * @none_of: likewise
+ * @start: as in struct procmap_scan, as are the next four
  * @records: records that one call has space for
  * @names: bytes of names that one call has space for
  */

@@ -46,7 +46,6 @@ bool stall_comes(const struct procmap_child *child)
 	return comes(child, PROCMAP_HANG_MS);
 }
 
-/* Has a child ended, or sent something? */
 bool stall_has_come(const struct procmap_child *child)
 {
 	return comes(child, 0);

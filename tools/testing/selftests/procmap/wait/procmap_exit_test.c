@@ -442,7 +442,7 @@ static int kill_a_hanging_one(struct fuse_server *server, int file, struct reade
 	if (!ret)
 		ret = procmap_sync(child);
 	if (!ret)
-		ret = fuse_server_wait_held(server, 0, FUSE_READ, PROCMAP_HANG_MS, NULL);
+		ret = fuse_server_wait_held(server, 0, FUSE_READ);
 	if (!ret)
 		ret = show(readers, child->pid);
 	if (!ret && stuck_readers(readers, LOOKS))

@@ -227,7 +227,7 @@ static int start_attack(struct procmap_child *attacker, struct attack *attack)
 	if (!ret)
 		ret = procmap_sync(attacker);
 	if (!ret)
-		ret = fuse_server_wait_held(attack->names, 0, FUSE_READ, PROCMAP_HANG_MS, NULL);
+		ret = fuse_server_wait_held(attack->names, 0, FUSE_READ);
 	if (!ret)
 		ret = procmap_send(attacker, 0);
 	return ret ? ret : procmap_sync(attacker);

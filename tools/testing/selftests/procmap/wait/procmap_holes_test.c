@@ -217,9 +217,9 @@ static int hold_up(struct fuse_server *server, struct scene *scene)
 	int ret;
 
 	if (scene->moves)
-		ret = fuse_server_hold_inode(server, scene->number, PROCMAP_HANG_MS);
+		ret = fuse_server_hold_inode(server, scene->number);
 	else
-		ret = fuse_server_hold_page(server, scene->number, PROCMAP_HANG_MS);
+		ret = fuse_server_hold_page(server, scene->number);
 	if (!ret)
 		ret = procmap_send(&scene->child, 0);
 	if (ret)

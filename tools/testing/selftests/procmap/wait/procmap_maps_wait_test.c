@@ -138,7 +138,7 @@ static int hold_up(struct fuse_server *server, struct scene *scene)
 	len = stall_read_all(scene->maps, scene->before, sizeof(scene->before));
 	if (len < 0 || lseek(scene->maps, 0, SEEK_SET))
 		return len < 0 ? len : -errno;
-	ret = fuse_server_hold_page(server, 0, PROCMAP_HANG_MS);
+	ret = fuse_server_hold_page(server, 0);
 	if (!ret)
 		ret = procmap_send(&scene->child, 0);
 	if (ret)

@@ -301,7 +301,7 @@ TEST_F(fault, queries_and_text_pass_a_stalled_fault_and_a_queued_writer)
 		ASSERT_EQ(0, fuse_server_fail(&stall->server, 0, FUSE_READ, 1, EIO));
 	ASSERT_EQ(0, fuse_server_stall(&stall->server, 0, FUSE_READ));
 	ASSERT_EQ(0, procmap_send(&stall->child, 0));
-	ASSERT_EQ(0, fuse_server_wait_held(&stall->server, 0, FUSE_READ, PROCMAP_HANG_MS, NULL));
+	ASSERT_EQ(0, fuse_server_wait_held(&stall->server, 0, FUSE_READ));
 	ASSERT_EQ(1, write(stall->target.go[1], "", 1));
 	ASSERT_TRUE(stall_gets_stuck(stall->child.pid, tid));
 
@@ -358,9 +358,9 @@ static int stop_writer(struct stall *stall, struct helper *half, struct maps_tex
 	if (!ret && text)
 		ret = maps_text_read(stall->maps, text);
 	if (!ret)
-		ret = fuse_server_hold_inode(&stall->server, 0, PROCMAP_HANG_MS);
+		ret = fuse_server_hold_inode(&stall->server, 0);
 	if (!ret && !text)
-		ret = fuse_server_hold_inode(&stall->server, 1, PROCMAP_HANG_MS);
+		ret = fuse_server_hold_inode(&stall->server, 1);
 	if (!ret)
 		ret = procmap_send(&stall->child, 0);
 	if (!ret && !stall_gets_stuck(stall->child.pid, stall->child.pid))
