@@ -139,18 +139,11 @@ enum fuzz_lie { FUZZ_NO_LIE, FUZZ_LIE_RESULT, FUZZ_LIE_ANSWER, FUZZ_LIE_OUTSIDE,
 		FUZZ_LIE_NAME, NR_FUZZ_LIES };
 
 /**
- * struct fuzz_progress - the part of a worker's state that its parent sees
- * @nr: number of calls
- */
-struct fuzz_progress {
-	__u64 nr;
-};
-
-/**
  * struct fuzz - one worker
  * @vm_flags: the flags of process_vm_readv() that this kernel knows
  * @exact: a transfer that meets a fault returns the exact number of bytes
  * @racing: another thread writes to the arguments during the calls
+ * @calls: number of calls, which the parent sees
  */
 struct fuzz {
 	__u64 seed;
@@ -162,7 +155,7 @@ struct fuzz {
 	bool exact;
 	bool racing;
 	enum fuzz_lie lie;
-	struct fuzz_progress *progress;
+	__u64 *calls;
 };
 
 void fuzz_seed(struct fuzz *fuzz, __u64 number);
@@ -186,10 +179,17 @@ bool fuzz_arena_check_mem(const struct fuzz_arena *arena, int mem);
 void fuzz_arena_pass_mem(struct fuzz_arena *arena, int mem);
 bool fuzz_arena_counts_exactly(const struct fuzz_arena *arena);
 
-int fuzz_target_start(struct fuzz *fuzz, const char *state);
+extern const struct fuzz_state {
+	const char *name;
+	int (*start)(struct fuzz_target *target,
+		     int (*fn)(struct procmap_child *child, void *arg));
+	int (*fn)(struct procmap_child *child, void *arg);	/* what the child does */
+} fuzz_states[];
+
+int fuzz_target_start(struct fuzz *fuzz, const struct fuzz_state *state);
 int fuzz_target_next(struct fuzz *fuzz);
 void fuzz_target_stop(struct fuzz *fuzz);
-bool fuzz_target_is_there(const char *state);
+bool fuzz_target_is_there(const struct fuzz_state *state);
 void fuzz_exec_loop(void);
 
 void fuzz_place(struct fuzz *fuzz, __u64 at, const void *from, size_t known);

@@ -237,11 +237,6 @@ size_t fuzz_arena_peek(const struct fuzz_arena *arena, __u64 addr, void *to, siz
 	return nr;
 }
 
-/*
- * Accept what the kernel may have written to a range.
- * @addr: start of the range; bytes outside the arena or not writable are left
- *	out
- */
 void fuzz_arena_pass(struct fuzz_arena *arena, __u64 addr, __u64 size)
 {
 	size_t offset, nr = clip(arena, addr, size, &offset), i;

@@ -86,7 +86,6 @@ size_t fuzz_name(const struct maps_vma *vma, char *name)
 	return *name ? to + 1 - name : 0;
 }
 
-/* Have two ranges a byte in common? */
 bool fuzz_overlaps(__u64 one, __u64 size, __u64 other, __u64 other_size)
 {
 	return one < other + other_size && other < one + size;

@@ -20,7 +20,6 @@
 
 /**
  * struct query - one query, as the kernel must see it
- * @at: the argument of ioctl()
  * @size: the size that the query claims
  * @q: its first bytes; the others are zero
  * @vma: the line of text that the kernel must find; NULL if there is none or it

@@ -17,23 +17,17 @@ static __u64 mix(__u64 x)
 	return x ^ (x >> 31);
 }
 
-/* Start the random numbers of one iteration. */
 void fuzz_seed(struct fuzz *fuzz, __u64 number)
 {
 	fuzz->rng.state = mix(fuzz->seed) + mix(number);
 }
 
-/* The next 64 random bits. */
 __u64 fuzz_random(struct fuzz *fuzz)
 {
 	fuzz->rng.state += 0x9e3779b97f4a7c15ULL;
 	return mix(fuzz->rng.state);
 }
 
-/*
- * A random number below a limit.
- * @limit: at least 1
- */
 __u64 fuzz_below(struct fuzz *fuzz, __u64 limit)
 {
 	return fuzz_random(fuzz) % limit;
@@ -45,7 +39,6 @@ bool fuzz_chance(struct fuzz *fuzz, unsigned int percent)
 	return fuzz_below(fuzz, 100) < percent;
 }
 
-/* One of several numbers. */
 __u64 fuzz_pick(struct fuzz *fuzz, const __u64 *from, size_t nr)
 {
 	return from[fuzz_below(fuzz, nr)];
@@ -188,7 +181,6 @@ void fuzz_race(void *at, const void *one, const void *other, size_t size)
 	atomic_store(&racer.state, RACING);
 }
 
-/* Stop interfering. */
 void fuzz_race_pause(void)
 {
 	int racing = RACING;

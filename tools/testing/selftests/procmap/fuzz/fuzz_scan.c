@@ -168,7 +168,6 @@ static void find(const struct fuzz *fuzz, struct foreseen *scan)
 		scan->next_low = end_of(s);
 }
 
-/* Foresee what is found in the target. */
 static void foresee(const struct fuzz *fuzz, struct foreseen *scan)
 {
 	bool still = holds(fuzz, &scan->s);

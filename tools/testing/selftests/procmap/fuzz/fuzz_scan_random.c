@@ -89,10 +89,6 @@ static __u64 random_generation(struct fuzz *fuzz, __u64 is)
 	return fuzz_chance(fuzz, 50) ? fuzz_pick(fuzz, near, ARRAY_SIZE(near)) : fuzz_random(fuzz);
 }
 
-/*
- * Choose the arguments of a scan.
- * @s: out: the arguments
- */
 void fuzz_random_scan(struct fuzz *fuzz, struct procmap_scan *s)
 {
 	__u8 *byte = (__u8 *)s;

@@ -168,26 +168,19 @@ static int read_records(struct fuzz_target *target)
 /* Open the files of the target, and read all that is known about it. */
 static int look_at(struct fuzz_target *target, pid_t pid, bool has_arena)
 {
-	int ret;
-
 	target->pid = pid;
 	target->has_arena = has_arena;
-	ret = open_all(target);
 	maps_text_free(&target->text);
-	if (!ret)
-		ret = maps_text_read(target->maps, &target->text);
-	if (!ret)
-		ret = read_ids(target);
-	return ret ? ret : read_records(target);
+	return open_all(target) ?: maps_text_read(target->maps, &target->text) ?:
+	       read_ids(target) ?: read_records(target);
 }
 
 /* Start a child that waits, and read its text. */
 static int start_waiting(struct fuzz_target *target,
 			 int (*fn)(struct procmap_child *child, void *arg))
 {
-	int ret = procmap_child_start(&target->child, fn, NULL);
-
-	return ret ? ret : look_at(target, target->child.pid, true);
+	return procmap_child_start(&target->child, fn, NULL) ?:
+	       look_at(target, target->child.pid, true);
 }
 
 /* Start a child that names another process, which becomes the target. */
@@ -195,39 +188,31 @@ static int start_other(struct fuzz_target *target,
 		       int (*fn)(struct procmap_child *child, void *arg))
 {
 	__u64 pid = 0;
-	int ret = procmap_child_start(&target->child, fn, NULL);
+	int ret = procmap_child_start(&target->child, fn, NULL) ?:
+		  procmap_recv(&target->child, &pid);
 
-	if (!ret)
-		ret = procmap_recv(&target->child, &pid);
 	if (!ret && (pid_t)pid < 0)
 		ret = pid;
-	return ret ? ret : look_at(target, pid, true);
+	return ret ?: look_at(target, pid, true);
 }
 
-static int running(struct fuzz_target *target)
-{
-	return start_waiting(target, procmap_waits);
-}
-
-static int self(struct fuzz_target *target)
+static int self(struct fuzz_target *target, int (*fn)(struct procmap_child *child, void *arg))
 {
 	return look_at(target, getpid(), true);
 }
 
-static int other_size(struct fuzz_target *target)
+static int other_size(struct fuzz_target *target, int (*fn)(struct procmap_child *child, void *arg))
 {
 	const char *name = sizeof(long) == 8 ? "procmap_target_32" : "procmap_target";
-	int ret = procmap_child_exec(&target->child, name);
 
-	if (!ret)
-		ret = procmap_sync(&target->child);
-	return ret ? ret : look_at(target, target->child.pid, false);
+	return procmap_child_exec(&target->child, name) ?: procmap_sync(&target->child) ?:
+	       look_at(target, target->child.pid, false);
 }
 
-static int zombie(struct fuzz_target *target)
+static int zombie(struct fuzz_target *target, int (*fn)(struct procmap_child *child, void *arg))
 {
 	siginfo_t info;
-	int ret = start_waiting(target, procmap_waits);
+	int ret = start_waiting(target, fn);
 
 	if (ret)
 		return ret;
@@ -239,29 +224,27 @@ static int zombie(struct fuzz_target *target)
 	return 0;
 }
 
-static int reaped(struct fuzz_target *target)
+static int reaped(struct fuzz_target *target, int (*fn)(struct procmap_child *child, void *arg))
 {
-	int ret = start_waiting(target, procmap_waits);
+	int ret = start_waiting(target, fn) ?: procmap_child_finish(&target->child);
 
-	if (!ret)
-		ret = procmap_child_finish(&target->child);
 	target->life = FUZZ_DEAD;
 	target->child.pid = 0;
 	return ret;
 }
 
-static int dying(struct fuzz_target *target)
+static int dying(struct fuzz_target *target, int (*fn)(struct procmap_child *child, void *arg))
 {
-	int ret = start_waiting(target, procmap_waits);
+	int ret = start_waiting(target, fn);
 
 	target->life = FUZZ_DYING;
 	target->left = CALLS_PER_LIFE;
 	return ret;
 }
 
-static int execing(struct fuzz_target *target)
+static int execing(struct fuzz_target *target, int (*fn)(struct procmap_child *child, void *arg))
 {
-	int ret = procmap_child_start(&target->child, execs, NULL);
+	int ret = procmap_child_start(&target->child, fn, NULL);
 
 	if (ret)
 		return ret;
@@ -272,65 +255,48 @@ static int execing(struct fuzz_target *target)
 }
 
 /* The first kernel thread, if this PID namespace has any. */
-static int kernel_thread(struct fuzz_target *target)
+static int kernel_thread(struct fuzz_target *target,
+			 int (*fn)(struct procmap_child *child, void *arg))
 {
 	target->pid = 2;
 	target->life = FUZZ_DEAD;
 	return open_all(target);
 }
 
-static int vfork_child(struct fuzz_target *target)
+static int other_user(struct fuzz_target *target, int (*fn)(struct procmap_child *child, void *arg))
 {
-	return start_other(target, vforks);
-}
-
-static int other_user(struct fuzz_target *target)
-{
-	int ret = start_waiting(target, hides);
-
-	if (!ret)
-		ret = procmap_send(&target->child, 0);
-	if (!ret)
-		ret = procmap_sync(&target->child);
-	if (!ret)
-		ret = procmap_drop_root();
 	target->denied = true;
-	return ret ? ret : prctl(PR_SET_PDEATHSIG, SIGKILL);
+	return start_waiting(target, fn) ?: procmap_send(&target->child, 0) ?:
+	       procmap_sync(&target->child) ?: procmap_drop_root() ?:
+	       prctl(PR_SET_PDEATHSIG, SIGKILL);
 }
 
-static int namespaces(struct fuzz_target *target)
-{
-	return start_other(target, unshares);
-}
-
-static const struct {
-	const char *name;
-	int (*start)(struct fuzz_target *target);
-} states[] = {
-	{ "running", running }, { "self", self }, { "other_word_size", other_size },
-	{ "zombie", zombie }, { "reaped", reaped }, { "dying", dying }, { "execing", execing },
-	{ "kernel_thread", kernel_thread }, { "vfork_child", vfork_child },
-	{ "other_user", other_user }, { "namespaces", namespaces },
+/* All states, up to one without a name; the first one is the plainest. */
+const struct fuzz_state fuzz_states[] = {
+	{ "running", start_waiting, procmap_waits },
+	{ "self", self, NULL },
+	{ "zombie", zombie, procmap_waits },
+	{ "reaped", reaped, procmap_waits },
+	{ "dying", dying, procmap_waits },
+	{ "execing", execing, execs },
+	{ "kernel_thread", kernel_thread, NULL },
+	{ "vfork_child", start_other, vforks },
+	{ "other_user", other_user, hides },
+	{ "namespaces", start_other, unshares },
+#ifdef PROCMAP_BOTH_SIZES
+	{ "other_word_size", other_size, NULL },
+#endif
+	{ }
 };
 
 /*
  * Start a target in some state.
  * @fuzz: the worker; out: @fuzz->target
  */
-int fuzz_target_start(struct fuzz *fuzz, const char *state)
+int fuzz_target_start(struct fuzz *fuzz, const struct fuzz_state *state)
 {
-	struct fuzz_target *target = &fuzz->target;
-	size_t i;
-
-	memset(target, 0, sizeof(*target));
-	target->maps = -1;
-	target->mem = -1;
-	target->pidfd = -1;
-	for (i = 0; i < ARRAY_SIZE(states); i++) {
-		if (!strcmp(states[i].name, state))
-			return states[i].start(target);
-	}
-	return -EINVAL;
+	fuzz->target = (struct fuzz_target) { .maps = -1, .mem = -1, .pidfd = -1 };
+	return state->start(&fuzz->target, state->fn);
 }
 
 /*
@@ -348,10 +314,9 @@ static int next_life(struct fuzz *fuzz)
 	}
 	procmap_child_kill(&target->child);
 	fuzz_arena_reset(&fuzz->remote);
-	return dying(target);
+	return dying(target, procmap_waits);
 }
 
-/* Prepare the target for the next call. */
 int fuzz_target_next(struct fuzz *fuzz)
 {
 	struct fuzz_target *target = &fuzz->target;
@@ -380,7 +345,6 @@ int fuzz_target_next(struct fuzz *fuzz)
 	return target->maps < 0 ? target->maps : 0;
 }
 
-/* End the target. */
 void fuzz_target_stop(struct fuzz *fuzz)
 {
 	struct fuzz_target *target = &fuzz->target;
@@ -395,12 +359,12 @@ void fuzz_target_stop(struct fuzz *fuzz)
  * Can this machine have a target in this state? Returns false if the machine
  * lacks what the state needs.
  */
-bool fuzz_target_is_there(const char *state)
+bool fuzz_target_is_there(const struct fuzz_state *state)
 {
 	char name[32] = "";
 	int fd;
 
-	if (strcmp(state, "kernel_thread"))
+	if (state->start != kernel_thread)
 		return true;
 	fd = open("/proc/2/comm", O_RDONLY | O_CLOEXEC);
 	if (fd >= 0 && read(fd, name, sizeof(name) - 1) < 0)

@@ -400,7 +400,7 @@ static bool check_remote(struct fuzz *fuzz)
 	const struct fuzz_target *target = &fuzz->target;
 
 	if (target->life != FUZZ_ALIVE || !target->has_arena ||
-	    fuzz->progress->nr % CALLS_PER_CHECK)
+	    *fuzz->calls % CALLS_PER_CHECK)
 		return true;
 	return fuzz_arena_check_mem(&fuzz->remote, target->mem);
 }

@@ -25,6 +25,7 @@
 #include "procmap_zoo.h"
 
 #define DEFAULT_CALLS	500
+#define MAX_CASES	64
 /*
  * The checks must notice a lie within so many calls. They usually need a few.
  */
@@ -38,7 +39,7 @@
 struct fuzz_case {
 	char name[64];
 	bool (*call)(struct fuzz *fuzz);
-	const char *state;
+	const struct fuzz_state *state;
 	bool racing;
 	enum fuzz_lie lie;
 };
@@ -50,21 +51,13 @@ static const struct {
 	{ "query", fuzz_query }, { "scan", fuzz_scan }, { "process_vm", fuzz_vm },
 };
 
-static const char * const states[] = {
-	"running", "self", "zombie", "reaped", "dying", "execing", "kernel_thread", "vfork_child",
-	"other_user", "namespaces",
-#ifdef PROCMAP_BOTH_SIZES
-	"other_word_size",
-#endif
-};
-
 static const char * const lies[NR_FUZZ_LIES] = {
 	[FUZZ_LIE_RESULT] = "wrong_result", [FUZZ_LIE_ANSWER] = "wrong_answer",
 	[FUZZ_LIE_OUTSIDE] = "write_outside", [FUZZ_LIE_RECORD] = "wrong_record",
 	[FUZZ_LIE_NAME] = "wrong_name",
 };
 
-static struct fuzz_case cases[ARRAY_SIZE(interfaces) * (ARRAY_SIZE(states) + NR_FUZZ_LIES)];
+static struct fuzz_case cases[MAX_CASES];
 static size_t nr_cases;
 
 /**
@@ -78,8 +71,8 @@ struct options {
 	const char *only;
 };
 
-static struct fuzz_case *add_case(size_t interface, const char *state, const char *format,
-				  const char *first, const char *second)
+static struct fuzz_case *add_case(size_t interface, const struct fuzz_state *state,
+				  const char *format, const char *first, const char *second)
 {
 	struct fuzz_case *this = &cases[nr_cases++];
 
@@ -94,18 +87,19 @@ static void add_cases(size_t interface)
 	const char *name = interfaces[interface].name;
 	const enum fuzz_lie end = interfaces[interface].call == fuzz_scan ? NR_FUZZ_LIES :
 									    FUZZ_LIE_RECORD;
+	const struct fuzz_state *state, *running = fuzz_states;
 	enum fuzz_lie lie;
-	size_t i;
 
 	for (lie = FUZZ_NO_LIE + 1; lie < end; lie++)
-		add_case(interface, "running", "notices_%s_of_%s", lies[lie], name)->lie = lie;
-	for (i = 0; i < ARRAY_SIZE(states); i++) {
+		add_case(interface, running, "notices_%s_of_%s", lies[lie], name)->lie = lie;
+	for (state = fuzz_states; state->name; state++) {
 		/* The memory that process_vm_readv() reads is that of this program. */
-		if (interfaces[interface].call == fuzz_vm && !strcmp(states[i], "other_word_size"))
+		if (interfaces[interface].call == fuzz_vm &&
+		    !strcmp(state->name, "other_word_size"))
 			continue;
-		add_case(interface, states[i], "%s_of_%s", name, states[i]);
+		add_case(interface, state, "%s_of_%s", name, state->name);
 	}
-	add_case(interface, "running", "%s_that_%s", name, "changes")->racing = true;
+	add_case(interface, running, "%s_that_%s", name, "changes")->racing = true;
 }
 
 /*
@@ -118,7 +112,7 @@ bool fuzz_result(struct fuzz *fuzz, __u64 allowed, long ret, const char *what)
 {
 	unsigned int err = ret < 0 ? -ret : 0, i;
 
-	fuzz->progress->nr++;
+	++*fuzz->calls;
 	if (err < 64 && allowed & FUZZ_ERR(err))
 		return true;
 	fprintf(stderr, "# %s: %s, allowed are:", what, err ? strerror(err) : "success");
@@ -148,20 +142,18 @@ static unsigned long probe_vm_flags(void)
 static int set_up(struct fuzz *fuzz, const struct fuzz_case *this)
 {
 	struct procmap_zoo zoo;
-	int ret = fuzz_arena_map(&fuzz->local, false);
+	int ret = fuzz_arena_map(&fuzz->local, false) ?: fuzz_arena_map(&fuzz->remote, true) ?:
+		  procmap_zoo_map(&zoo);
 
-	if (!ret)
-		ret = fuzz_arena_map(&fuzz->remote, true);
-	if (!ret)
-		ret = procmap_zoo_map(&zoo);
 	if (!ret && this->racing)
 		ret = fuzz_race_start(fuzz);
 	fuzz->racing = this->racing;
 	fuzz->lie = this->lie;
 	fuzz->vm_flags = probe_vm_flags();
-	if (!ret)
-		fuzz->exact = fuzz_arena_counts_exactly(&fuzz->local);
-	return ret ? ret : fuzz_target_start(fuzz, this->state);
+	if (ret)
+		return ret;
+	fuzz->exact = fuzz_arena_counts_exactly(&fuzz->local);
+	return fuzz_target_start(fuzz, this->state);
 }
 
 static int iterate(struct fuzz *fuzz, const struct fuzz_case *this, const struct options *options)
@@ -184,17 +176,17 @@ static int iterate(struct fuzz *fuzz, const struct fuzz_case *this, const struct
 
 /* Run a case in a process of its own. Returns the exit status. */
 static int work(const struct fuzz_case *this, const struct options *options,
-		struct fuzz_progress *progress)
+		__u64 *calls)
 {
 	static struct fuzz fuzz;
 	int ret;
 
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	fuzz.progress = progress;
+	fuzz.calls = calls;
 	fuzz.seed = options->seed + (this - cases);
 	ret = set_up(&fuzz, this);
 	if (ret) {
-		fprintf(stderr, "# a target that is %s: %s\n", this->state, strerror(-ret));
+		fprintf(stderr, "# a target that is %s: %s\n", this->state->name, strerror(-ret));
 		return 1;
 	}
 	ret = iterate(&fuzz, this, options);
@@ -206,19 +198,19 @@ static int work(const struct fuzz_case *this, const struct options *options,
  * Return the wait status. A worker that hangs is killed, and so gets the status
  * of a killed process.
  */
-static int wait_for(pid_t pid, const struct fuzz_progress *progress)
+static int wait_for(pid_t pid, const __u64 *calls)
 {
 	bool ended;
 	__u64 seen;
 	int status;
 
 	do {
-		seen = __atomic_load_n(&progress->nr, __ATOMIC_RELAXED);
+		seen = __atomic_load_n(calls, __ATOMIC_RELAXED);
 		UNTIL((ended = waitpid(pid, &status, WNOHANG) == pid) ||
-		      __atomic_load_n(&progress->nr, __ATOMIC_RELAXED) != seen);
+		      __atomic_load_n(calls, __ATOMIC_RELAXED) != seen);
 		if (ended)
 			return status;
-	} while (__atomic_load_n(&progress->nr, __ATOMIC_RELAXED) != seen);
+	} while (__atomic_load_n(calls, __ATOMIC_RELAXED) != seen);
 	ksft_print_msg("no progress in %d seconds\n", PROCMAP_HANG_MS / 1000);
 	kill(pid, SIGKILL);
 	return SIGKILL;
@@ -226,33 +218,33 @@ static int wait_for(pid_t pid, const struct fuzz_progress *progress)
 
 static void run_case(const struct fuzz_case *this, const struct options *options)
 {
-	struct fuzz_progress *progress;
+	__u64 *calls;
 	int status;
 	pid_t pid;
 
 	if (!fuzz_target_is_there(this->state)) {
-		ksft_test_result_skip("%s: no %s here\n", this->name, this->state);
+		ksft_test_result_skip("%s: no %s here\n", this->name, this->state->name);
 		return;
 	}
-	progress = procmap_share(sizeof(*progress));
-	if (!progress)
+	calls = procmap_share(sizeof(*calls));
+	if (!calls)
 		ksft_exit_fail_msg("no memory for the progress\n");
 	fflush(NULL);
 	pid = fork();
 	if (pid < 0)
 		ksft_exit_fail_msg("fork: %s\n", strerror(errno));
 	if (!pid)
-		_exit(work(this, options, progress));
-	status = wait_for(pid, progress);
+		_exit(work(this, options, calls));
+	status = wait_for(pid, calls);
 	if (status && !this->lie)
 		ksft_print_msg("again: procmap_fuzz --seed %llu --case %s\n", options->seed,
 			       this->name);
 	if (WIFSIGNALED(status))
 		ksft_print_msg("the worker died of signal %d\n", WTERMSIG(status));
 	if (this->lie)
-		status = !(WIFEXITED(status) && WEXITSTATUS(status) == 1 && progress->nr);
-	ksft_test_result(!status && progress->nr, "%s\n", this->name);
-	munmap(progress, sizeof(*progress));
+		status = !(WIFEXITED(status) && WEXITSTATUS(status) == 1 && *calls);
+	ksft_test_result(!status && *calls, "%s\n", this->name);
+	munmap(calls, sizeof(*calls));
 }
 
 static void parse(int argc, char **argv, struct options *options)
