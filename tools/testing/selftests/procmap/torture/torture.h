@@ -14,6 +14,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <sys/mman.h>
 #include <sys/types.h>
 
 #include "procmap_util.h"
@@ -87,9 +88,7 @@ enum torture_kind {
 /**
  * struct torture_region - a part of the address space
  * @kind: which writer changes it, and how
- * @base: first address
  * @unit: size of a unit in bytes
- * @units: number of units
  * @file: the file that its UNIT_FILE units map, an index into torture.file
  * @announced: number of the last state that was published in @state
  * @reached: number of the last state that is in force
@@ -133,11 +132,7 @@ enum torture_lie {
 
 /**
  * struct torture_file - a file that is mapped
- * @fd: its descriptor
- * @inode: its inode number, as a query shows it
- * @dev_major: its major device number, as a query shows it
- * @dev_minor: its minor device number, as a query shows it
- * @name: its name, as a query shows it
+ * @inode: its inode number, as a query shows it, as are the next three
  */
 struct torture_file {
 	int fd;
@@ -153,7 +148,6 @@ struct torture_file {
  * @failed: number of reports; @report has only the first ones
  * @ready: set when all threads of the target have started
  * @text: read the text and scan, too
- * @target: PID of the target
  * @child: PID of a child of the target that execs, for readers to query
  */
 struct torture {
@@ -181,10 +175,7 @@ struct torture {
 
 /**
  * struct torture_query - a query, the states it may have met, and the answer
- * @q: the query and its answer
- * @name: buffer for the name
  * @name_size: the size of @name that the query passes; 0: no buffer
- * @ret: what was returned
  * @text: the answer is a line of the text, after one that ends at the address
  * @first: it is the first line that a read() has begun: that of a whole VMA, which
  *	may begin before the address
@@ -207,6 +198,12 @@ struct torture_query {
 	__u64 low[TORTURE_REGIONS];
 	__u64 high[TORTURE_REGIONS];
 };
+
+static inline int torture_prot(__u32 unit)
+{
+	return (unit & UNIT_READ ? PROT_READ : 0) | (unit & UNIT_WRITE ? PROT_WRITE : 0) |
+	       (unit & UNIT_EXEC ? PROT_EXEC : 0);
+}
 
 /* torture_oracle.c: decides which answers are legal */
 void torture_before(const struct torture *t, struct torture_query *query);

@@ -85,7 +85,6 @@ static void fork_once(struct torture *t, unsigned int actor, unsigned int *rando
 		torture_fail(t, "a child of the target ended with status 0x%x", status);
 }
 
-/* Fork in the target until the run is over. */
 int torture_forks(struct torture *t, unsigned int actor)
 {
 	unsigned int random = torture_seed(t, actor);

@@ -25,9 +25,6 @@
 
 /**
  * struct text_reader - a reader of the text
- * @t: the run
- * @maps: descriptor of a maps file, for this reader alone
- * @random: its generator
  * @now: the states that the last read() may have met
  * @low: the last state that each region had reached before the read() that has
  *	printed the last line that was begun
@@ -39,11 +36,9 @@
  *	before
  * @line: the line, as far as it was read
  * @used: how much of @line was read
- * @name: the name in @line
  * @before: the line before
  * @sentinels: number of sentinels in this text
  * @judged: number of lines judged, for lies
- * @buf: what a read() returned
  */
 struct text_reader {
 	struct torture *t;
@@ -283,7 +278,6 @@ static bool read_text(struct text_reader *r)
 	return judge_end(r);
 }
 
-/* Read the text of the target until the run is over. */
 int torture_read_texts(struct torture *t, unsigned int actor)
 {
 	static __thread struct text_reader reader;

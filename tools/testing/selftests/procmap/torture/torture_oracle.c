@@ -348,7 +348,6 @@ static const char *wrong(const struct torture *t, const struct torture_query *qu
 	}
 }
 
-/* Note the states right before a query. */
 void torture_before(const struct torture *t, struct torture_query *query)
 {
 	unsigned int i;
@@ -357,7 +356,6 @@ void torture_before(const struct torture *t, struct torture_query *query)
 		query->low[i] = __atomic_load_n(&t->region[i].reached, __ATOMIC_SEQ_CST);
 }
 
-/* Note the states right after a query. */
 void torture_after(const struct torture *t, struct torture_query *query)
 {
 	unsigned int i;
@@ -409,7 +407,6 @@ bool torture_clipped(const struct torture *t, const struct torture_query *query)
 	return !was_there(t, &whole);
 }
 
-/* Does a sentinel begin here? */
 bool torture_is_sentinel(const struct torture *t, __u64 addr)
 {
 	const struct torture_region *region = region_at(t, addr);

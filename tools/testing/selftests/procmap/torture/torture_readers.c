@@ -232,7 +232,6 @@ static bool walk(struct torture *t, struct torture_query *query, int maps, unsig
 	return true;
 }
 
-/* Open the maps file of the target. */
 int torture_open(struct torture *t)
 {
 	int maps = maps_open(t->target);
@@ -242,7 +241,6 @@ int torture_open(struct torture *t)
 	return maps;
 }
 
-/* Query the target until the run is over. */
 int torture_read(struct torture *t, unsigned int actor)
 {
 	unsigned int random = torture_seed(t, actor);
@@ -287,7 +285,6 @@ static void walk_child(struct torture *t, int maps)
 	}
 }
 
-/* Query children of the target while they exec. */
 int torture_read_children(struct torture *t, unsigned int actor)
 {
 	int maps;

@@ -22,17 +22,12 @@
 
 /**
  * struct scan_reader - a reader that scans
- * @t: the run
- * @maps: descriptor of the target's maps file
- * @random: its generator
  * @first: the first region that is scanned
- * @last: the last one
  * @filters: what records must have
  * @space: how many records a call has space for
  * @generation: of all calls; 0 if they had none, or not all the same
  * @low: the states that had been reached before the first call
  * @query: the states that a call may have met, and a record as an answer
- * @nr: how many records there are
  * @record: the records of all calls
  * @name: for each record its name
  * @call: the records of one call
@@ -282,7 +277,6 @@ static bool scan(struct scan_reader *r)
 	return ask_again(r);
 }
 
-/* Scan the target until the run is over. */
 int torture_scans(struct torture *t, unsigned int actor)
 {
 	static struct scan_reader reader;

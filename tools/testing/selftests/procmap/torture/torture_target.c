@@ -96,17 +96,14 @@ static void add_sentinels(struct torture *t, unsigned int prot)
 	add_sentinel(t, 3, UNIT_FILE | UNIT_SHARED | (prot + 5) % 8);
 }
 
-/* Lay out the address space of the target. */
 int torture_lay_out(struct torture *t)
 {
 	unsigned int i;
-	int ret = open_file(&t->file[FILE_REGIONS], "torture");
+	/* Of the last one, only the name is of use. */
+	int ret = open_file(&t->file[FILE_REGIONS], "torture") ?:
+		  open_file(&t->file[FILE_SENTINELS], "sentinel") ?:
+		  open_file(&t->file[FILE_NEW], TORTURE_NEW_FILE);
 
-	if (!ret)
-		ret = open_file(&t->file[FILE_SENTINELS], "sentinel");
-	/* Only its name is of use. */
-	if (!ret)
-		ret = open_file(&t->file[FILE_NEW], TORTURE_NEW_FILE);
 	t->arena_end = TORTURE_ARENA;
 	for (i = 0; i < TORTURE_MIXED; i++) {
 		add_sentinels(t, i);
@@ -130,12 +127,10 @@ static bool map_sentinel(const struct torture *t, const struct torture_region *r
 {
 	__u32 unit = region->state[0].unit[0];
 	char *addr = (char *)(unsigned long)region->base;
-	int prot = (unit & UNIT_READ ? PROT_READ : 0) | (unit & UNIT_WRITE ? PROT_WRITE : 0) |
-		   (unit & UNIT_EXEC ? PROT_EXEC : 0);
 	int flags = MAP_FIXED_NOREPLACE | (unit & UNIT_SHARED ? MAP_SHARED : MAP_PRIVATE) |
 		    (unit & UNIT_FILE ? 0 : MAP_ANONYMOUS);
 
-	return mmap(addr, region->units * region->unit, prot, flags,
+	return mmap(addr, region->units * region->unit, torture_prot(unit), flags,
 		    unit & UNIT_FILE ? t->file[region->file].fd : -1,
 		    (unit >> UNIT_OFFSET_SHIFT) * region->unit) == addr;
 }

@@ -111,12 +111,6 @@ static bool pick_in_vma(struct torture_owner *o, unsigned int *first, unsigned i
 	return true;
 }
 
-static int prot_of(__u32 unit)
-{
-	return (unit & UNIT_READ ? PROT_READ : 0) | (unit & UNIT_WRITE ? PROT_WRITE : 0) |
-	       (unit & UNIT_EXEC ? PROT_EXEC : 0);
-}
-
 /*
  * MAP_NORESERVE: accounted memory would get a flag that decides about merging.
  * No query shows whether a VMA ever had it.
@@ -129,7 +123,7 @@ static bool map(struct torture_owner *o, unsigned int first, unsigned int units,
 
 	flags |= MAP_FIXED | MAP_NORESERVE | (unit & UNIT_SHARED ? MAP_SHARED : MAP_PRIVATE) |
 		 (unit & UNIT_FILE ? 0 : MAP_ANONYMOUS);
-	return mmap(addr, bytes(o, units), prot_of(unit), flags, fd,
+	return mmap(addr, bytes(o, units), torture_prot(unit), flags, fd,
 		    (unit >> UNIT_OFFSET_SHIFT) * o->region->unit) == addr;
 }
 
@@ -186,7 +180,7 @@ static bool do_mprotect(struct torture_owner *o)
 	for (i = first; i < first + units; i++)
 		next->unit[i] = (next->unit[i] & ~UNIT_PROT) | prot;
 	announce(o, o->region->kind == REGION_BIG ? OP_BIG_MPROTECT : OP_MPROTECT);
-	return reached(o, !mprotect(addr_of(o, first), bytes(o, units), prot_of(prot)));
+	return reached(o, !mprotect(addr_of(o, first), bytes(o, units), torture_prot(prot)));
 }
 
 static bool do_mremap_move(struct torture_owner *o)
@@ -244,13 +238,14 @@ static bool do_mremap_shrink(struct torture_owner *o)
 		       addr_of(o, first));
 }
 
-static bool set_bits(struct torture_owner *o, enum torture_op op, __u32 mask, __u32 bits,
-		     __u32 clear, __u32 set, unsigned int *first, unsigned int *units)
+/* Announce that some mapped units, with no other bits of @mask, change bits. */
+static bool set_bits(struct torture_owner *o, enum torture_op op, __u32 mask, __u32 clear,
+		     __u32 set, unsigned int *first, unsigned int *units)
 {
 	struct torture_state *next = next_state(o);
 	unsigned int i;
 
-	if (!pick_like(o, mask, bits, first, units))
+	if (!pick_like(o, mask, UNIT_MAPPED, first, units))
 		return false;
 	for (i = *first; i < *first + *units; i++)
 		next->unit[i] = (next->unit[i] & ~clear) | set;
@@ -274,7 +269,7 @@ static bool do_madvise(struct torture_owner *o)
 	bool set = any(o, 2);
 	__u32 bit = advices[i].bit;
 
-	if (!set_bits(o, OP_MADVISE, UNIT_MAPPED, UNIT_MAPPED, bit, set ? bit : 0, &first, &units))
+	if (!set_bits(o, OP_MADVISE, UNIT_MAPPED, bit, set ? bit : 0, &first, &units))
 		return true;
 	return reached(o, !madvise(addr_of(o, first), bytes(o, units),
 					       set ? advices[i].set : advices[i].clear));
@@ -284,8 +279,8 @@ static bool do_anon_name(struct torture_owner *o)
 {
 	unsigned int first, units, name = any(o, 4);
 
-	if (!set_bits(o, OP_ANON_NAME, UNIT_MAPPED | UNIT_FILE, UNIT_MAPPED, UNIT_NAME,
-		      name << UNIT_NAME_SHIFT, &first, &units))
+	if (!set_bits(o, OP_ANON_NAME, UNIT_MAPPED | UNIT_FILE, UNIT_NAME, name << UNIT_NAME_SHIFT,
+		      &first, &units))
 		return true;
 	return reached(o, !prctl(PR_SET_VMA, PR_SET_VMA_ANON_NAME, addr_of(o, first),
 			      bytes(o, units), torture_anon_name(name)));
@@ -341,7 +336,7 @@ static bool do_mlock(struct torture_owner *o)
 {
 	unsigned int first, units;
 
-	if (!set_bits(o, OP_MLOCK, UNIT_MAPPED, UNIT_MAPPED, 0, UNIT_LOCKED, &first, &units))
+	if (!set_bits(o, OP_MLOCK, UNIT_MAPPED, 0, UNIT_LOCKED, &first, &units))
 		return true;
 	return reached(o, !mlock2(addr_of(o, first), bytes(o, units), MLOCK_ONFAULT));
 }
@@ -350,7 +345,7 @@ static bool do_munlock(struct torture_owner *o)
 {
 	unsigned int first, units;
 
-	if (!set_bits(o, OP_MUNLOCK, UNIT_MAPPED, UNIT_MAPPED, UNIT_LOCKED, 0, &first, &units))
+	if (!set_bits(o, OP_MUNLOCK, UNIT_MAPPED, UNIT_LOCKED, 0, &first, &units))
 		return true;
 	return reached(o, !munlock(addr_of(o, first), bytes(o, units)));
 }
@@ -484,7 +479,6 @@ static bool look(struct torture_owner *o)
 	return torture_ask(o->t, &query, o->maps, addr, 0, TORTURE_NAME_ROOM);
 }
 
-/* Change a region until the run is over. */
 int torture_write(struct torture_owner *o)
 {
 	static bool (* const change[])(struct torture_owner *o) = {

@@ -9,10 +9,7 @@
 
 /**
  * struct torture_owner - a writer
- * @t: the run
- * @region: the region that it owns
  * @actor: its number
- * @random: its generator
  * @uffd: its userfaultfd descriptor, or -1
  * @maps: descriptor of its own maps file
  * @heap_least: units of the heap that were in use at the start
