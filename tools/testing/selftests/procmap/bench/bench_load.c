@@ -114,7 +114,6 @@ static bool reader_goes_on(void)
 	return !__atomic_load_n(&readers_stop, __ATOMIC_RELAXED);
 }
 
-/* Read the whole text from the start, again and again. */
 static int reader_text(struct reader *r, int fd, char *buffer)
 {
 	__u64 began = bench_clock();
@@ -326,7 +325,6 @@ static const struct bench_row casts[] = {
 
 struct bench_row bench_load_rows[LOAD_ROWS + 1];
 
-/* Fill the table. */
 void bench_load_init_rows(void)
 {
 	static char names[LOAD_ROWS][32];

@@ -183,7 +183,6 @@ static void loop_choose(struct bench *b, unsigned int round)
 	memset(loop.found, 0, sizeof(loop.found));
 }
 
-/* Returns how many answers of the round are wrong. */
 static unsigned int loop_wrong(void)
 {
 	unsigned int i, wrong = 0;

@@ -50,10 +50,6 @@ int bench_pass_init(struct bench_pass *pass, pid_t pid, const unsigned long *add
 	return 0;
 }
 
-/*
- * Free the space of a pass.
- * @pass: the pass; afterwards it is zeroed
- */
 void bench_pass_free(struct bench_pass *pass)
 {
 	free(pass->index);
@@ -64,7 +60,6 @@ void bench_pass_free(struct bench_pass *pass)
 	memset(pass, 0, sizeof(*pass));
 }
 
-/* Forget all results. */
 void bench_pass_begin(struct bench_pass *pass)
 {
 	pass->nr = 0;
@@ -387,7 +382,6 @@ static void pass_add_share(unsigned int share)
 		pass_add(&share_ways[k], percent, 10000)->share = share;
 }
 
-/* Fill the table. */
 void bench_pass_init_rows(void)
 {
 	unsigned int i;

@@ -252,7 +252,6 @@ static size_t text_index(struct bench_pass *pass, size_t i, __u64 start, __u64 e
 	return i;
 }
 
-/* Find the VMAs of the addresses in the text. */
 int bench_symbolize_text(struct bench_pass *pass)
 {
 	struct text text;
@@ -291,7 +290,6 @@ int bench_symbolize_text(struct bench_pass *pass)
 	return err < 0 ? err : 0;
 }
 
-/* Find all executable file VMAs in the text. */
 int bench_synthesize_text(struct bench_pass *pass)
 {
 	struct text text;
@@ -352,7 +350,6 @@ static void dump_lines(struct bench_pass *pass, struct text *text)
 	pass->used = name - pass->names;
 }
 
-/* Take all VMAs from the text. */
 int bench_dump_text(struct bench_pass *pass)
 {
 	struct text text;

@@ -134,13 +134,11 @@ static __always_inline int query_all(struct bench_pass *pass, const __u64 filter
 	return err == -ENOENT ? 0 : err;
 }
 
-/* Find all executable file VMAs with queries. */
 int bench_synthesize_query(struct bench_pass *pass)
 {
 	return query_all(pass, BENCH_CODE, false);
 }
 
-/* Take all VMAs with queries. */
 int bench_dump_query(struct bench_pass *pass)
 {
 	return query_all(pass, 0, true);

@@ -7,7 +7,6 @@
 
 static const char *const call_names[BENCH_CALLS] = { "mmap", "mprotect", "munmap", "reader" };
 
-/* Add the latencies of another histogram. */
 void bench_hist_merge(struct bench_hist *to, const struct bench_hist *from)
 {
 	unsigned int i;

@@ -168,7 +168,6 @@ void bench_set_place(struct bench_set *set, unsigned long base, unsigned long pa
 	set->space = at - base;
 }
 
-/* Is a VMA an executable mapping of a file? */
 bool bench_set_is_code(const struct bench_set *set, unsigned int i)
 {
 	return set->vma[i].prot & PROT_EXEC && set->vma[i].file >= 0;
@@ -330,7 +329,6 @@ static bool churn_was_run(const struct bench_set *set, unsigned int vma)
 	return false;
 }
 
-/* Find the next VMA in which the program was running. */
 static unsigned int churn_next(const struct bench_set *set, unsigned int vma)
 {
 	do {

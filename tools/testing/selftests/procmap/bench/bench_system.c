@@ -12,8 +12,8 @@
 #include <sys/sendfile.h>
 #include <sys/stat.h>
 #include "bench.h"
+#include "stall.h"
 
-#define MAX_MAP_COUNT	"/proc/sys/vm/max_map_count"
 #define CLOCK_TRIES	200
 #define CLOCK_SHORT	10000
 #define CLOCK_LONG	20000
@@ -117,7 +117,6 @@ const char *bench_clock_unit(void)
 #endif
 }
 
-/* Number of VMAs of a process. */
 long bench_count_vmas(pid_t pid)
 {
 	char path[64], line[512];
@@ -171,40 +170,17 @@ int bench_make_library(void)
 	return err;
 }
 
-static unsigned long map_count_read(void)
-{
-	FILE *file = fopen(MAX_MAP_COUNT, "re");
-	unsigned long count = 0;
-
-	if (file) {
-		if (fscanf(file, "%lu", &count) != 1)
-			count = 0;
-		fclose(file);
-	}
-	return count;
-}
-
-static int map_count_write(unsigned long count)
-{
-	int fd = open(MAX_MAP_COUNT, O_WRONLY | O_CLOEXEC);
-	int done = fd < 0 ? -1 : dprintf(fd, "%lu\n", count);
-
-	if (fd >= 0)
-		close(fd);
-	return done < 0 ? -EACCES : 0;
-}
-
 /*
  * Raise vm.max_map_count until bench_system_restore(). Returns 0, or
  * BENCH_UNAVAILABLE if the user may not raise it.
  */
 int bench_map_count_raise(unsigned long vmas)
 {
-	unsigned long have = map_count_read();
+	unsigned long have = stall_map_limit(0);
 
 	if (have >= vmas)
 		return 0;
-	if (map_count_write(vmas))
+	if (!stall_map_limit(vmas))
 		return BENCH_UNAVAILABLE;
 	if (!map_count_before)
 		map_count_before = have;
@@ -216,7 +192,6 @@ static int remove_one(const char *path, const struct stat *st, int type, struct 
 	return remove(path);
 }
 
-/* Undo all changes outside of this process. */
 void bench_system_restore(void)
 {
 	if (bench_dir[0])
@@ -224,6 +199,6 @@ void bench_system_restore(void)
 	bench_library[0] = 0;
 	bench_dir[0] = 0;
 	if (map_count_before)
-		map_count_write(map_count_before);
+		stall_map_limit(map_count_before);
 	map_count_before = 0;
 }
