@@ -107,7 +107,7 @@ FIXTURE_TEARDOWN(last)
 static int kill_target(struct victim *victim, struct reader *reader)
 {
 	struct fuse_server_file file = { .size = PIECE };
-	int ret = fuse_server_start(&reader->late, &file, 1) ?:
+	int ret = fuse_server_start(&reader->late, &file, 1, 0) ?:
 		  fuse_server_stall(&reader->late, 0, FUSE_READ) ?:
 		  victim_serve(victim, 1, 0) ?:
 		  victim_run(victim, has_file) ?:

@@ -59,6 +59,13 @@ static int start_other(struct procmap_child *child)
 	return ret ? ret : procmap_sync(child);
 }
 
+static bool child_succeeds(int (*fn)(struct procmap_child *child, void *arg), void *arg)
+{
+	struct procmap_child child;
+
+	return HOLDS(!procmap_child_start(&child, fn, arg)) && HOLDS(!procmap_child_wait(&child));
+}
+
 static pid_t clone_to(struct clone_args *args)
 {
 	args->exit_signal = SIGCHLD;
@@ -216,10 +223,7 @@ static int reuses_a_pid_inside(struct procmap_child *child, void *arg)
 
 TEST(a_PID_that_is_reused_does_not_make_the_pidfd_another_process)
 {
-	struct procmap_child child;
-
-	ASSERT_EQ(0, procmap_child_start(&child, reuses_a_pid_inside, NULL));
-	EXPECT_EQ(0, procmap_child_wait(&child));
+	EXPECT_TRUE(child_succeeds(reuses_a_pid_inside, NULL));
 }
 
 static void *outlives_the_leader(void *arg)
@@ -309,10 +313,7 @@ static int reads_out_of_a_namespace(struct procmap_child *child, void *arg)
 
 TEST(a_process_outside_the_caller_s_PID_namespace_is_read)
 {
-	struct procmap_child child;
-
-	ASSERT_EQ(0, procmap_child_start(&child, reads_out_of_a_namespace, NULL));
-	EXPECT_EQ(0, procmap_child_wait(&child));
+	EXPECT_TRUE(child_succeeds(reads_out_of_a_namespace, NULL));
 }
 
 /*
@@ -365,12 +366,10 @@ static int is_refused_by_uid(struct procmap_child *child, void *arg)
 
 TEST(another_user_s_process_is_EPERM)
 {
-	struct procmap_child child;
 	int pidfd = open_pidfd(1);
 
 	ASSERT_LE(0, pidfd);
-	ASSERT_EQ(0, procmap_child_start(&child, is_refused_by_uid, &pidfd));
-	EXPECT_EQ(0, procmap_child_wait(&child));
+	EXPECT_TRUE(child_succeeds(is_refused_by_uid, &pidfd));
 }
 
 static int hides(struct procmap_child *child, void *arg)
@@ -399,10 +398,7 @@ static int is_refused_when_hidden(struct procmap_child *child, void *arg)
 
 TEST(a_process_that_is_not_dumpable_is_EPERM)
 {
-	struct procmap_child child;
-
-	ASSERT_EQ(0, procmap_child_start(&child, is_refused_when_hidden, NULL));
-	EXPECT_EQ(0, procmap_child_wait(&child));
+	EXPECT_TRUE(child_succeeds(is_refused_when_hidden, NULL));
 }
 
 TEST(a_kernel_thread_has_no_memory)

@@ -224,7 +224,7 @@ static __u64 frame_of(const char *addr)
 /* KSM merges two pages with the same content. */
 static bool make_ksm(struct memory *memory)
 {
-	bool ran = pvm_read_number(KSM_RUN) == 1;
+	bool ran = procmap_value(KSM_RUN, NULL) == 1;
 	bool merged;
 
 	if (!map(memory, 2 * page_size(), MAP_PRIVATE | MAP_ANONYMOUS, -1))
@@ -334,7 +334,7 @@ static const char *lacks_root(void)
 
 static bool map_hugetlb(struct memory *memory, int flags)
 {
-	if (pvm_read_number(NR_HUGEPAGES) < 4 &&
+	if (procmap_value(NR_HUGEPAGES, NULL) < 4 &&
 	    !HOLDS(!procmap_write(AT_FDCWD, NR_HUGEPAGES, "4")))
 		return false;
 	return map(memory, HUGE, flags | MAP_ANONYMOUS | MAP_HUGETLB, -1);
@@ -587,7 +587,7 @@ FIXTURE_SETUP(memory)
 {
 	if (variant->kind.lacks && variant->kind.lacks())
 		return;
-	self->hugepages = pvm_read_number(NR_HUGEPAGES);
+	self->hugepages = procmap_value(NR_HUGEPAGES, NULL);
 	ASSERT_TRUE(start(&self->t, variant->kind.make));
 }
 

@@ -136,17 +136,6 @@ int pvm_attempt_end(struct pvm_attempt *attempt)
 }
 
 /*
- * Wait until a thread sleeps in this system call. Returns false if it never
- * does.
- *
- * Not for a thread in execve(), which this would wait for.
- */
-bool pvm_sleeps_in_call(pid_t pid, pid_t tid, long nr)
-{
-	return UNTIL(procmap_sleeps_in_call(pid, tid, nr));
-}
-
-/*
  * Does a thread sleep in this function of the kernel? This takes nothing of the
  * address space of the process, which may be about to end.
  */
@@ -228,18 +217,4 @@ __u64 pvm_pagemap_of(pid_t pid, const void *addr)
 __u64 pvm_pagemap(const void *addr)
 {
 	return pvm_pagemap_of(getpid(), addr);
-}
-
-/* Read a file that contains a number. Returns the number, or -1 on failure. */
-long pvm_read_number(const char *path)
-{
-	FILE *file = fopen(path, "re");
-	long number;
-
-	if (!file)
-		return -1;
-	if (fscanf(file, "%ld", &number) != 1)
-		number = -1;
-	fclose(file);
-	return number;
 }

@@ -84,14 +84,12 @@ bool pvm_attempt_returns(const struct pvm_attempt *attempt);
 bool pvm_attempt_sleeps(const struct pvm_attempt *attempt);
 int pvm_attempt_end(struct pvm_attempt *attempt);
 
-bool pvm_sleeps_in_call(pid_t pid, pid_t tid, long nr);
 bool pvm_sleeps_in(pid_t pid, pid_t tid, const char *function);
 
 ssize_t pvm_peek(pid_t pid, const void *addr, void *data, size_t size);
 bool pvm_all(const void *data, unsigned char byte, size_t size);
 __u64 pvm_pagemap_of(pid_t pid, const void *addr);
 __u64 pvm_pagemap(const void *addr);
-long pvm_read_number(const char *path);
 
 #define PVM_PAGE_PRESENT	0x8000000000000000ULL
 #define PVM_PAGE_SWAPPED	0x4000000000000000ULL

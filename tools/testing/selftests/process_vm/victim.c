@@ -66,7 +66,7 @@ int victim_run(struct victim *victim, int (*fn)(struct procmap_child *child, voi
 
 /*
  * Start a server for a victim, with one file.
- * @init_flags: see fuse_server_start_flags()
+ * @init_flags: see fuse_server_start()
  */
 int victim_serve(struct victim *victim, unsigned int pages, unsigned int init_flags)
 {
@@ -77,7 +77,7 @@ int victim_serve(struct victim *victim, unsigned int pages, unsigned int init_fl
 	if (!data)
 		return -ENOMEM;
 	file.data = memset(data, VICTIM_BYTE, file.size);
-	ret = fuse_server_start_flags(&victim->server, &file, 1, init_flags);
+	ret = fuse_server_start(&victim->server, &file, 1, init_flags);
 	free(data);
 	victim->server_runs = !ret;
 	victim->file_size = file.size;

@@ -419,6 +419,15 @@ static inline __u64 bench_clock(void)
 #endif
 }
 
+/* xorshift64, so that every run has the same addresses. */
+static inline __u64 bench_random(__u64 *state)
+{
+	*state ^= *state << 13;
+	*state ^= *state >> 7;
+	*state ^= *state << 17;
+	return *state;
+}
+
 static inline void bench_begin(struct bench *b)
 {
 	b->began = bench_clock();

@@ -16,6 +16,7 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include "bench.h"
+#include "stall.h"
 
 #define LOAD_MAX_READERS	16
 #define LOAD_BUFFER		65536
@@ -96,14 +97,6 @@ struct reader {
 
 static bool readers_stop;
 
-static __u64 reader_random(struct reader *r)
-{
-	r->random ^= r->random << 13;
-	r->random ^= r->random >> 7;
-	r->random ^= r->random << 17;
-	return r->random;
-}
-
 static const struct bench_target *reader_target(const struct bench *scene)
 {
 	return scene->row->elsewhere ? &bench_shared->twin : &bench_shared->target;
@@ -136,7 +129,7 @@ static int reader_text(struct reader *r, int fd, char *buffer)
 static unsigned long reader_address(struct reader *r, bool *stays)
 {
 	const struct bench_target *t = reader_target(r->scene);
-	const __u64 random = reader_random(r);
+	const __u64 random = bench_random(&r->random);
 
 	*stays = random >> 32 & (LOAD_STORM_SHARE - 1);
 	if (*stays)
@@ -251,30 +244,22 @@ static int storm_end(const struct bench *b, struct bench_round *round)
 	return err;
 }
 
-static double seconds_since(const struct timespec *begin)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return now.tv_sec - begin->tv_sec + (now.tv_nsec - begin->tv_nsec) / 1000000000.0;
-}
-
 static int load_play(struct bench *b, struct bench_round *round)
 {
 	struct reader *readers = calloc(LOAD_MAX_READERS, sizeof(*readers));
-	struct timespec begin;
+	__u64 begin;
 	int err, end;
 
 	if (!readers)
 		return bench_failed(b, "readers", -ENOMEM);
-	clock_gettime(CLOCK_MONOTONIC, &begin);
+	begin = stall_now_ns();
 	err = readers_start(b, readers);
 	end = err ?: storm_start(b);
 	if (!end) {
 		usleep(bench_options.milliseconds * 1000);
 		end = storm_end(b, round);
 	}
-	round->seconds = seconds_since(&begin);
+	round->seconds = (stall_now_ns() - begin) / 1e9;
 	err = readers_end(b, readers) ?: err;
 	free(readers);
 	if (end)

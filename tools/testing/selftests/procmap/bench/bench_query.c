@@ -19,17 +19,6 @@
 #define RECORDS_SIZE	(RECORDS * sizeof(struct procmap_record))
 #define NAMES_SIZE	0x100000
 
-/* xorshift64, so that every run has the same addresses. */
-static __u64 query_random(void)
-{
-	static __u64 state = 0x9e3779b97f4a7c15;
-
-	state ^= state << 13;
-	state ^= state >> 7;
-	state ^= state << 17;
-	return state;
-}
-
 static int query_call(struct bench *b)
 {
 	return bench_call3(SYS_ioctl, b->fd, PROCMAP_QUERY, &b->query);
@@ -68,6 +57,7 @@ static int query_probe(struct bench *b)
 
 static int query_setup_random(struct bench *b)
 {
+	static __u64 state = 0x9e3779b97f4a7c15;
 	const unsigned long page = sysconf(_SC_PAGESIZE);
 	const struct bench_target *t;
 	int err = bench_target_get(b);
@@ -77,8 +67,8 @@ static int query_setup_random(struct bench *b)
 		return err;
 	t = b->target;
 	for (i = 0; i < BENCH_ADDRESSES; i++)
-		b->address[i] = t->area + query_random() % t->made * t->stride +
-				query_random() % page;
+		b->address[i] = t->area + bench_random(&state) % t->made * t->stride +
+				bench_random(&state) % page;
 	return query_probe(b);
 }
 

@@ -255,7 +255,7 @@ static int wait_stage(const struct bench_row *row)
 
 	memset(shared, 0, sizeof(*shared));
 	if (fuse) {
-		err = fuse_server_start(&server, &file, 1);
+		err = fuse_server_start(&server, &file, 1, 0);
 		if (err)
 			memset(&server, 0, sizeof(server));
 	}

@@ -56,7 +56,7 @@ FIXTURE_SETUP(fuse)
 		elf_image_put(&self->image[i], data[i], notes_at[i], i == FILE_FULL ? EMPTY : 0);
 		files[i] = (struct fuse_server_file){ .data = data[i], .size = PAGES * PAGE };
 	}
-	ASSERT_EQ(0, fuse_server_start(&self->server, files, NR_FILES));
+	ASSERT_EQ(0, fuse_server_start(&self->server, files, NR_FILES, 0));
 	for (i = 0; i < NR_FILES; i++)
 		ASSERT_TRUE(map_file(self, i));
 	self->maps = maps_open(0);

@@ -3,8 +3,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -108,41 +106,14 @@ int cgroup_write(const struct cgroup *cgroup, const char *file, const char *text
 }
 
 /*
- * Get the text of a file. Returns number of bytes, or -errno.
- * @text: gets the text, with a NUL after it
- */
-ssize_t cgroup_read(const struct cgroup *cgroup, const char *file, char *text, size_t size)
-{
-	int fd = openat(cgroup->dir, file, O_RDONLY | O_CLOEXEC);
-	ssize_t len;
-
-	if (fd < 0)
-		return -errno;
-	len = read(fd, text, size - 1);
-	if (len < 0)
-		len = -errno;
-	else
-		text[len] = '\0';
-	close(fd);
-	return len;
-}
-
-/*
- * Get a number. Returns the number, or -errno; -ENODATA: no such line.
+ * Get a number. Returns the number, or -1: no such file or line.
  * @key: the word before the number, in a file with one number on each line;
  *	NULL: the file contains only one number
  */
 long cgroup_count(const struct cgroup *cgroup, const char *file, const char *key)
 {
-	char text[4096], *line, *rest;
-	ssize_t len = cgroup_read(cgroup, file, text, sizeof(text));
+	char path[64];
 
-	if (len < 0)
-		return len;
-	if (!key)
-		return strtol(text, NULL, 10);
-	for (line = strtok_r(text, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest))
-		if (!strncmp(line, key, strlen(key)) && line[strlen(key)] == ' ')
-			return strtol(line + strlen(key), NULL, 10);
-	return -ENODATA;
+	snprintf(path, sizeof(path), "/proc/self/fd/%d/%s", cgroup->dir, file);
+	return procmap_value(path, key);
 }

@@ -29,7 +29,6 @@ int cgroup_enter(const struct cgroup *cgroup, pid_t pid);
 int cgroup_leave(const struct cgroup *cgroup, pid_t pid);
 
 int cgroup_write(const struct cgroup *cgroup, const char *file, const char *text);
-ssize_t cgroup_read(const struct cgroup *cgroup, const char *file, char *text, size_t size);
 long cgroup_count(const struct cgroup *cgroup, const char *file, const char *key);
 
 #endif /* SELFTEST_PROCMAP_CGROUP_H */

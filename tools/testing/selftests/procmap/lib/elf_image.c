@@ -31,42 +31,34 @@
 #define own_phdr	elf32_phdr
 #endif
 
+#define EHDR(class, headers)							\
+	.e_ident = { ELFMAG0, ELFMAG1, ELFMAG2, ELFMAG3, class, IMAGE_DATA, 1 },	\
+	.e_type = ET_DYN,							\
+	.e_version = EV_CURRENT,						\
+	.e_phoff = sizeof((headers).ehdr),					\
+	.e_ehsize = sizeof((headers).ehdr),					\
+	.e_phentsize = sizeof((headers).phdr),					\
+	.e_phnum = 1
+#define PHDR(size)	.p_type = PT_NOTE, .p_offset = NOTE_AT, .p_filesz = (size), .p_align = 4
+
 static void put_headers_64(char *data, size_t note_size)
 {
-	const struct elf64_hdr ehdr = {
-		.e_ident = { ELFMAG0, ELFMAG1, ELFMAG2, ELFMAG3, ELFCLASS64, IMAGE_DATA, 1 },
-		.e_type = ET_DYN,
-		.e_version = EV_CURRENT,
-		.e_phoff = sizeof(ehdr),
-		.e_ehsize = sizeof(ehdr),
-		.e_phentsize = sizeof(struct elf64_phdr),
-		.e_phnum = 1,
-	};
-	const struct elf64_phdr phdr = {
-		.p_type = PT_NOTE, .p_offset = NOTE_AT, .p_filesz = note_size, .p_align = 4,
-	};
+	const struct {
+		struct elf64_hdr ehdr;
+		struct elf64_phdr phdr;
+	} headers = { { EHDR(ELFCLASS64, headers) }, { PHDR(note_size) } };
 
-	memcpy(data, &ehdr, sizeof(ehdr));
-	memcpy(data + sizeof(ehdr), &phdr, sizeof(phdr));
+	memcpy(data, &headers, sizeof(headers));
 }
 
 static void put_headers_32(char *data, size_t note_size)
 {
-	const struct elf32_hdr ehdr = {
-		.e_ident = { ELFMAG0, ELFMAG1, ELFMAG2, ELFMAG3, ELFCLASS32, IMAGE_DATA, 1 },
-		.e_type = ET_DYN,
-		.e_version = EV_CURRENT,
-		.e_phoff = sizeof(ehdr),
-		.e_ehsize = sizeof(ehdr),
-		.e_phentsize = sizeof(struct elf32_phdr),
-		.e_phnum = 1,
-	};
-	const struct elf32_phdr phdr = {
-		.p_type = PT_NOTE, .p_offset = NOTE_AT, .p_filesz = note_size, .p_align = 4,
-	};
+	const struct {
+		struct elf32_hdr ehdr;
+		struct elf32_phdr phdr;
+	} headers = { { EHDR(ELFCLASS32, headers) }, { PHDR(note_size) } };
 
-	memcpy(data, &ehdr, sizeof(ehdr));
-	memcpy(data + sizeof(ehdr), &phdr, sizeof(phdr));
+	memcpy(data, &headers, sizeof(headers));
 }
 
 /*

@@ -146,7 +146,7 @@ int ext2_disk_make(struct ext2_disk *disk, const struct fuse_server_file *files,
 	blocks.data = make_image(files, nr);
 	if (!blocks.data)
 		return -ENOMEM;
-	ret = fuse_server_start(&disk->server, &blocks, 1);
+	ret = fuse_server_start(&disk->server, &blocks, 1, 0);
 	free((void *)blocks.data);
 	if (ret)
 		return ret;

@@ -490,21 +490,12 @@ static void run(int sock, const struct fuse_server_file *files, unsigned int nr,
  * mean that there are no user namespaces.
  * @files: its files, copied
  * @nr: their number, at most FUSE_SERVER_FILES
- */
-int fuse_server_start(struct fuse_server *server, const struct fuse_server_file *files,
-		      unsigned int nr)
-{
-	return fuse_server_start_flags(server, files, nr, 0);
-}
-
-/*
- * Start a server that offers more features. Returns as fuse_server_start().
  * @init_flags: FUSE_ASYNC_READ: the kernel does not wait for what it reads
  *	ahead; FUSE_ASYNC_DIO: io_submit() does not wait for files opened with
  *	O_DIRECT
  */
-int fuse_server_start_flags(struct fuse_server *server, const struct fuse_server_file *files,
-			    unsigned int nr, unsigned int init_flags)
+int fuse_server_start(struct fuse_server *server, const struct fuse_server_file *files,
+		      unsigned int nr, unsigned int init_flags)
 {
 	struct procmap_child child;
 	int sock[2];
@@ -566,7 +557,7 @@ void fuse_server_stop(struct fuse_server *server)
 const char *fuse_server_lacking(void)
 {
 	struct fuse_server server;
-	int ret = fuse_server_start(&server, NULL, 0);
+	int ret = fuse_server_start(&server, NULL, 0, 0);
 
 	if (ret == -ENOENT || ret == -ENODEV)
 		return "kernel without FUSE (CONFIG_FUSE_FS)";

@@ -70,9 +70,7 @@ struct fuse_server {
 };
 
 int fuse_server_start(struct fuse_server *server, const struct fuse_server_file *files,
-		      unsigned int nr);
-int fuse_server_start_flags(struct fuse_server *server, const struct fuse_server_file *files,
-			    unsigned int nr, unsigned int init_flags);
+		      unsigned int nr, unsigned int init_flags);
 void fuse_server_stop(struct fuse_server *server);
 const char *fuse_server_lacking(void);
 

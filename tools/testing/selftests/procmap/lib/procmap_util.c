@@ -249,25 +249,25 @@ static int parse_text(struct maps_text *text, char *end)
 }
 
 /*
- * Returns the length, -EFBIG if the text does not fit with a byte to spare, or
- * another -errno.
+ * Read a file from its position to its end. Returns the number of bytes, or
+ * -errno; -EFBIG: @space is too small.
+ * @space: gets the contents, with a NUL after it
  */
-static ssize_t read_all(int fd, char *buf, size_t size)
+ssize_t procmap_read_all(int fd, char *space, size_t size)
 {
-	size_t used = 0;
+	size_t len = 0;
 	ssize_t got;
 
-	if (lseek(fd, 0, SEEK_SET))
-		return -errno;
-	while (used < size) {
-		got = read(fd, buf + used, size - used);
+	do {
+		got = read(fd, space + len, size - len);
 		if (got < 0)
 			return -errno;
-		if (!got)
-			return used;
-		used += got;
-	}
-	return -EFBIG;
+		len += got;
+	} while (got && len < size);
+	if (len == size)
+		return -EFBIG;
+	space[len] = '\0';
+	return len;
 }
 
 static void *map_space(size_t size)
@@ -324,7 +324,8 @@ int maps_text_read(int fd, struct maps_text *text)
 		ret = text_space(text, size);
 		if (ret)
 			return ret;
-		len = read_all(fd, text->buf, text->buf_size);
+		len = lseek(fd, 0, SEEK_SET) ? -errno :
+					       procmap_read_all(fd, text->buf, text->buf_size);
 		if (len != -EFBIG)
 			break;
 		maps_text_free(text);
@@ -789,16 +790,21 @@ int procmap_pin(int cpu)
 	return sched_setaffinity(0, sizeof(cpus), &cpus) ? -errno : 0;
 }
 
-/* Get the number after the word @key at the start of a line. Returns -1 if there is none. */
+/*
+ * Get the number after the word @key at the start of a line, or with NULL the
+ * one that a line begins with. Returns -1 if there is none.
+ */
 long procmap_value(const char *path, const char *key)
 {
 	FILE *file = fopen(path, "re");
 	char line[256], word[64];
 	long value, found = -1;
 
-	while (file && found < 0 && fgets(line, sizeof(line), file))
-		if (sscanf(line, "%63s %ld", word, &value) == 2 && !strcmp(word, key))
+	while (file && found < 0 && fgets(line, sizeof(line), file)) {
+		if (key ? sscanf(line, "%63s %ld", word, &value) == 2 && !strcmp(word, key) :
+			  sscanf(line, "%ld", &value) == 1)
 			found = value;
+	}
 	if (file)
 		fclose(file);
 	return found;
@@ -919,6 +925,7 @@ int procmap_cached_pages(void *addr, size_t size)
 	return nr;
 }
 
+/* Does a thread sleep in this system call? Not for one in execve(): this waits for it. */
 bool procmap_sleeps_in_call(pid_t pid, pid_t tid, long nr)
 {
 	char path[64];

@@ -171,6 +171,7 @@ void *procmap_share(size_t size);
 bool procmap_has_anon_names(void);
 int procmap_pin(int cpu);
 long procmap_value(const char *path, const char *key);
+ssize_t procmap_read_all(int fd, char *space, size_t size);
 int procmap_drop_root(void);
 int procmap_become_root(void);
 int procmap_cached_pages(void *addr, size_t size);

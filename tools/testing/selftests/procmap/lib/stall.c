@@ -239,28 +239,6 @@ int stall_smaps_open(pid_t pid)
 	return procmap_open(pid, "smaps");
 }
 
-/*
- * Read a file from its position to its end. Returns the number of bytes, or
- * -errno; -EFBIG: @space is too small.
- * @space: gets the contents, with a NUL after it
- */
-ssize_t stall_read_all(int fd, char *space, size_t size)
-{
-	size_t len = 0;
-	ssize_t got;
-
-	do {
-		got = read(fd, space + len, size - len);
-		if (got < 0)
-			return -errno;
-		len += got;
-	} while (got && len < size);
-	if (len == size)
-		return -EFBIG;
-	space[len] = '\0';
-	return len;
-}
-
 static unsigned int slowness(void)
 {
 	const char *text = getenv("VM_TIMEOUT_SCALE");

@@ -27,7 +27,6 @@ bool stall_hangs_dying(pid_t pid);
 long stall_count(const char *name);
 __u64 stall_now_ns(void);
 int stall_smaps_open(pid_t pid);
-ssize_t stall_read_all(int fd, char *space, size_t size);
 int stall_ask(int maps, __u64 addr, __u64 flags, struct procmap_call *call);
 unsigned int stall_scaled(unsigned int nr);
 unsigned int stall_vmas(unsigned int nr);

@@ -31,8 +31,8 @@
 #define TICK_MS		50
 /* An actor that makes no progress for as many ticks is stuck. */
 #define HANG_TICKS	(PROCMAP_HANG_MS / TICK_MS)
-/* How often a run says how far it is. */
-#define TELL_SECONDS	10
+/* How often a run says how far it is: every ten seconds or so. */
+#define TELL_TICKS	(10 * 1000 / TICK_MS)
 
 static const char * const op_names[NR_OPS] = {
 	"mmap", "mmap over", "mmap file", "munmap", "mprotect", "mremap move", "mremap grow",
@@ -72,12 +72,9 @@ struct options {
 	unsigned int seed;
 };
 
-static double seconds_since(const struct timespec *start)
+static unsigned int seconds_since(__u64 start)
 {
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return now.tv_sec - start->tv_sec + (now.tv_nsec - start->tv_nsec) / 1e9;
+	return (stall_now_ns() - start) / 1000000000;
 }
 
 static void read_counters(long *counters)
@@ -121,15 +118,6 @@ static unsigned int torture_processes(struct torture *t, pid_t *pids)
 		pids[nr++] = start(t, torture_scans, actor++);
 	}
 	return nr;
-}
-
-/* Have so many seconds passed since this was last true? */
-static bool is_due(struct timespec *last, unsigned int seconds)
-{
-	if (seconds_since(last) < seconds)
-		return false;
-	clock_gettime(CLOCK_MONOTONIC, last);
-	return true;
 }
 
 static unsigned long all_queries(const struct torture *t)
@@ -208,18 +196,16 @@ static bool is_done(const struct torture *t, const long *before)
 static void watch(struct torture *t, unsigned int seconds, const long *before)
 {
 	unsigned long beat[TORTURE_ACTORS] = { 0 };
-	struct timespec begin, told;
+	const __u64 begin = stall_now_ns();
 	unsigned int ticks = 0;
 
-	clock_gettime(CLOCK_MONOTONIC, &begin);
-	told = begin;
 	while (!torture_stopped(t) &&
-	       (seconds ? seconds_since(&begin) < seconds : !is_done(t, before))) {
+	       (seconds ? seconds_since(begin) < seconds : !is_done(t, before))) {
 		usleep(TICK_MS * 1000);
 		if (!(++ticks % HANG_TICKS))
 			check_beats(t, beat);
-		if (seconds && is_due(&told, TELL_SECONDS))
-			tell_progress(t, seconds_since(&begin), seconds);
+		if (seconds && !(ticks % TELL_TICKS))
+			tell_progress(t, seconds_since(begin), seconds);
 	}
 	__atomic_store_n(&t->stop, 1, __ATOMIC_SEQ_CST);
 }

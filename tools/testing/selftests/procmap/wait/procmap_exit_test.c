@@ -403,8 +403,8 @@ FIXTURE(exits) {
 FIXTURE_SETUP(exits)
 {
 	ASSERT_EQ(0, stall_drop_root());
-	ASSERT_EQ(0, fuse_server_start_flags(&self->server, server_files,
-					     ARRAY_SIZE(server_files), FUSE_ASYNC_DIO));
+	ASSERT_EQ(0, fuse_server_start(&self->server, server_files,
+				       ARRAY_SIZE(server_files), FUSE_ASYNC_DIO));
 	self->file = fuse_server_open(&self->server, 0, O_RDONLY | O_DIRECT);
 	ASSERT_LE(0, self->file);
 	ASSERT_EQ(0, fuse_server_stall(&self->server, 0, FUSE_READ));

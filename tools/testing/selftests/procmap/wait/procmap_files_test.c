@@ -188,8 +188,8 @@ FIXTURE_SETUP(files)
 	int fd;
 
 	ASSERT_EQ(0, stall_drop_root());
-	ASSERT_EQ(0, fuse_server_start(&self->server, &server_file, 1));
-	ASSERT_EQ(0, fuse_server_start(&self->names, &server_file, 1));
+	ASSERT_EQ(0, fuse_server_start(&self->server, &server_file, 1, 0));
+	ASSERT_EQ(0, fuse_server_start(&self->names, &server_file, 1, 0));
 	ASSERT_EQ(0, fuse_server_stall(&self->names, 0, FUSE_READ));
 	strcpy(self->owner.path, "/tmp/procmap_files.XXXXXX");
 	fd = mkstemp(self->owner.path);

@@ -166,7 +166,7 @@ FIXTURE_SETUP(holes)
 	unsigned int i;
 
 	ASSERT_EQ(0, stall_drop_root());
-	ASSERT_EQ(0, fuse_server_start(&self->server, server_files, NR_TARGETS));
+	ASSERT_EQ(0, fuse_server_start(&self->server, server_files, NR_TARGETS, 0));
 	self->server_runs = true;
 	for (i = 0; i < NR_TARGETS; i++) {
 		self->scenes[i].number = i;

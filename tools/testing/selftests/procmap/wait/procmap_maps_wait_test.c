@@ -95,7 +95,7 @@ FIXTURE(text) {
 FIXTURE_SETUP(text)
 {
 	ASSERT_EQ(0, stall_drop_root());
-	ASSERT_EQ(0, fuse_server_start(&self->server, server_files, ARRAY_SIZE(server_files)));
+	ASSERT_EQ(0, fuse_server_start(&self->server, server_files, ARRAY_SIZE(server_files), 0));
 	self->server_runs = true;
 }
 
@@ -135,7 +135,7 @@ static int hold_up(struct fuse_server *server, struct scene *scene)
 	scene->maps = maps_open(scene->child.pid);
 	if (scene->maps < 0)
 		return scene->maps;
-	len = stall_read_all(scene->maps, scene->before, sizeof(scene->before));
+	len = procmap_read_all(scene->maps, scene->before, sizeof(scene->before));
 	if (len < 0 || lseek(scene->maps, 0, SEEK_SET))
 		return len < 0 ? len : -errno;
 	ret = fuse_server_hold_page(server, 0);
@@ -295,7 +295,7 @@ TEST_F(text, waits_killably_where_a_writer_is_at_work)
 	/* The rest is the new state, also of the VMA that was waited for. */
 	ASSERT_EQ(0, let_go(&self->server, scene));
 	ASSERT_EQ(0, stall_wait(&waiting.child));
-	ASSERT_LT(0, stall_read_all(scene->maps, after, sizeof(after)));
+	ASSERT_LT(0, procmap_read_all(scene->maps, after, sizeof(after)));
 	EXPECT_NE(0, strcmp(scene->before, after));
 	EXPECT_EQ(0, strcmp(after, waiting.got->space));
 	EXPECT_EQ(0, procmap_child_finish(&scene->child));

@@ -55,7 +55,7 @@ static bool reads_text(const struct scene *scene, int fd)
 {
 	static char space[ROOM];
 
-	return !lseek(fd, 0, SEEK_SET) && stall_read_all(fd, space, sizeof(space)) > 0;
+	return !lseek(fd, 0, SEEK_SET) && procmap_read_all(fd, space, sizeof(space)) > 0;
 }
 
 static bool queries(const struct scene *scene, int fd)

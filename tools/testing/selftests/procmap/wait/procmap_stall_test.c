@@ -66,7 +66,7 @@ struct stall {
 
 static int stall_setup(struct stall *stall)
 {
-	int ret = fuse_server_start(&stall->server, server_files, NR_FILES);
+	int ret = fuse_server_start(&stall->server, server_files, NR_FILES, 0);
 	unsigned int i;
 
 	if (ret)
@@ -147,7 +147,7 @@ static int reads_smaps(struct procmap_child *child, void *arg)
 	const struct helper *helper = arg;
 	static char space[SMAPS_ROOM];
 
-	return HOLDS(stall_read_all(helper->maps, space, sizeof(space)) >= 0) ? 0 : 1;
+	return HOLDS(procmap_read_all(helper->maps, space, sizeof(space)) >= 0) ? 0 : 1;
 }
 
 /* Read the text. It must be @bytes, which it was before. */
@@ -157,7 +157,7 @@ static int reads_text(struct procmap_child *child, void *arg)
 	static char space[TEXT_ROOM];
 
 	return HOLDS(!lseek(helper->maps, 0, SEEK_SET)) &&
-	       HOLDS(stall_read_all(helper->maps, space, sizeof(space)) > 0) &&
+	       HOLDS(procmap_read_all(helper->maps, space, sizeof(space)) > 0) &&
 	       HOLDS(!strcmp(space, helper->bytes)) ? 0 : 1;
 }
 
@@ -289,7 +289,7 @@ TEST_F(fault, queries_and_text_pass_a_stalled_fault_and_a_queued_writer)
 	ASSERT_EQ(0, procmap_recv(&stall->child, &tid));
 	ASSERT_EQ(0, maps_text_read(stall->maps, &text));
 	ASSERT_EQ(0, lseek(stall->maps, 0, SEEK_SET));
-	ASSERT_LT(0, stall_read_all(stall->maps, bytes, sizeof(bytes)));
+	ASSERT_LT(0, procmap_read_all(stall->maps, bytes, sizeof(bytes)));
 	query.text = &text;
 	query.maps = stall->maps;
 	reader.bytes = bytes;
@@ -447,7 +447,7 @@ static int reads_slowly(struct procmap_child *child, void *arg)
 
 	if (!HOLDS(!procmap_pin(0)) || !HOLDS(!stall_idle()))
 		return 1;
-	got = stall_read_all(helper->maps, space, sizeof(space));
+	got = procmap_read_all(helper->maps, space, sizeof(space));
 	return HOLDS(got >= least || got == -ESRCH) ? 0 : 1;
 }
 
