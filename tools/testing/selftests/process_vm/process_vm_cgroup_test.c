@@ -18,10 +18,7 @@
 /* Each of these pages would need a page table of its own. */
 #define APART		(2UL << 20)
 #define NR_APART	4000
-/*
- * The memory that the caller may add: less than the page tables of NR_APART
- * pages.
- */
+/* The memory that the caller may add: less than the page tables of NR_APART pages. */
 #define ROOM		(8UL << 20)
 #define MAX_CHARGED	0x100000L
 

@@ -21,9 +21,7 @@
 #define ROUNDS		400
 #define MAX_PIECES	12
 #define SEED		20261120
-/*
- * Between the last two holes are more pages than the kernel looks up at a time.
- */
+/* Between the last two holes are more pages than the kernel looks up at a time. */
 static const int holes[] = { 2, 3, 5, 23 };
 
 enum hole { UNMAPPED, FORBIDDEN, UNANSWERED, READ_ONLY, UNTOUCHED, FORKED };
@@ -202,9 +200,7 @@ FIXTURE_TEARDOWN(count)
 
 #define NEEDS_ROOT	"%s: userfaultfd of the kernel's faults needs root"
 
-/*
- * The model copies bytes until a side has no more, or a byte is not available.
- */
+/* The model copies bytes until a side has no more, or a byte is not available. */
 static long predict(const struct pvm_call *call, const struct area *area)
 {
 	unsigned long l = 0, r = 0;
@@ -253,10 +249,7 @@ static bool as_predicted(const struct area *area, pid_t pid)
 	return true;
 }
 
-/*
- * Make one call and compare its result, all local bytes and all remote bytes
- * with the model.
- */
+/* Make one call and compare its result, all local bytes and all remote bytes with the model. */
 static bool call_agrees(struct pvm_call *call, struct area *area)
 {
 	long ret, wanted;
@@ -286,10 +279,7 @@ static bool agrees(struct area *area, struct pvm_call *call)
 	return call_agrees(call, area);
 }
 
-/*
- * Pieces that start and end before, at and after a page border, next to holes
- * and elsewhere.
- */
+/* Pieces that start and end before, at and after a page border, next to holes and elsewhere. */
 TEST_F(count, one_piece_ends_at_the_first_byte_that_cannot_be_had)
 {
 	static const int off[] = { -1, 0, 1, 100 };
@@ -322,10 +312,7 @@ TEST_F(count, one_piece_ends_at_the_first_byte_that_cannot_be_had)
 	}
 }
 
-/*
- * The piece has more pages before the last hole than the kernel looks up at a
- * time.
- */
+/* The piece has more pages before the last hole than the kernel looks up at a time. */
 TEST_F(count, a_long_piece_ends_at_a_far_hole)
 {
 	struct iovec local = { self->area.here, self->area.size };

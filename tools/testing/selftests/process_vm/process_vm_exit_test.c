@@ -120,10 +120,7 @@ static int kill_target(struct victim *victim, struct reader *reader)
 	return kill(victim->pid, SIGKILL) ? -errno : 0;
 }
 
-/*
- * Let the server answer: the target ends, and a process that waits for it goes
- * on.
- */
+/* Let the server answer: the target ends, and a process that waits for it goes on. */
 static void let_it_end(struct __test_metadata *_metadata, struct victim *victim,
 		       struct reader *reader)
 {
@@ -157,9 +154,7 @@ TEST_F(last, the_caller_tears_down_the_address_space_only_without_flags)
 	EXPECT_EQ(NR_PIECES * PIECE, reader->shared->ret);
 }
 
-/*
- * The target itself waits for the server, and the call finds the memory gone.
- */
+/* The target itself waits for the server, and the call finds the memory gone. */
 TEST_F(last, with_NOWAIT_the_target_does_and_ends_the_call)
 {
 	struct victim *victim = &self->victim;

@@ -179,10 +179,7 @@ TEST_F(flags, too_many_pieces_are_EINVAL_with_every_flag)
 	EXPECT_TRUE(pvm_all(self->target, 't', sizeof(self->target)));
 }
 
-/*
- * Addresses that are not mapped give the same error with each flag that takes a
- * PID.
- */
+/* Addresses that are not mapped give the same error with each flag that takes a PID. */
 TEST_F(flags, addresses_that_nobody_has_are_EFAULT)
 {
 	static const unsigned long flags[] = { 0, PROCESS_VM_NOWAIT };

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/*
- * PROCESS_VM_PIDFD: which process a pidfd names, and which callers may use it.
- */
+/* PROCESS_VM_PIDFD: which process a pidfd names, and which callers may use it. */
 #include <fcntl.h>
 #include <pthread.h>
 #include <sched.h>
@@ -18,9 +16,7 @@
 
 #define SECRET	0x5ec2e7
 
-/*
- * The calls read this. It has the same address in all children of this process.
- */
+/* The calls read this. It has the same address in all children of this process. */
 static unsigned int secret = SECRET;
 
 static int open_pidfd(pid_t pid)
@@ -165,10 +161,7 @@ TEST(an_exited_process_is_ESRCH_before_and_after_it_is_reaped)
 	EXPECT_EQ(-ESRCH, read_secret(child.pid, 0));
 }
 
-/*
- * This runs in a PID namespace of its own, so no other process takes the
- * number.
- */
+/* This runs in a PID namespace of its own, so no other process takes the number. */
 static int reuses_a_pid(struct procmap_child *child, void *arg)
 {
 	struct clone_args plain = { 0 }, again = { .set_tid_size = 1 };
@@ -194,10 +187,7 @@ static int reuses_a_pid(struct procmap_child *child, void *arg)
 	return HOLDS(!kill(pid, SIGKILL)) ? 0 : 1;
 }
 
-/*
- * Run a function as the first process of a PID namespace. Returns its exit
- * status.
- */
+/* Run a function as the first process of a PID namespace. Returns its exit status. */
 static int in_pid_namespace(struct procmap_child *child,
 			    int (*fn)(struct procmap_child *child, void *arg), void *arg)
 {
@@ -284,10 +274,7 @@ static int pidfd_of_first_process(struct procmap_child *child, void *arg)
 	struct procmap_child other;
 	int ret;
 
-	/*
-	 * The process outside has no number here. The number 1 is another
-	 * process.
-	 */
+	/* The process outside has no number here. The number 1 is another process. */
 	if (!HOLDS(getpid() == 1) || !HOLDS(pidfd_gives(*pidfd, SECRET + 1)) ||
 	    !HOLDS(read_secret(1, 0) == SECRET))
 		return 1;
@@ -316,10 +303,7 @@ TEST(a_process_outside_the_caller_s_PID_namespace_is_read)
 	EXPECT_TRUE(child_succeeds(reads_out_of_a_namespace, NULL));
 }
 
-/*
- * The process inside has PID 2 there. Its pidfd goes to the test through a
- * socket.
- */
+/* The process inside has PID 2 there. Its pidfd goes to the test through a socket. */
 static int sends_pidfd(struct procmap_child *child, void *arg)
 {
 	struct procmap_child inner;

@@ -119,10 +119,7 @@ static bool make_locked(struct memory *memory)
 	return make_touched(memory) && HOLDS(!mlock(memory->addr, memory->size));
 }
 
-/*
- * Clear the soft-dirty bits, as a checkpoint does: pages are clean and
- * write-protected.
- */
+/* Clear the soft-dirty bits, as a checkpoint does: pages are clean and write-protected. */
 static bool make_soft_clean(struct memory *memory)
 {
 	return make_touched(memory) &&
@@ -362,10 +359,7 @@ static bool make_vdso(struct memory *memory)
 	return HOLDS(memory->addr);
 }
 
-/*
- * Drop the page table entry again. But 32-bit programs use this page for every
- * system call.
- */
+/* Drop the page table entry again. But 32-bit programs use this page for every system call. */
 static bool make_vdso_unmapped(struct memory *memory)
 {
 	return make_vdso(memory) && HOLDS(!madvise(memory->addr, memory->size, MADV_DONTNEED)) &&
@@ -647,10 +641,7 @@ static void check_write(struct __test_metadata *_metadata, struct tested *t,
 
 	memset(t->data, NEW, PVM_SPACE);
 	EXPECT_EQ(error ? error : t->size, copy(t, true, 0, t->size, flags));
-	/*
-	 * A failed write must change nothing; the target can only check
-	 * readable memory.
-	 */
+	/* A failed write must change nothing; the target can only check readable memory. */
 	if (kind->any_content || (error && kind->read))
 		return;
 	ASSERT_EQ(0, procmap_send(&t->child, error ? kind->content : NEW));
@@ -801,10 +792,7 @@ TEST_F(memory, NOWAIT_write_ends_at_a_fault_and_changes_nothing)
 	EXPECT_EQ(kind->write ? SOME : SOME + size, write_both(t, 0));
 }
 
-/*
- * The memory is untouched, and each page of it would need a page table of its
- * own.
- */
+/* The memory is untouched, and each page of it would need a page table of its own. */
 static bool make_far_apart(struct memory *memory)
 {
 	return map(memory, NR_APART * HUGE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1);
@@ -830,9 +818,7 @@ TEST(NOWAIT_needs_no_page_tables_to_read)
 	procmap_child_kill(&t.child);
 }
 
-/*
- * [vsyscall] is no memory of the process. A kernel may make it readable or not.
- */
+/* [vsyscall] is no memory of the process. A kernel may make it readable or not. */
 TEST(vsyscall_is_with_NOWAIT_what_it_is_without)
 {
 	const void *vsyscall = (void *)(unsigned long)VSYSCALL;

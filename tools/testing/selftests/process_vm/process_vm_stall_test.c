@@ -129,10 +129,7 @@ TEST_F(stall, NOWAIT_write_that_fails_maps_nothing)
 	EXPECT_EQ(before, pvm_pagemap_of(victim->pid, victim->addr));
 }
 
-/*
- * A call copies what precedes the byte that would wait, whether both are in one
- * piece or not.
- */
+/* A call copies what precedes the byte that would wait, whether both are in one piece or not. */
 TEST_F(stall, NOWAIT_returns_a_short_count_where_something_can_be_had)
 {
 	size_t before = variant->kind->prefix ? 100 : 0;
@@ -280,10 +277,7 @@ static int has_large_file(struct procmap_child *child, void *arg)
 	return HOLDS(map) ? procmap_tell(child, (unsigned long)map) : 1;
 }
 
-/*
- * An ordinary user could otherwise do this: let the caller itself fill the
- * queue of a server.
- */
+/* An ordinary user could otherwise do this: let the caller itself fill the queue of a server. */
 TEST(NOWAIT_reads_nothing_ahead)
 {
 	struct victim victim = { .file = -1, .loop = -1, .go = { -1, -1 } };

@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/*
- * A program to execute or to debug. It waits until descriptor 0 has a byte or
- * is at its end.
- */
+/* A program to execute or to debug. It waits until descriptor 0 has a byte or is at its end. */
 #include <unistd.h>
 
 const char *message = "read by a debugger";

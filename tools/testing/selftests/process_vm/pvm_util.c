@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/*
- * Calls, calls that may not return, and other views of the memory: see
- * pvm_util.h.
- */
+/* Calls, calls that may not return, and other views of the memory: see pvm_util.h. */
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -120,10 +117,7 @@ bool pvm_attempt_sleeps(const struct pvm_attempt *attempt)
 		     stall_has_come(&attempt->child)) && is_in;
 }
 
-/*
- * Kill the process, wait for its end, release everything. Returns 0 if the call
- * had returned.
- */
+/* Kill the process, wait for its end, release everything. Returns 0 if the call had returned. */
 int pvm_attempt_end(struct pvm_attempt *attempt)
 {
 	int ret;

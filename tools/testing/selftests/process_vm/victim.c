@@ -107,10 +107,7 @@ void victim_stop(struct victim *victim)
 		kill(victim->child.pid, SIGKILL);
 	if (victim->pid > 0 && victim->pid != victim->child.pid)
 		kill(victim->pid, SIGKILL);
-	/*
-	 * A killed process that waits for the server does not notice the kill,
-	 * so release it.
-	 */
+	/* A killed process that waits for the server does not notice the kill, so release it. */
 	if (victim->server_runs) {
 		fuse_server_release(&victim->server, 0, FUSE_READ);
 		fuse_server_release(&victim->server, 0, FUSE_WRITE);

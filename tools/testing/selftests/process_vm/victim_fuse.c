@@ -33,10 +33,7 @@ static void *reads_page(void *arg)
 	return NULL;
 }
 
-/*
- * Ask for other pages until the server's queue is full. Then this thread waits
- * itself.
- */
+/* Ask for other pages until the server's queue is full. Then this thread waits itself. */
 static void *fills_queue(void *arg)
 {
 	struct victim *victim = arg;
@@ -146,10 +143,7 @@ static int start_fuse(struct victim *victim)
 	int ret = victim_serve(victim, queues ? NR_FAR * FAR_PAGES : 1,
 			       queues ? FUSE_ASYNC_READ : 0);
 
-	/*
-	 * The kernel may write back by itself as soon as the page is dirty, so
-	 * stall first.
-	 */
+	/* The kernel may write back by itself as soon as the page is dirty, so stall first. */
 	if (!ret && victim->kind->mode == WRITES_IT_BACK)
 		ret = fuse_server_stall(&victim->server, 0, FUSE_WRITE);
 	if (!ret)
@@ -202,10 +196,7 @@ static bool is_dirty(const char *addr)
 	return flags & (1 << KPF_DIRTY);
 }
 
-/*
- * On request, change the page or not, and tell whether it is dirty. END ends
- * the process.
- */
+/* On request, change the page or not, and tell whether it is dirty. END ends the process. */
 static int changes_page(struct procmap_child *child, void *arg)
 {
 	struct victim *victim = arg;
@@ -233,10 +224,7 @@ int victim_dirty_page(struct victim *victim)
 	return procmap_send(&victim->child, CHANGE) ?: procmap_sync(&victim->child);
 }
 
-/*
- * The kernel may write the page back before it is locked. Then the page is
- * clean, so try again.
- */
+/* The kernel may write the page back before it is locked. Then the page is clean, so try again. */
 static int start_locked_dirty(struct victim *victim)
 {
 	int ret = start_dirty(victim);
@@ -323,9 +311,7 @@ const struct victim_kind victim_locked_private = {
 	.prefix = true,
 };
 
-/*
- * A read needs no page lock. A write must mark the page dirty under its lock.
- */
+/* A read needs no page lock. A write must mark the page dirty under its lock. */
 const struct victim_kind victim_locked_mapped = {
 	.start = start_locked_dirty,
 	.release = release_locked,

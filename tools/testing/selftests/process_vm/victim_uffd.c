@@ -38,10 +38,7 @@ static int register_page(char *addr, __u64 mode)
 	return fd;
 }
 
-/*
- * Map a page of shared memory at @addr. If @cached, it is in the page cache,
- * but not mapped.
- */
+/* Map a page of shared memory at @addr. If @cached, it is in the page cache, but not mapped. */
 static bool map_shmem(char *addr, bool cached)
 {
 	size_t page = sysconf(_SC_PAGESIZE);
@@ -63,10 +60,7 @@ static bool prepare_page(char *addr, int mode)
 	return true;
 }
 
-/*
- * Close the userfaultfd on request. From then on the kernel handles the faults
- * itself.
- */
+/* Close the userfaultfd on request. From then on the kernel handles the faults itself. */
 static int faults_unanswered(struct procmap_child *child, void *arg)
 {
 	const struct victim *victim = arg;

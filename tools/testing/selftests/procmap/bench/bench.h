@@ -398,10 +398,7 @@ int bench_storm(unsigned long at);
 /* bench_wait.c */
 void bench_wait_end(void);
 
-/*
- * The clock of one process: the time stamp counter on x86-64, the system's
- * clock elsewhere.
- */
+/* The clock of one process: the time stamp counter on x86-64, the system's clock elsewhere. */
 static inline __u64 bench_clock(void)
 {
 #ifdef BENCH_X86_64

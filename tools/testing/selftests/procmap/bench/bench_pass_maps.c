@@ -117,10 +117,7 @@ static int text_open(struct text *text, struct bench_pass *pass)
 	return text->fd < 0 ? -errno : 0;
 }
 
-/*
- * Read more. The rest, less than a line, moves to the front. Returns 1, 0 at
- * the end, or -errno.
- */
+/* Read more. The rest, less than a line, moves to the front. Returns 1, 0 at the end, or -errno. */
 static int text_fill(struct text *text)
 {
 	ssize_t done;
@@ -221,10 +218,7 @@ static int text_build_id(struct bench_pass *pass, struct bench_vma *vma)
 	return id_read(path, vma->build_id, &vma->build_id_size);
 }
 
-/*
- * Parse the rest of the current line from the offset on: @at is after the
- * permissions.
- */
+/* Parse the rest of the current line from the offset on: @at is after the permissions. */
 static int text_take(struct bench_pass *pass, const struct text *text, __u64 start, __u64 end,
 		     char *at)
 {
@@ -273,10 +267,7 @@ int bench_symbolize_text(struct bench_pass *pass)
 		/* Addresses in the hole before this VMA have no VMA. */
 		i = text_index(pass, i, start, start, false);
 		hit = i < pass->addresses && pass->address[i] < end;
-		/*
-		 * The text ends with [vsyscall], which is no VMA of the
-		 * process.
-		 */
+		/* The text ends with [vsyscall], which is no VMA of the process. */
 		if (hit && start >= 1ull << 63)
 			break;
 		err = hit ? text_take(pass, &text, start, end, line + 5) : 0;
@@ -302,10 +293,7 @@ int bench_synthesize_text(struct bench_pass *pass)
 	if (err)
 		return err;
 	while ((err = text_line(&text, &line)) > 0) {
-		/*
-		 * The position of the permissions depends on the number of
-		 * digits.
-		 */
+		/* The position of the permissions depends on the number of digits. */
 		for (at = line; *at != ' ';)
 			at++;
 		if (at[3] != 'x')

@@ -155,10 +155,7 @@ void bench_set_place(struct bench_set *set, unsigned long base, unsigned long pa
 	for (i = 0; i < set->nr; i++) {
 		at += set->vma[i].gap;
 		if (i == set->wide) {
-			/*
-			 * A free page on both sides prevents a merge with a
-			 * neighbour.
-			 */
+			/* A free page on both sides prevents a merge with a neighbour. */
 			set->padding = at + page;
 			at += padding + 2 * page;
 		}

@@ -133,10 +133,7 @@ TEST(scenes_are_played)
 	EXPECT_EQ(0, count("\"hangs\": 1"));
 }
 
-/*
- * Without NOWAIT, each of the four adversaries makes the call hang; with it,
- * none does.
- */
+/* Without NOWAIT, each of the four adversaries makes the call hang; with it, none does. */
 TEST(waits_are_told_from_hangs)
 {
 	if (geteuid())

@@ -29,10 +29,7 @@
 #define FUZZ_DONE	1ULL
 #define FUZZ_ERR(err)	(1ULL << (err))
 
-/*
- * Flags of process_vm_readv(), copied because <linux/process_vm.h> may be
- * missing.
- */
+/* Flags of process_vm_readv(), copied because <linux/process_vm.h> may be missing. */
 #define FUZZ_VM_PIDFD	1UL
 #define FUZZ_VM_NOWAIT	2UL
 

@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/*
- * Memory for the kernel to read and write. The test knows each byte of it: see
- * fuzz.h.
- */
+/* Memory for the kernel to read and write. The test knows each byte of it: see fuzz.h. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -134,10 +131,7 @@ int fuzz_arena_map(struct fuzz_arena *arena, bool remote)
 	if (ret)
 		return ret;
 	fill(arena);
-	/*
-	 * A local address must mean nothing to the target. For the holes this
-	 * fails with ENOMEM.
-	 */
+	/* A local address must mean nothing to the target. For the holes this fails with ENOMEM. */
 	if (!remote && madvise(arena->at, arena->size, MADV_DONTFORK) && errno != ENOMEM)
 		return -errno;
 	return 0;

@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/*
- * PROCMAP_QUERY with any arguments, and the result that it must give: see
- * fuzz.h.
- */
+/* PROCMAP_QUERY with any arguments, and the result that it must give: see fuzz.h. */
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
@@ -12,9 +9,7 @@
 
 #define SIZE_MIN	24
 
-/*
- * All results that a query may give, from the error table in <linux/procmap.h>.
- */
+/* All results that a query may give, from the error table in <linux/procmap.h>. */
 #define RACING	(FUZZ_DONE | FUZZ_ERR(EFAULT) | FUZZ_ERR(EINVAL) | FUZZ_ERR(E2BIG) |	\
 		 FUZZ_ERR(ENOENT) | FUZZ_ERR(ENAMETOOLONG))
 
@@ -98,9 +93,7 @@ static bool is_valid(const struct procmap_query *q)
 	       !q->vma_name_size == !q->vma_name_addr && !q->build_id_size == !q->build_id_addr;
 }
 
-/*
- * Return the possible errors for a buffer of @size that must take @len bytes.
- */
+/* Return the possible errors for a buffer of @size that must take @len bytes. */
 static __u64 buffer_errors(const struct fuzz *fuzz, __u64 addr, __u32 size, size_t len)
 {
 	if (!size)
@@ -213,10 +206,7 @@ static void expect_error(struct fuzz *fuzz, const struct query *query)
 		fuzz_arena_pass(&fuzz->local, q->build_id_addr, query->id[0]);
 }
 
-/*
- * Check an answer about an unknown address space: it must at least fit the
- * query.
- */
+/* Check an answer about an unknown address space: it must at least fit the query. */
 static bool is_plausible(struct fuzz *fuzz, const struct query *query)
 {
 	const struct procmap_query *was = &query->q;

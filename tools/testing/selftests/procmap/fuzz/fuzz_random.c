@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/*
- * Repeatable random numbers and addresses, and a thread that interferes: see
- * fuzz.h.
- */
+/* Repeatable random numbers and addresses, and a thread that interferes: see fuzz.h. */
 #include <pthread.h>
 #include <stdatomic.h>
 #include <string.h>

@@ -380,10 +380,7 @@ static bool are_possible(const struct fuzz *fuzz, const struct foreseen *scan,
 	return true;
 }
 
-/*
- * Check an answer about an unknown address space: it must at least fit the
- * arguments.
- */
+/* Check an answer about an unknown address space: it must at least fit the arguments. */
 static bool is_plausible(struct fuzz *fuzz, const struct foreseen *scan)
 {
 	struct procmap_scan is = scan->s;

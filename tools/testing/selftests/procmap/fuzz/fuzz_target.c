@@ -28,10 +28,7 @@
 static __u8 ids[FUZZ_MAX_LINES][1 + FUZZ_ID_ROOM];
 static struct procmap_record records[FUZZ_MAX_LINES];
 
-/*
- * Deny access after the test has read the text. Root may always look: see
- * other_user().
- */
+/* Deny access after the test has read the text. Root may always look: see other_user(). */
 static int hides(struct procmap_child *child, void *arg)
 {
 	if (procmap_sync(child) || prctl(PR_SET_DUMPABLE, geteuid() == 0) ||
@@ -71,10 +68,7 @@ static int vforks(struct procmap_child *child, void *arg)
 	return pid > 0 && waitpid(pid, &status, 0) == pid ? status : 1;
 }
 
-/*
- * The child is the first process of a PID namespace. The namespace does not
- * know its owner.
- */
+/* The child is the first process of a PID namespace. The namespace does not know its owner. */
 static int unshares(struct procmap_child *child, void *arg)
 {
 	int status;
@@ -121,10 +115,7 @@ static int open_all(struct fuzz_target *target)
 	return target->pidfd < 0 ? -errno : 0;
 }
 
-/*
- * Read the build IDs by plain queries. Other tests compare these with the
- * files.
- */
+/* Read the build IDs by plain queries. Other tests compare these with the files. */
 static int read_ids(struct fuzz_target *target)
 {
 	struct procmap_call call;
@@ -299,10 +290,7 @@ int fuzz_target_start(struct fuzz *fuzz, const struct fuzz_state *state)
 	return state->start(&fuzz->target, state->fn);
 }
 
-/*
- * Kill the target at some time. Replace it when its calls are over, even if it
- * lives.
- */
+/* Kill the target at some time. Replace it when its calls are over, even if it lives. */
 static int next_life(struct fuzz *fuzz)
 {
 	struct fuzz_target *target = &fuzz->target;

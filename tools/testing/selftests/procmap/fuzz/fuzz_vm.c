@@ -61,10 +61,7 @@ static size_t random_length(struct fuzz *fuzz)
 
 	if (fuzz_chance(fuzz, 60))
 		return fuzz_below(fuzz, fuzz_chance(fuzz, 50) ? 300 : 9000);
-	/*
-	 * The last four exceed what a call may transfer, so the call fails at
-	 * once.
-	 */
+	/* The last four exceed what a call may transfer, so the call fails at once. */
 	return fuzz_pick(fuzz, lengths, ARRAY_SIZE(lengths) - (fuzz_chance(fuzz, 20) ? 0 : 4));
 }
 
@@ -102,10 +99,7 @@ static void random_vector(struct fuzz *fuzz, struct vector *vector,
 			vector->nr < ARRAY_SIZE(iov) ? vector->nr * sizeof(iov[0]) : sizeof(iov));
 }
 
-/*
- * The two arrays must not share bytes: a local address would be taken for a
- * remote one.
- */
+/* The two arrays must not share bytes: a local address would be taken for a remote one. */
 static bool overlap(const struct vector *one, const struct vector *other)
 {
 	const __u64 space = MAX_IOVECS * sizeof(struct iovec);
@@ -160,10 +154,7 @@ static bool is_user_range(const struct iovec *iov, bool alone)
 	return !readv(fd, vector, alone ? 1 : 2);
 }
 
-/*
- * Read a vector as the kernel does. Returns the errors that must follow, 0: go
- * on.
- */
+/* Read a vector as the kernel does. Returns the errors that must follow, 0: go on. */
 static __u64 fetch(struct fuzz *fuzz, struct vector *vector, bool local)
 {
 	__u64 errors = 0;
@@ -188,9 +179,7 @@ static __u64 fetch(struct fuzz *fuzz, struct vector *vector, bool local)
 	return errors;
 }
 
-/*
- * Return the bytes up to the end of a page at most; 0 at the end of the vector.
- */
+/* Return the bytes up to the end of a page at most; 0 at the end of the vector. */
 static size_t piece(struct cursor *cursor, size_t page, __u64 *addr)
 {
 	while (cursor->i < cursor->vector->nr) {
@@ -276,10 +265,7 @@ static size_t walk(struct fuzz *fuzz, const struct call *call, size_t limit, boo
 	}
 }
 
-/*
- * Return the errors that may come, or FUZZ_DONE and the @bytes that must be
- * transferred.
- */
+/* Return the errors that may come, or FUZZ_DONE and the @bytes that must be transferred. */
 static __u64 expect(struct fuzz *fuzz, struct call *call, size_t *bytes)
 {
 	const struct fuzz_target *target = &fuzz->target;
@@ -288,10 +274,7 @@ static __u64 expect(struct fuzz *fuzz, struct call *call, size_t *bytes)
 	*bytes = 0;
 	if (call->flags & ~fuzz->vm_flags)
 		return FUZZ_ERR(EINVAL);
-	/*
-	 * The ABI does not define whether the kernel checks the descriptor or
-	 * the buffers first.
-	 */
+	/* The ABI does not define whether the kernel checks the descriptor or the buffers first. */
 	errors = fetch(fuzz, &call->local, true);
 	if (errors)
 		return errors | who;
@@ -364,10 +347,7 @@ static bool may_end_between(const struct fuzz *fuzz, const struct call *call, si
 	       is_page_border(fuzz, call, got);
 }
 
-/*
- * Not all architectures count the last bytes before a fault, although they
- * write them.
- */
+/* Not all architectures count the last bytes before a fault, although they write them. */
 static bool is_right_count(const struct fuzz *fuzz, const struct call *call, size_t bytes,
 			   size_t got)
 {
@@ -450,10 +430,7 @@ static void safe_vector(struct fuzz *fuzz, struct vector *vector, const struct f
 	fuzz_arena_poke(&fuzz->local, vector->at, iov, NR_RACING * sizeof(iov[0]));
 }
 
-/*
- * Race two arrays of iovecs at one place. The kernel may see each byte of
- * either.
- */
+/* Race two arrays of iovecs at one place. The kernel may see each byte of either. */
 static bool race(struct fuzz *fuzz, struct call *call)
 {
 	struct iovec iov[2 * NR_RACING];
@@ -486,9 +463,7 @@ bool fuzz_vm(struct fuzz *fuzz)
 	size_t bytes;
 	long ret;
 
-	/*
-	 * Do not write to a new image: nobody knows what that would overwrite.
-	 */
+	/* Do not write to a new image: nobody knows what that would overwrite. */
 	call.write = fuzz->target.life != FUZZ_EXECING && fuzz_chance(fuzz, 50);
 	call.flags = random_vm_flags(fuzz);
 	random_who(fuzz, &call);

@@ -26,9 +26,7 @@
 
 #define DEFAULT_CALLS	500
 #define MAX_CASES	64
-/*
- * The checks must notice a lie within so many calls. They usually need a few.
- */
+/* The checks must notice a lie within so many calls. They usually need a few. */
 #define LIE_CALLS	2000
 
 /**

@@ -24,10 +24,7 @@
 #define SERVER_MAX_WRITE	(64 * 1024)
 #define SERVER_BUFFER		(SERVER_MAX_WRITE + 4096)
 #define SERVER_OPCODES		64
-/*
- * Seconds for which an answer is valid, so that the kernel asks for nothing
- * twice.
- */
+/* Seconds for which an answer is valid, so that the kernel asks for nothing twice. */
 #define SERVER_VALID		1000000
 /* Node ID of the first file; the root directory has 1. */
 #define SERVER_FIRST_NODE	2
@@ -134,10 +131,7 @@ static void do_init(struct server *s, const struct request *req)
 		.major = FUSE_KERNEL_VERSION,
 		.minor = FUSE_KERNEL_MINOR_VERSION,
 		.max_readahead = arg->max_readahead,
-		/*
-		 * The kernel keeps changed times and sends them when a mapping
-		 * is closed.
-		 */
+		/* The kernel keeps changed times and sends them when a mapping is closed. */
 		.flags = FUSE_WRITEBACK_CACHE | s->init_flags,
 		.max_background = SERVER_BACKGROUND,
 		.congestion_threshold = 9,

@@ -668,9 +668,7 @@ bool procmap_kernel_lacks_it(void)
 	return !procmap_child_finish(&child) && !supported;
 }
 
-/*
- * Send a number to the other side.
- */
+/* Send a number to the other side. */
 int procmap_send(struct procmap_child *child, __u64 value)
 {
 	if (send(child->sock, &value, sizeof(value), MSG_NOSIGNAL) != sizeof(value))
@@ -691,9 +689,7 @@ int procmap_recv(struct procmap_child *child, __u64 *value)
 	return got == sizeof(*value) ? 0 : -EPIPE;
 }
 
-/*
- * Wait for a number that does not matter. Returns as procmap_recv().
- */
+/* Wait for a number that does not matter. Returns as procmap_recv(). */
 int procmap_sync(struct procmap_child *child)
 {
 	__u64 value;

@@ -24,9 +24,7 @@
 
 /* How many queries a run makes, unless it is told how long it takes */
 #define DEFAULT_QUERIES	300000
-/*
- * The oracle must notice one lie of so many. It usually notices one of the first.
- */
+/* The oracle must notice one lie of so many. It usually notices one of the first. */
 #define MAX_LIES	20000
 #define TICK_MS		50
 /* An actor that makes no progress for as many ticks is stuck. */
@@ -228,9 +226,7 @@ static void collect(struct torture *t, pid_t *pids, unsigned int nr)
 	}
 }
 
-/*
- * Do one run in processes of its own. Its results stay in the returned memory.
- */
+/* Do one run in processes of its own. Its results stay in the returned memory. */
 static struct torture *run(const struct options *options, enum torture_lie lie,
 			   unsigned int seconds)
 {

@@ -31,19 +31,14 @@
 /* The processes: the target, and readers of queries, of children, of the text and of scans. */
 #define TORTURE_PROCESSES	(TORTURE_READERS + 4)
 #define TORTURE_ACTORS		(TORTURE_THREADS + TORTURE_PROCESSES)
-/*
- * More than one: when an operation fails, a reader may report the effect first.
- */
+/* More than one: when an operation fails, a reader may report the effect first. */
 #define TORTURE_REPORTS		4
 #define TORTURE_NAME_ROOM	128
 #define TORTURE_ARENA		0x2000000000ULL
 /* One in so many answers is a lie. */
 #define TORTURE_LIE_EVERY	64
 
-/*
- * The properties of a unit of a region. The first four bits are those of
- * PROCMAP_QUERY.
- */
+/* The properties of a unit of a region. The first four bits are those of PROCMAP_QUERY. */
 #define UNIT_READ		PROCMAP_QUERY_VMA_READABLE
 #define UNIT_WRITE		PROCMAP_QUERY_VMA_WRITABLE
 #define UNIT_EXEC		PROCMAP_QUERY_VMA_EXECUTABLE
@@ -53,10 +48,7 @@
 #define UNIT_FILE		0x0020
 /* Of the two files that a REGION_FILES maps at a time, the second. */
 #define UNIT_SECOND		0x0040
-/*
- * No query shows these flags of a VMA, but VMAs that differ in them do not
- * merge.
- */
+/* No query shows these flags of a VMA, but VMAs that differ in them do not merge. */
 #define UNIT_DONTDUMP		0x0100
 #define UNIT_DONTFORK		0x0200
 #define UNIT_SEQUENTIAL		0x0400
@@ -118,10 +110,7 @@ enum torture_ask {
 	ASK_CHILD_LINE, ASK_SCAN, ASK_RECORD, ASK_SNAPSHOT, ASK_CODE_SNAPSHOT, ASK_STILL, NR_ASKS
 };
 
-/*
- * The lies of a reader, which must be noticed. LIE_LINE_*: of the text; those
- * after: of scans.
- */
+/* The lies of a reader, which must be noticed. LIE_LINE_*: of the text; those after: of scans. */
 enum torture_lie {
 	LIE_NONE, LIE_END, LIE_FLAGS, LIE_OFFSET, LIE_NAME, LIE_HOLE, LIE_SKIP, LIE_OLD,
 	LIE_LINE_GONE, LIE_LINE_TWICE, LIE_LINE_TORN, LIE_LINE_CUT, LIE_LINE_OLD,

@@ -160,10 +160,7 @@ static bool record_fits(const struct torture_query *query, __u32 unit)
 	return true;
 }
 
-/*
- * Does this state have the VMA of the answer, and does the VMA pass the filters
- * of the query?
- */
+/* Does this state have the VMA of the answer, and does the VMA pass the filters of the query? */
 static bool fits(const struct torture *t, const struct torture_query *query,
 		 const struct torture_region *region, const struct torture_state *state)
 {

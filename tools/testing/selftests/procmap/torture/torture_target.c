@@ -24,10 +24,7 @@
 /* Pages; more than the gap that the kernel keeps below a stack. */
 #define STACK_GAP	1024
 
-/*
- * The sentinels have a file of their own, so they cannot merge with the
- * regions.
- */
+/* The sentinels have a file of their own, so they cannot merge with the regions. */
 enum { FILE_REGIONS, FILE_SENTINELS, FILE_NEW };
 
 /* A thread of the target that is no writer. */
@@ -174,10 +171,7 @@ static int open_uffd(void)
 	return -1;
 }
 
-/*
- * Starting a thread may need the heap, so change nothing before all threads
- * run.
- */
+/* Starting a thread may need the heap, so change nothing before all threads run. */
 static void wait_for_all(struct torture *t)
 {
 	while (!__atomic_load_n(&t->ready, __ATOMIC_ACQUIRE) && !torture_stopped(t))

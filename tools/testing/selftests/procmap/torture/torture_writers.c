@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/*
- * Writers: each announces the next state of its region, then changes it. See
- * torture.h.
- */
+/* Writers: each announces the next state of its region, then changes it. See torture.h. */
 #include <fcntl.h>
 #include <linux/userfaultfd.h>
 #include <string.h>
@@ -79,10 +76,7 @@ static void pick(struct torture_owner *o, unsigned int *first, unsigned int *uni
 		*units = o->region->units - *first;
 }
 
-/*
- * Pick a few units that have @bits under @mask; return false if chance finds
- * none.
- */
+/* Pick a few units that have @bits under @mask; return false if chance finds none. */
 static bool pick_like(struct torture_owner *o, __u32 mask, __u32 bits, unsigned int *first,
 		      unsigned int *units)
 {
@@ -491,10 +485,7 @@ int torture_write(struct torture_owner *o)
 
 	while (!torture_stopped(o->t)) {
 		torture_count(&o->t->beat[o->actor]);
-		/*
-		 * This writer holds mmap_lock for long, so let others work in
-		 * between.
-		 */
+		/* This writer holds mmap_lock for long, so let others work in between. */
 		if (o->region->kind == REGION_BIG)
 			usleep(BIG_PAUSE_US);
 		if (!change[o->region->kind](o))
