@@ -559,7 +559,7 @@ static int has_memory(struct procmap_child *child, void *arg)
 	       HOLDS(file_is_the_same(&memory)) ? 0 : 1;
 }
 
-/* After its last message, the target only sleeps until it gets one. */
+/* Start a target. After its last message, it only sleeps until it gets one. */
 static bool start(struct tested *t, bool (*make)(struct memory *memory))
 {
 	__u64 addr, size, writable;
