@@ -15,23 +15,20 @@
 #include "internal.h"
 #include "resident.h"
 
-/*
- * May a page of the page cache be used without asking the file system? One with
- * filemap_map_pages() lets processes map such pages without being asked.
- */
+/* May a page of the page cache be used without asking the file system? */
 static bool resident_page_cache(struct vm_area_struct *vma)
 {
 	struct address_space *mapping;
 
 	if (!vma->vm_file)
 		return false;
+	/* This maps such pages without asking. */
 	if (vma->vm_ops->map_pages == filemap_map_pages)
 		return true;
 
 	/*
-	 * Another ->map_pages() may take a lock so that nothing is read from freed blocks
-	 * (XFS); but nothing is read here. Or it asks a server whether the page is still
-	 * valid (AFS); a file system on a block device has none.
+	 * Another one may lock out reads of freed blocks (XFS); nothing is read here. Or it
+	 * asks a server for valid pages (AFS); a file system on a block device has none.
 	 */
 	mapping = vma->vm_file->f_mapping;
 	if (vma->vm_ops->map_pages && mapping->host->i_sb->s_bdev)
@@ -39,20 +36,6 @@ static bool resident_page_cache(struct vm_area_struct *vma)
 
 	/* The ->fault() of SysV shm calls that of shmem; it has no ->map_pages(). */
 	return shmem_mapping(mapping);
-}
-
-static bool resident_vma(struct vm_area_struct *vma)
-{
-	/* DAX has no page cache: the file system finds the blocks. */
-	if (vma_is_dax(vma))
-		return false;
-
-	/*
-	 * A mapping of a driver, even of a shmem file, does not map the page cache. And
-	 * memory without struct page is copied from the current address space, not the
-	 * target's.
-	 */
-	return !(vma->vm_flags & VM_MIXEDMAP);
 }
 
 /* As in filemap_fault(): truncation shrinks the file, then removes the pages. */
@@ -71,10 +54,7 @@ static struct page *resident_zeros(unsigned long address)
 	return page;
 }
 
-/*
- * [vdso] and the like: on all architectures, ->fault() finds a page of the kernel and does
- * not sleep. Those that insert PFNs ([vvar]) have VM_PFNMAP, which the caller refuses.
- */
+/* [vdso] and the like: ->fault() does not sleep. [vvar] has VM_PFNMAP: the caller refuses it. */
 static struct page *resident_special_page(struct vm_area_struct *vma, unsigned long address)
 {
 	struct vm_fault vmf = {
@@ -94,10 +74,9 @@ static struct page *resident_special_page(struct vm_area_struct *vma, unsigned l
 }
 
 /*
- * Copying from the page cache needs no lock, as in filemap_read(). If the size of the file,
- * read after the test for being up to date, covers the page, a truncation that zeroes it
- * began later: the copy may have bytes of both. A page that is removed from the page cache
- * keeps its contents.
+ * Copying needs no lock, as in filemap_read(): the size of the file is read after the flag,
+ * so a truncation that zeroes the page began later. A page that is removed from the page
+ * cache keeps its contents.
  */
 static struct page *resident_folio_page(struct folio *folio, struct vm_area_struct *vma,
 					pgoff_t pgoff)
@@ -128,8 +107,11 @@ static struct page *resident_file_page(struct vm_area_struct *vma, unsigned long
 	return resident_zeros(address);
 }
 
-static struct page *resident_unmapped_page(struct vm_area_struct *vma, unsigned long address)
+static struct page *resident_absent_page(struct vm_area_struct *vma, unsigned long address)
 {
+	/* The OOM reaper sets this before it empties page tables: what was there is lost. */
+	if (test_bit(MMF_UNSTABLE, &vma->vm_mm->flags))
+		return NULL;
 	if (vma_is_anonymous(vma))
 		return userfaultfd_missing(vma) ? NULL : resident_zeros(address);
 	if (vma_is_special_mapping(vma, vma->vm_private_data))
@@ -140,9 +122,8 @@ static struct page *resident_unmapped_page(struct vm_area_struct *vma, unsigned 
 }
 
 /*
- * The page table is locked and has a reference of the swap entry: the entry cannot be
- * reused, nor swapoff() finish. So the page in the swap cache is the one that was swapped
- * out.
+ * The page table is locked and refers to the swap entry: the entry is not reused, nor does
+ * swapoff() finish. So the swap cache has the page that was swapped out.
  */
 static struct page *resident_swap_page(swp_entry_t entry)
 {
@@ -156,14 +137,6 @@ static struct page *resident_swap_page(swp_entry_t entry)
 		return page;
 	folio_put(folio);
 	return NULL;
-}
-
-static struct page *resident_absent_page(struct vm_area_struct *vma, unsigned long address)
-{
-	/* The OOM reaper sets this before it empties page tables: what was there is lost. */
-	if (test_bit(MMF_UNSTABLE, &vma->vm_mm->flags))
-		return NULL;
-	return resident_unmapped_page(vma, address);
 }
 
 static struct page *resident_pte_page(struct vm_area_struct *vma, unsigned long address, pte_t pte)
@@ -182,49 +155,44 @@ static struct page *resident_pte_page(struct vm_area_struct *vma, unsigned long 
 	return non_swap_entry(entry) ? NULL : resident_swap_page(entry);
 }
 
-static struct page *resident_table_page(struct vm_area_struct *vma, unsigned long address,
-					pmd_t *pmd)
-{
-	struct page *page;
-	spinlock_t *ptl;	/* of the page table */
-	pte_t *pte;
-
-	pte = resident_lock_table(vma, address, pmd, &ptl);
-	if (!pte)
-		return ERR_PTR(-EAGAIN);
-	page = resident_pte_page(vma, address, *pte);
-	pte_unmap_unlock(pte, ptl);
-	return page;
-}
-
 /**
  * resident_page - find the page that a read fault would map, and map nothing
  * @vma: VMA that covers @address, not of hugetlbfs; the caller has checked its
  *	flags and its own rights
  * @address: user address, at the start of a page
  *
- * Context: mmap_lock of the VMA's mm is held for reading. Takes only spinlocks;
- * does not sleep, except with PREEMPT_RT.
+ * Context: mmap_lock held for reading. Takes only spinlocks.
  * Return: The page, with a reference, to be read from: the zero page if it was
  * never touched. NULL: a read fault would have to wait, or would fail. -EAGAIN: the
  * page table has the page, or may have it by now: resident_mapped_page() finds it.
  */
 struct page *resident_page(struct vm_area_struct *vma, unsigned long address)
 {
+	struct page *page;
+	spinlock_t *ptl;	/* of the page table */
 	pmd_t *pmd;
+	pte_t *pte;
 
-	if (!resident_vma(vma))
+	/*
+	 * DAX has no page cache. Nor does a driver map it, even for a shmem file; and memory
+	 * without struct page would be copied from the current address space.
+	 */
+	if (vma_is_dax(vma) || vma->vm_flags & VM_MIXEDMAP)
 		return NULL;
 
 	pmd = mm_find_pmd(vma->vm_mm, address);
 	if (!pmd || resident_pmd_none(pmd)) {
 		/*
-		 * No lock orders this: the pmd before the flag of the OOM reaper and the
-		 * page cache; pairs with the full barrier in the atomic exchange that
-		 * clears a huge pmd.
+		 * Read the pmd before the flag of the OOM reaper and the page cache; pairs
+		 * with the full barrier in the atomic exchange that clears a huge pmd.
 		 */
 		smp_rmb();
 		return resident_absent_page(vma, address);
 	}
-	return resident_table_page(vma, address, pmd);
+	pte = resident_lock_table(vma, address, pmd, &ptl);
+	if (!pte)
+		return ERR_PTR(-EAGAIN);
+	page = resident_pte_page(vma, address, *pte);
+	pte_unmap_unlock(pte, ptl);
+	return page;
 }

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/*
- * Find what part of an address space is in memory: see resident.c. Access to page tables
- * and swap cache differs between kernels.
- */
+/* Find what is in memory: page tables and swap cache differ between kernels. */
 #ifndef _MM_RESIDENT_H
 #define _MM_RESIDENT_H
 
