@@ -12,8 +12,7 @@
 struct mm_struct;
 struct page;
 
-struct mm_struct *process_vm_grab(struct task_struct *task, unsigned long flags,
-				  unsigned int mode);
+struct mm_struct *process_vm_grab(struct task_struct *task, unsigned long flags, unsigned int mode);
 struct mm_struct *process_vm_access(struct task_struct *task, unsigned long flags);
 struct mm_struct *process_vm_access_nowait(struct task_struct *task, unsigned long flags);
 int process_vm_rw_nowait(const struct iovec *remote, struct iov_iter *iter, struct mm_struct *mm,

@@ -2,8 +2,7 @@
 /*
  * process_vm_readv(2) and process_vm_writev(2) with PROCESS_VM_NOWAIT. Target, servers of
  * its memory and caller may be hostile. So the call only tries locks, drops mmap_lock
- * before it copies, since the caller's own buffers may fault, dirties a page of a file
- * under its lock, and holds no mm_users.
+ * before it copies, as the caller's buffers may fault, and holds no mm_users.
  */
 #include <linux/backing-dev.h>
 #include <linux/highmem.h>
@@ -24,17 +23,15 @@
 
 /* Lookups of a page that moves between the page table and another place. */
 #define NOWAIT_LOOKUPS	4
-
 /* Attempts to fault in a buffer of the caller that is gone again before the copy. */
 #define NOWAIT_COPIES	16
 
-/* The pages of one lookup, and whether they are pinned or just referenced. */
 struct nowait_pages {
 	struct mm_struct *mm;
 	struct page **pages;
 	unsigned long count;
 	bool write;
-	bool pinned;
+	bool pinned;	/* not just referenced */
 };
 
 /* The same checks as get_user_pages() without FOLL_FORCE. */
@@ -58,13 +55,13 @@ static void nowait_release(struct nowait_pages *np)
 }
 
 /*
- * Pin mapped pages, up to the first one that would need a fault. A child that the target
- * forks after this does not see a write: fork() copies pinned pages. FOLL_NOFAULT neither
- * faults nor reschedules. The time is bounded by 16 pages, except on machines with aliasing
- * caches: flush_dcache_page() walks all mappings of a file there.
+ * Pin mapped pages, up to the first one that would need a fault. fork() copies pinned pages:
+ * a child that the target forks later does not see a write. With aliasing caches the time
+ * is not bounded: flush_dcache_page() walks all mappings of a file.
  */
 static long nowait_pin(struct nowait_pages *np, unsigned long addr)
 {
+	/* FOLL_NOFAULT does not reschedule either. */
 	unsigned int flags = FOLL_NOFAULT | (np->write ? FOLL_WRITE : 0);
 
 	np->pinned = true;
@@ -85,10 +82,9 @@ static struct page *nowait_find(struct vm_area_struct *vma, unsigned long addr)
 }
 
 /*
- * A read takes references: FOLL_PIN would need a copy of a page that is shared with a
- * child. The reference keeps the bytes: a child that writes gets a copy. hugetlb decides by
- * the mappings alone whether to copy: it needs the pin, which fails while the page is
- * shared. The pin also works for [vsyscall], which is no VMA.
+ * FOLL_PIN would need a copy of a page that is shared with a child. A reference keeps the
+ * bytes: a child that writes gets a copy. hugetlb decides that by the mappings alone, so it
+ * needs the pin, which fails while the page is shared. So does [vsyscall], which is no VMA.
  */
 static long nowait_get(struct nowait_pages *np, unsigned long addr)
 {
@@ -113,10 +109,7 @@ static long nowait_get(struct nowait_pages *np, unsigned long addr)
 	return found;
 }
 
-/*
- * Look up pages from @addr on, at least one, up to the first one that is missing. The
- * caller is not preempted, so others wait for a lookup of np->count pages at most.
- */
+/* Look up np->count pages at most, not preempted: others may wait for mmap_lock. */
 static int nowait_lookup(struct nowait_pages *np, unsigned long addr)
 {
 	long found;
@@ -137,9 +130,9 @@ static int nowait_lookup(struct nowait_pages *np, unsigned long addr)
 }
 
 /*
- * Lock a page of a file if it may be written to. A file system must be asked, which may
- * wait, before a clean page becomes dirty. For a dirty page it was asked, if perhaps for
- * another part (blocks that files share): no less than without the flag.
+ * Lock a page of a file if it may be written to. Before a clean page becomes dirty, its file
+ * system must be asked, which may wait. For a dirty page it was, if perhaps for another
+ * part (blocks that files share): no less than without the flag.
  */
 static bool nowait_trylock_page(struct page *page)
 {
@@ -147,24 +140,11 @@ static bool nowait_trylock_page(struct page *page)
 
 	if (!trylock_page(page))
 		return false;
-
 	mapping = folio_mapping(page_folio(page));
 	if (!mapping || !mapping_can_writeback(mapping) || PageDirty(page))
 		return true;
 	unlock_page(page);
 	return false;
-}
-
-/* The page is locked, so the caller's buffer must not fault. */
-static size_t nowait_write_locked(struct page *page, unsigned int offset, size_t len,
-				  struct iov_iter *iter)
-{
-	size_t copied = copy_page_from_iter_atomic(page, offset, len, iter);
-
-	if (copied)
-		set_page_dirty(page);
-	unlock_page(page);
-	return copied;
 }
 
 static int nowait_write_file_page(struct page *page, unsigned int offset, size_t len,
@@ -176,13 +156,16 @@ static int nowait_write_file_page(struct page *page, unsigned int offset, size_t
 	while (len) {
 		size_t copied;
 
-		if (fault_in_iov_iter_readable(iter, len) == len || !copies--)
+		if (fault_in_iov_iter_readable(iter, len) == len || !copies-- ||
+		    !nowait_trylock_page(page))
 			return -EFAULT;
-		if (!nowait_trylock_page(page))
-			return -EFAULT;
-		copied = nowait_write_locked(page, offset, len, iter);
-		if (copied)
+		/* The page is locked, so the caller's buffer must not fault. */
+		copied = copy_page_from_iter_atomic(page, offset, len, iter);
+		if (copied) {
+			set_page_dirty(page);
 			copies = NOWAIT_COPIES;
+		}
+		unlock_page(page);
 		offset += copied;
 		len -= copied;
 	}
@@ -190,9 +173,8 @@ static int nowait_write_file_page(struct page *page, unsigned int offset, size_t
 }
 
 /*
- * No file system needs to know of a dirty anonymous page: this takes no page lock. So
- * swapoff() may free the swap cache that set_page_dirty() uses: set only the flag, which a
- * swap-out tests.
+ * Takes no page lock, so swapoff() may free the swap cache that set_page_dirty() uses: set
+ * only the flag, which a swap-out tests.
  */
 static int nowait_write_anon_page(struct page *page, unsigned int offset, size_t len,
 				  struct iov_iter *iter)
@@ -201,14 +183,6 @@ static int nowait_write_anon_page(struct page *page, unsigned int offset, size_t
 
 	SetPageDirty(page);
 	return copied < len && iov_iter_count(iter) ? -EFAULT : 0;
-}
-
-static int nowait_write_page(struct page *page, unsigned int offset, size_t len,
-			     struct iov_iter *iter)
-{
-	if (PageAnon(page))
-		return nowait_write_anon_page(page, offset, len, iter);
-	return nowait_write_file_page(page, offset, len, iter);
 }
 
 static int nowait_read_page(struct page *page, unsigned int offset, size_t len,
@@ -231,10 +205,13 @@ static int nowait_copy(struct nowait_pages *np, unsigned int offset, size_t len,
 	while (len && iov_iter_count(iter) && !err) {
 		size_t chunk = min_t(size_t, len, PAGE_SIZE - offset);
 
-		if (np->write)
-			err = nowait_write_page(*page++, offset, chunk, iter);
+		if (!np->write)
+			err = nowait_read_page(*page, offset, chunk, iter);
+		else if (PageAnon(*page))
+			err = nowait_write_anon_page(*page, offset, chunk, iter);
 		else
-			err = nowait_read_page(*page++, offset, chunk, iter);
+			err = nowait_write_file_page(*page, offset, chunk, iter);
+		page++;
 		len -= chunk;
 		offset = 0;
 	}
@@ -246,11 +223,9 @@ static int nowait_copy(struct nowait_pages *np, unsigned int offset, size_t len,
  * @task: the task; the leader of the process with PROCESS_VM_PIDFD
  * @flags: PROCESS_VM_* flags
  *
- * Context: process context. Tries exec_update_lock of @task, not preempted:
- * ptrace_may_access() takes only a spinlock. Not audited: Yama would read the
- * target's command line, which may wait for the target.
- * Return: the address space, to be released with mmdrop(). -EAGAIN: the task is
- * in execve(); else as process_vm_grab().
+ * Context: process context. Tries exec_update_lock of @task, not preempted. Not
+ * audited: Yama would read the command line, which may wait for the target.
+ * Return: as process_vm_grab(); -EAGAIN: the task is in execve().
  */
 struct mm_struct *process_vm_access_nowait(struct task_struct *task, unsigned long flags)
 {
@@ -354,7 +329,6 @@ int process_vm_rw_nowait(const struct iovec *remote, struct iov_iter *iter, stru
 		err = nowait_lookup(&np, addr - offset);
 		if (err)
 			return err;
-
 		chunk = min_t(size_t, len, np.count * PAGE_SIZE - offset);
 		err = nowait_copy(&np, offset, chunk, iter);
 		nowait_release(&np);

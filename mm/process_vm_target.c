@@ -9,10 +9,7 @@
 
 #include "process_vm.h"
 
-/*
- * A pidfd stands for the whole process: if the leader has exited, another thread still has
- * the memory. On success *@thread is its thread, with a reference.
- */
+/* If the leader has exited, another thread has the memory; *@thread gets a reference. */
 static struct mm_struct *process_vm_thread_mm(struct task_struct *task, unsigned long flags,
 					      struct task_struct **thread)
 {
@@ -39,36 +36,23 @@ static struct mm_struct *process_vm_thread_mm(struct task_struct *task, unsigned
  * @flags: PROCESS_VM_* flags
  * @mode: PTRACE_MODE_* of the access
  *
- * Context: exec_update_lock of @task held: it keeps credentials and memory of the
- * thread as they are. Takes and drops task_lock(). Does not sleep. No mm_users: a
- * caller without permission must not have the last one.
+ * Context: exec_update_lock of @task held: credentials and memory stay as they are.
+ * Does not sleep. No mm_users: a caller without permission must not have the last.
  * Return: the address space, to be released with mmdrop(). -ESRCH: there is none;
  * -EACCES: the caller lacks permission.
  */
-struct mm_struct *process_vm_grab(struct task_struct *task, unsigned long flags,
-				  unsigned int mode)
+struct mm_struct *process_vm_grab(struct task_struct *task, unsigned long flags, unsigned int mode)
 {
 	struct task_struct *thread;
-	struct mm_struct *mm;
+	struct mm_struct *mm = process_vm_thread_mm(task, flags, &thread);
 
-	mm = process_vm_thread_mm(task, flags, &thread);
 	if (!mm)
 		return ERR_PTR(-ESRCH);
-
 	if (mm != current->mm && !ptrace_may_access(thread, mode)) {
 		mmdrop(mm);
 		mm = ERR_PTR(-EACCES);
 	}
 	put_task_struct(thread);
-	return mm;
-}
-
-/* Turn mm_count into mm_users, as mm_access() returns it. */
-static struct mm_struct *process_vm_use(struct mm_struct *grabbed)
-{
-	struct mm_struct *mm = mmget_not_zero(grabbed) ? grabbed : ERR_PTR(-ESRCH);
-
-	mmdrop(grabbed);
 	return mm;
 }
 
@@ -83,15 +67,18 @@ static struct mm_struct *process_vm_use(struct mm_struct *grabbed)
  */
 struct mm_struct *process_vm_access(struct task_struct *task, unsigned long flags)
 {
-	struct mm_struct *mm;
+	struct mm_struct *mm, *used;
 	int err;
 
 	err = down_read_killable(&task->signal->exec_update_lock);
 	if (err)
 		return ERR_PTR(err);
 	mm = process_vm_grab(task, flags, PTRACE_MODE_ATTACH_REALCREDS);
-	if (!IS_ERR(mm))
-		mm = process_vm_use(mm);
+	if (!IS_ERR(mm)) {
+		used = mmget_not_zero(mm) ? mm : ERR_PTR(-ESRCH);
+		mmdrop(mm);
+		mm = used;
+	}
 	up_read(&task->signal->exec_update_lock);
 	return mm;
 }
