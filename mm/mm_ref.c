@@ -21,10 +21,7 @@ struct mm_struct *mm_ref_get(struct task_struct *task)
 {
 	struct mm_struct *mm;
 
-	/*
-	 * Under task_lock(), a task is a user of its ->mm: mmgrab() is safe. PF_KTHREAD
-	 * does not change; other flags may.
-	 */
+	/* Until it clears ->mm under this lock, a task is a user. PF_KTHREAD does not change. */
 	task_lock(task);
 	mm = READ_ONCE(task->flags) & PF_KTHREAD ? NULL : task->mm;
 	if (mm)
@@ -66,11 +63,10 @@ struct mm_struct *mm_ref_access(struct task_struct *task, unsigned int mode)
  * mm_ref_trylock() - lock an address space for reading if its mmap_lock is free
  * @mm: the address space, its mm_count held
  *
- * Context: any in which mmap_read_trylock() may be called, after
- * mm_ref_preempt_disable(): the process may wait for the caller.
- * Return: true with mmap_lock held for reading, for mmap_read_unlock(). False with
- * nothing held: a writer has mmap_lock, somebody waits for it, or no user of the
- * address space is left.
+ * Context: as mmap_read_trylock(), after mm_ref_preempt_disable(): the process may
+ * wait for the caller.
+ * Return: true with mmap_lock held for reading; false if a writer has it, somebody
+ * waits for it, or no user of the address space is left.
  */
 bool mm_ref_trylock(struct mm_struct *mm)
 {
@@ -86,9 +82,8 @@ bool mm_ref_trylock(struct mm_struct *mm)
  * mm_ref_drain() - wait for those that hold mmap_lock without mm_users
  * @mm: the address space; the caller has just dropped the last of its mm_users
  *
- * Context: process context. Waits for a caller of mm_ref_trylock() that got
- * mmap_lock first: some hundred instructions, not preempted. One that gets it
- * later, after this has released it, sees that mm_users is 0.
+ * Context: process context. Waits for callers of mm_ref_trylock() that got mmap_lock
+ * first, not preempted. One that gets it after this sees that mm_users is 0.
  */
 void mm_ref_drain(struct mm_struct *mm)
 {

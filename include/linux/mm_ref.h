@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * References to an address space without mm_users: the task that drops the last of mm_users
- * tears the address space down, which can block indefinitely on file systems. A reader
- * holds mm_count, which keeps only the struct. It reads mm_users in each RCU section, see
- * vma_lookup_rcu(), or under mmap_lock, see mm_ref_drain().
+ * References to an address space without mm_users, of which the task that drops the last
+ * may block for ever on file systems. A reader holds mm_count, which keeps the struct. It
+ * reads mm_users in each RCU section, vma_lookup_rcu(), or under mmap_lock, mm_ref_drain().
  */
 #ifndef _LINUX_MM_REF_H
 #define _LINUX_MM_REF_H
@@ -25,8 +24,7 @@ void mm_ref_drain(struct mm_struct *mm);
  * @mm: the address space, its mm_count held
  *
  * Context: any.
- * Return: true, and it stays so. False lasts while mm_ref_trylock() has mmap_lock;
- * else it may be out of date at once.
+ * Return: true: for good. False lasts while mm_ref_trylock() has mmap_lock.
  */
 static inline bool mm_ref_exited(const struct mm_struct *mm)
 {
