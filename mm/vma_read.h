@@ -45,9 +45,9 @@ static inline void vma_hold_drop(struct vm_area_struct *vma)
  * @mm: the address space
  *
  * Context: RCU read-lock held since @vma was found. Does not sleep.
- * Return: true with the lock held, to be released with vma_hold_end(). The VMA may
- * belong to another mm by now: check vm_mm before anything else. False if a writer
- * has write-locked or removed it, or its word can count no more readers.
+ * Return: true with the lock held, for vma_hold_end(); it may belong to another mm
+ * by now: check vm_mm before anything else. False if a writer has write-locked or
+ * removed it, or its word can count no more readers.
  */
 static inline bool vma_hold_try(struct vm_area_struct *vma, const struct mm_struct *mm)
 {
@@ -64,11 +64,10 @@ static inline bool vma_hold_try(struct vm_area_struct *vma, const struct mm_stru
 	} while (!atomic_long_try_cmpxchg(&vma->vm_hold, &old, new));
 
 	/*
-	 * The exchange comes before this read of vma_seq, which a writer sets before it
-	 * write-locks; pairs with vma_begin_write_section(). The test above is not enough
-	 * (ABA): the word may have been that of another address space, and this one may
-	 * have given the VMA the same word meanwhile. Acquire: a reader that sees the end
-	 * of the section also sees the changes; pairs with vma_end_write_section().
+	 * Exchange before this read of vma_seq; pairs with vma_begin_write_section(). The
+	 * test above is not enough: the word may have been that of another address space
+	 * (ABA). Acquire: a reader that sees the end of the section also sees the changes;
+	 * pairs with vma_end_write_section().
 	 */
 	if (unlikely(vma_word_write_locked(new, smp_load_acquire(&mm->vma_seq)))) {
 		vma_hold_drop(vma);
@@ -78,15 +77,12 @@ static inline bool vma_hold_try(struct vm_area_struct *vma, const struct mm_stru
 	return true;
 }
 
-/*
- * May a VMA of @mm have changed since mm->vma_seq was @seq? The end of the address space
- * frees VMAs and does not change the sequence.
- */
+/* May a VMA of @mm have changed, or the end of @mm have freed it, since vma_seq was @seq? */
 static inline bool vma_seq_changed(const struct mm_struct *mm, unsigned long seq)
 {
 	/*
-	 * Order what the caller has read before vma_seq and the users; pairs with
-	 * vma_begin_write_section(), and with the full barrier in the decrement of mmput().
+	 * Read the VMAs before vma_seq and the users; pairs with vma_begin_write_section(),
+	 * and with the full barrier in the decrement of mmput().
 	 */
 	smp_rmb();
 	return (seq & 1) || READ_ONCE(mm->vma_seq) != seq || !atomic_read(&mm->mm_users);
@@ -98,9 +94,7 @@ void vma_reader_sleep(struct mm_struct *mm);
 
 #else /* !CONFIG_VMA_SEARCH */
 
-static inline void vma_reader_starves(struct mm_struct *mm) {}
 static inline void vma_reader_leaves(struct mm_struct *mm) {}
-static inline void vma_reader_sleep(struct mm_struct *mm) {}
 
 #endif /* CONFIG_VMA_SEARCH */
 #endif /* _MM_VMA_READ_H */

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The search for VMAs: concurrent with a writer it retries, then sleeps without queueing
- * for any lock. Without CONFIG_VMA_SEARCH it takes mm_users and mmap_lock, and keeps both to
- * hold the VMA. Documentation/mm/vma_lock.rst explains why the search misses no VMA.
+ * The search for VMAs: see "The search" in Documentation/mm/vma_lock.rst.
  *
  * A try looks up one VMA or hole concurrent with a writer: VMA_SEARCH_TRIES at one address.
  * A step passes a leaf, or such a VMA or hole: VMA_SEARCH_STEPS under one RCU read-lock.
@@ -26,11 +24,11 @@
 
 /* Rounds without a sleep. Nearly all changes of a VMA are over by then. */
 #define VMA_SEARCH_ROUNDS	16
-/* How long to back off before asking to be let in, in jiffies. */
-#define VMA_SEARCH_STARVES	(HZ / 50)
 
 #ifdef CONFIG_VMA_SEARCH
 
+/* How long to back off before asking to be let in, in jiffies. */
+#define VMA_SEARCH_STARVES	(HZ / 50)
 /* With interrupts disabled, the writer may be the one that was interrupted. */
 #define VMA_SEARCH_ATOMIC_TRIES	2
 
@@ -62,9 +60,18 @@ static void vma_search_unlock(struct vma_search *search)
 	mm_ref_preempt_enable();
 }
 
-static void vma_search_count_backoff(void)
+/* After VMA_SEARCH_STARVES, and each time from then on, sleep until a writer lets readers in. */
+static void vma_search_sleep(struct vma_search *search, unsigned long waited)
 {
+	if (!search->starved && waited > VMA_SEARCH_STARVES) {
+		search->starved = true;
+		vma_reader_starves(search->mm);
+	}
 	count_vm_event(VMA_SEARCH_NAP);
+	if (search->starved)
+		vma_reader_sleep(search->mm);
+	else
+		schedule_timeout_killable(1);
 }
 
 #else /* !CONFIG_VMA_SEARCH */
@@ -85,9 +92,8 @@ static enum vma_result vma_lookup_locked(struct vma_search *search)
 
 	vma_iter_init(&vmi, search->mm, search->addr);
 	for_each_vma(vmi, vma) {
-		if (search->covering && vma->vm_start > search->addr)
-			return VMA_LOOKUP_NONE;
-		if (vma_search_wants(search, vma->vm_flags, vma->vm_file)) {
+		if (!(search->covering && vma->vm_start > search->addr) &&
+		    vma_search_wants(search, vma->vm_flags, vma->vm_file)) {
 			search->vma = vma;
 			return VMA_LOOKUP_FOUND;
 		}
@@ -100,25 +106,20 @@ static enum vma_result vma_lookup_locked(struct vma_search *search)
 	return VMA_LOOKUP_NONE;
 }
 
-static bool vma_search_lock_mm(const struct vma_search *search)
-{
-	return search->patience ? !mmap_read_lock_killable(search->mm) :
-				  mmap_read_trylock(search->mm);
-}
-
 static enum vma_result vma_lookup_held(struct vma_search *search, struct vma_walk *walk)
 {
 	enum vma_result res = VMA_LOOKUP_BUSY;
+	struct mm_struct *mm = search->mm;
 
-	if (!mmget_not_zero(search->mm))
+	if (!mmget_not_zero(mm))
 		return VMA_LOOKUP_BUSY;
-	if (vma_search_lock_mm(search)) {
+	if (search->patience ? !mmap_read_lock_killable(mm) : mmap_read_trylock(mm)) {
 		res = vma_lookup_locked(search);
 		if (res == VMA_LOOKUP_FOUND)
 			return res;
-		mmap_read_unlock(search->mm);
+		mmap_read_unlock(mm);
 	}
-	mmput(search->mm);
+	mmput(mm);
 	return res;
 }
 
@@ -128,12 +129,13 @@ static void vma_search_unlock(struct vma_search *search)
 	mmput(search->mm);
 }
 
-static void vma_search_count_backoff(void) {}
+/* Not reached: only a kill ends the wait for mmap_lock, and who only tries it has no patience. */
+static void vma_search_sleep(struct vma_search *search, unsigned long waited) {}
 
 #endif /* CONFIG_VMA_SEARCH */
 
-/* After VMA_SEARCH_STARVES, and each time from then on, sleep until a writer lets readers in. */
-static int vma_search_backoff(struct vma_search *search)
+/* Returns false if the search is out of patience. */
+static bool vma_search_backoff(struct vma_search *search)
 {
 	unsigned long waited;
 
@@ -143,33 +145,22 @@ static int vma_search_backoff(struct vma_search *search)
 		search->busy_rounds = 0;
 	}
 	if (search->busy_rounds++ < VMA_SEARCH_ROUNDS)
-		return 0;
+		return true;
 	waited = jiffies - search->busy_since;
 	if (waited >= search->patience)
-		return -EAGAIN;
-	if (!search->starved && waited > VMA_SEARCH_STARVES) {
-		search->starved = true;
-		vma_reader_starves(search->mm);
-	}
-	vma_search_count_backoff();
-	if (search->starved)
-		vma_reader_sleep(search->mm);
-	else
-		schedule_timeout_killable(1);
-	return 0;
+		return false;
+	vma_search_sleep(search, waited);
+	return true;
 }
 
 /* Nothing is held. -EINTR: killed; -ESRCH: no users are left; -EAGAIN: out of patience. */
 static noinline int vma_search_pause(struct vma_search *search, enum vma_result res)
 {
-	int err;
-
 	if (res == VMA_LOOKUP_BUSY) {
 		if (mm_ref_exited(search->mm))
 			return -ESRCH;
-		err = vma_search_backoff(search);
-		if (err)
-			return err;
+		if (!vma_search_backoff(search))
+			return -EAGAIN;
 	}
 	if (fatal_signal_pending(current))
 		return -EINTR;
@@ -214,10 +205,9 @@ static __always_inline struct vm_area_struct *vma_next_held(struct vma_search *s
  * Context: process context, no lock held. Sleeps, killably, while a writer has
  * @search->addr. Without CONFIG_VMA_SEARCH it waits for mmap_lock, killably, or
  * only tries it if @search->patience is 0, and keeps it with the VMA.
- * Return: the VMA, held, which may begin after @search->last; NULL if there is
- * none up to there. With nothing held: -ESRCH if no user of the address space is
- * left; -EINTR if the caller was killed; -EAGAIN if writers had @search->addr for
- * longer than @search->patience.
+ * Return: the VMA, held, which may begin after @search->last; NULL: none up to there.
+ * With nothing held: -ESRCH: no user of the address space is left; -EINTR: killed;
+ * -EAGAIN: writers had @search->addr for longer than @search->patience.
  */
 struct vm_area_struct *vma_search_next(struct vma_search *search)
 {
@@ -270,10 +260,9 @@ void vma_search_end(struct vma_search *search)
  * @search: the search; its @addr does not move to the end of the VMA
  *
  * Context: any, NMI included. Takes and releases the RCU read-lock.
- * Return: the VMA, read-locked, to be released with vma_hold_end(); NULL if there
- * is none; -EAGAIN if a writer has @search->addr, if the VMA there has the maximum
- * of readers, and always without CONFIG_VMA_SEARCH. NULL or -EAGAIN may also mean
- * that no user of the address space is left.
+ * Return: the VMA, read-locked, for vma_hold_end(). NULL: there is none; -EAGAIN: a
+ * writer has @search->addr, or the VMA there has the maximum of readers; always
+ * without CONFIG_VMA_SEARCH. Both also if no user of the address space is left.
  */
 struct vm_area_struct *vma_search_rcu(struct vma_search *search)
 {
