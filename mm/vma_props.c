@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Copy properties of VMAs, with a lock or, while there is no writer, a whole leaf under
- * RCU, confirmed afterwards. The name of a file needs a lock: the first VMA of the file is
- * locked, others are copied.
+ * RCU, confirmed afterwards. See "Copying without a lock" in Documentation/mm/vma_lock.rst.
  */
 #include <linux/fs.h>
 #include <linux/mm.h>
@@ -18,10 +17,9 @@
 #ifdef CONFIG_VMA_SEARCH
 
 /*
- * What the generations of VMAs are counted from: @even is mm->vma_seq, rounded up. The lock
- * word of a VMA has low bits of s, the section that write-locked it: so @word - lock word,
- * shifted, is @even - s. A VMA of section s has the generation s + 2, which is @next less
- * that difference.
+ * What generations of VMAs are counted from: @even is mm->vma_seq, rounded up. A lock word
+ * has low bits of s, the section that write-locked the VMA: @word less it, shifted, is
+ * @even - s. The generation of the VMA, s + 2, is @next less that.
  */
 struct vma_generation_base {
 	unsigned long word;	/* @even, shifted, with all bits below it set */
@@ -47,16 +45,12 @@ static __always_inline u64 vma_generation_of(unsigned long word,
 }
 
 /*
- * The generation of a held VMA; 0 if a writer that waits for the reader has overwritten its
- * number. The section of this writer lasts meanwhile, so any other number was there all the
- * time.
+ * The generation of a held VMA; 0 if a writer has overwritten it. This writer waits for the
+ * reader, so its section lasts.
  */
 static u64 vma_generation_held(const struct vm_area_struct *vma, const struct mm_struct *mm)
 {
-	/*
-	 * Acquire: read the lock word before vma_seq, which is that of its section or a
-	 * later one; pairs with vma_begin_write_section().
-	 */
+	/* Acquire: read the word before vma_seq; pairs with vma_begin_write_section(). */
 	unsigned long word = atomic_long_read_acquire(&vma->vm_hold);
 	unsigned long seq = READ_ONCE(mm->vma_seq);
 	struct vma_generation_base base;
@@ -119,10 +113,7 @@ void vma_props_copy(const struct vma_search *search, struct vma_props *props)
 
 #ifdef CONFIG_VMA_SEARCH
 
-/*
- * @vma is not locked. The words may be those of several VMAs, or half of a word, where
- * memory is copied by bytes. So follow no pointer.
- */
+/* @vma is not locked. Words, or halves of one, may be those of several VMAs: follow no pointer. */
 static __always_inline void vma_props_peek(struct vma_props *props,
 					   const struct vm_area_struct *vma,
 					   const struct vma_generation_base *base)
@@ -134,15 +125,12 @@ static __always_inline void vma_props_peek(struct vma_props *props,
 }
 
 /*
- * The files were open at one instant in this RCU section. Where files are
- * SLAB_TYPESAFE_BY_RCU, their memory may have been reused since: the caller confirms the
- * inodes. A file with two inodes must be locked; its inode stays NULL.
+ * The files were open at one instant in this RCU section. SLAB_TYPESAFE_BY_RCU files may
+ * have been reused since: the caller confirms. A file with two inodes gets NULL: lock it.
  */
 static __always_inline void vma_props_find_inodes(struct vma_props *props, unsigned int nr)
 {
-	const struct vma_props *end = props + nr;
-
-	for (; props < end; props++) {
+	for (; nr; nr--, props++) {
 		if (!props->file)
 			continue;
 		/* The file may be another one by now. */
@@ -152,24 +140,18 @@ static __always_inline void vma_props_find_inodes(struct vma_props *props, unsig
 	}
 }
 
-/* Only hugetlbfs, or the driver of a device, may know the page size. */
-static __always_inline bool vma_props_need_lock(const struct vma_props *props)
-{
-	return props->flags & VM_HUGETLB ||
-	       (props->file && (!props->inode || !S_ISREG(props->inode->i_mode)));
-}
-
 /*
- * The memory of inodes and super blocks is freed a grace period after the file, but may be
- * another inode before: the caller confirms. Returns how many were completed; the next one
- * must be locked.
+ * RCU frees inodes and super blocks, after the file; an inode may be another one before: the
+ * caller confirms. Returns how many were completed; the next one must be locked.
  */
 static __always_inline unsigned int vma_props_complete(struct vma_props *props, unsigned int nr)
 {
 	unsigned int i;
 
 	for (i = 0; i < nr; i++, props++) {
-		if (unlikely(vma_props_need_lock(props)))
+		/* Only hugetlbfs, or the driver of a device, may know the page size. */
+		if (unlikely(props->flags & VM_HUGETLB ||
+			     (props->file && (!props->inode || !S_ISREG(props->inode->i_mode)))))
 			break;
 		if (props->file)
 			vma_props_inode(props, props->inode);
@@ -179,26 +161,23 @@ static __always_inline unsigned int vma_props_complete(struct vma_props *props, 
 	return i;
 }
 
-/* Other names of the kernel belong to special mappings, which have vm_ops. */
-static __always_inline bool vma_peek_nameless(const struct mm_struct *mm,
-					      const struct vm_area_struct *vma,
-					      const struct vma_props *props)
+static __always_inline bool vma_peek_in_run(const struct vma_run *run, const struct mm_struct *mm,
+					    const struct vm_area_struct *vma,
+					    const struct vma_props *props)
 {
-	const unsigned long stack = vma_peek(mm->start_stack);
+	unsigned long stack;
 
+	if (props->file != run->file || vma_seems_named(vma, props->file))
+		return false;
+	if (props->file)
+		return true;
+	stack = vma_peek(mm->start_stack);
+	/* Special mappings, which have other names of the kernel, have vm_ops. */
 	if (vma_peek(vma->vm_ops))
 		return false;
 	if (props->start <= vma_peek(mm->brk) && props->end >= vma_peek(mm->start_brk))
 		return false;
 	return props->start > stack || props->end < stack;
-}
-
-static __always_inline bool vma_peek_in_run(const struct vma_run *run, const struct mm_struct *mm,
-					    const struct vm_area_struct *vma,
-					    const struct vma_props *props)
-{
-	return props->file == run->file && !vma_seems_named(vma, props->file) &&
-	       (props->file || vma_peek_nameless(mm, vma, props));
 }
 
 /* Copy up to @nr matches from the rest of the leaf, and move the slot after the last one. */
@@ -240,9 +219,8 @@ static __always_inline unsigned int vma_leaf_peek(const struct vma_walk *walk,
 }
 
 /*
- * Copy up to @nr matches from the rest of a leaf, and move the search after them. *@got
- * stays 0 if there was a writer. Returns true if nothing here matches, and another leaf
- * follows.
+ * Copy up to @nr matches from the rest of a leaf, and move the search after them. Returns
+ * true if nothing here matches, and another leaf follows. *@got stays 0 if a writer was met.
  */
 static __always_inline bool vma_read_leaf(struct vma_walk *walk, struct vma_run *run,
 					  struct vma_props *props, unsigned int nr,
@@ -257,8 +235,7 @@ static __always_inline bool vma_read_leaf(struct vma_walk *walk, struct vma_run 
 
 	if ((seq & 1) || (run && run->seq != seq))
 		return false;
-	if (!vma_walk_resume(walk, seq, &leaf) &&
-	    maple_leaf_find(&mm->mm_mt, search->addr, &leaf))
+	if (!vma_walk_resume(walk, seq, &leaf) && maple_leaf_find(&mm->mm_mt, search->addr, &leaf))
 		return false;
 	nr = vma_leaf_peek(walk, run, &leaf, props, nr, seq);
 	if (vma_seq_changed(mm, seq))
@@ -303,24 +280,21 @@ static __always_inline bool vma_read_leaf(struct vma_walk *walk, struct vma_run 
  *
  * Context: any except NMI. Takes and releases the RCU read-lock.
  * Return: how many VMAs were copied; @walk->search.addr is after them and those
- * that were skipped. 0: the caller must use vma_walk_next(), as there is no such
- * VMA, or there is a writer, or the next VMA must be locked for its properties, or
- * is not in the run. Always 0 without CONFIG_VMA_SEARCH.
+ * that were skipped. 0: use vma_walk_next(): no such VMA, a writer, a VMA that must
+ * be locked or is not in the run; always without CONFIG_VMA_SEARCH.
  */
 unsigned int vma_walk_read(struct vma_walk *walk, struct vma_run *run,
 			   struct vma_props *props, unsigned int nr)
 {
 	unsigned int steps = VMA_SEARCH_STEPS;
 	unsigned int got = 0;
-	bool more;
 
 	rcu_read_lock();
 	/* As in vma_lookup_rcu(): what __mmput() frees outlasts the section. */
 	if (likely(!mm_ref_exited(walk->search.mm))) {
-		do {
-			more = vma_read_leaf(walk, run, props, nr, &got);
-		} while (more && walk->search.addr <= walk->search.last &&
-			 --steps && !need_resched());
+		while (vma_read_leaf(walk, run, props, nr, &got) &&
+		       walk->search.addr <= walk->search.last && --steps && !need_resched())
+			;
 	}
 	rcu_read_unlock();
 	return got;
