@@ -14,10 +14,7 @@
 #define VMA_LOCK_SPINS		256
 
 #ifdef CONFIG_LOCKDEP
-/*
- * A reader of a VMA that waits for mmap_lock, and a writer that waits for this reader,
- * deadlock.
- */
+/* A reader must not wait for mmap_lock: its holder may wait for this reader. */
 struct lockdep_map vma_lock_map = STATIC_LOCKDEP_MAP_INIT("vma_lock", &vma_lock_map);
 #endif
 
@@ -25,8 +22,8 @@ struct lockdep_map vma_lock_map = STATIC_LOCKDEP_MAP_INIT("vma_lock", &vma_lock_
  * vma_lock_init_mm() - initialise the write sequence of an address space
  * @mm: the address space, not yet visible to others
  *
- * Context: any. mm->vma_seq is random: a VMA that is reused in another address
- * space should not have the same lock word there.
+ * Context: any. mm->vma_seq is random: a VMA that another address space reuses
+ * should not have the same lock word there.
  */
 void vma_lock_init_mm(struct mm_struct *mm)
 {
@@ -41,8 +38,8 @@ void vma_lock_init_mm(struct mm_struct *mm)
  * @vma: the VMA, write-locked or not in the tree yet
  * @flags: its VM_* bits, before or after the change
  *
- * Context: mmap_lock of the address space held for writing, in a write section.
- * Write-locking calls this; a writer that turns another VMA into code does, too.
+ * Context: mmap_lock held for writing, in a write section. Write-locking calls
+ * this; so does a writer that turns another VMA into code.
  */
 void vma_note_code(struct vm_area_struct *vma, unsigned long flags)
 {
@@ -100,7 +97,7 @@ static bool vma_change_lock(struct vm_area_struct *vma, long flags)
  * __vma_change_begin() - slow path of vma_change_begin()
  * @vma: the VMA, not write-locked yet
  *
- * Context: mmap_lock of the address space held for writing. May sleep.
+ * Context: as vma_change_begin().
  */
 void __vma_change_begin(struct vm_area_struct *vma)
 {
@@ -112,9 +109,8 @@ EXPORT_SYMBOL_GPL(__vma_change_begin);
  * vma_start_rename() - write-lock all VMAs that may get or lose the name of heap or stack
  * @mm: the address space
  *
- * Context: mmap_lock of @mm held for writing, before mm->brk, mm->start_brk or
- * mm->start_stack changes such names. Not for brk(), which write-locks only the
- * VMAs whose names change. May sleep.
+ * Context: mmap_lock of @mm held for writing, before mm->brk, start_brk or start_stack
+ * changes. May sleep. brk() write-locks only the VMAs whose names change.
  */
 void vma_start_rename(struct mm_struct *mm)
 {
@@ -131,7 +127,6 @@ void vma_start_rename(struct mm_struct *mm)
  * @mm: the address space
  *
  * Context: mmap_lock of @mm held for writing, before vma_write_detach() of each.
- * Readers can rely on what lies between two ranges.
  */
 void vma_open_removal(struct mm_struct *mm)
 {
@@ -164,8 +159,7 @@ static void vma_note_removal(const struct vm_area_struct *vma)
  * vma_write_detach() - write-lock a VMA for good before it leaves its tree
  * @vma: the VMA; until the end of the section, no reader takes its place for a hole
  *
- * Context: mmap_lock of the address space held for writing, vma_open_removal()
- * called. May sleep.
+ * Context: mmap_lock held for writing, vma_open_removal() called. May sleep.
  */
 void vma_write_detach(struct vm_area_struct *vma)
 {
@@ -194,8 +188,7 @@ void vma_cancel_remove(struct vm_area_struct *vma)
  * vma_lock_retire() - wait for the last readers of a VMA, and keep others out
  * @vma: the VMA, in no tree, or of an address space without users
  *
- * Context: may sleep. The last readers may be of another address space, with an
- * old pointer to this memory.
+ * Context: may sleep. The last readers may be of another address space.
  */
 void vma_lock_retire(struct vm_area_struct *vma)
 {

@@ -17,10 +17,8 @@
 static unsigned long vma_lock_hash(const struct vm_area_struct *vma)
 {
 	unsigned long state[] = {
-		vma->vm_start, vma->vm_end, vma->vm_pgoff,
-		vma->vm_flags & ~VMA_LOCK_UNSTABLE_FLAGS,
-		(unsigned long)vma->vm_file,
-		(unsigned long)vma_given_name(vma),
+		vma->vm_start, vma->vm_end, vma->vm_pgoff, vma->vm_flags & ~VMA_LOCK_UNSTABLE_FLAGS,
+		(unsigned long)vma->vm_file, (unsigned long)vma_given_name(vma),
 	};
 
 	return jhash2((u32 *)state, sizeof(state) / (sizeof(u32)), 0);

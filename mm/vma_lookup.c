@@ -10,10 +10,7 @@
 #include "vma_lookup.h"
 #include "vma_read.h"
 
-/*
- * The VMAs of @range have left the tree. Is the hole from @addr to *@last outside of
- * @range? If only its end is inside, cut that off.
- */
+/* Is the hole from @addr to *@last outside of @range? If only its end is inside, cut that off. */
 static bool vma_hole_outside(unsigned long addr, const struct vma_removal *range,
 			     unsigned long *last)
 {
@@ -27,10 +24,7 @@ static bool vma_hole_outside(unsigned long addr, const struct vma_removal *range
 	return true;
 }
 
-/*
- * Was all that the caller read after @stores in the tree at one instant? It was if nobody
- * stored to the tree. The end of the address space frees VMAs without a store.
- */
+/* Was what was read after @stores in the tree at one instant? mmput() frees without a store. */
 static bool vma_tree_unchanged(struct mm_struct *mm, unsigned int stores)
 {
 	/*
@@ -42,9 +36,8 @@ static bool vma_tree_unchanged(struct mm_struct *mm, unsigned int stores)
 }
 
 /*
- * Is the hole from search->addr to *@last real, or is a writer replacing VMAs? A writer
- * notes a range before it removes VMAs: so a hole outside of all ranges is real, if the
- * same write section, or none, lasted throughout.
+ * Is the hole from search->addr to *@last real, or is a writer replacing VMAs? It is real
+ * outside of all ranges, if the same write section, or none, lasted throughout.
  */
 static bool vma_hole_is_real(const struct vma_search *search, unsigned long seq,
 			     unsigned long *last)
@@ -53,10 +46,9 @@ static bool vma_hole_is_real(const struct vma_search *search, unsigned long seq,
 	unsigned int i, nr = 0;
 
 	/* The caller's barrier orders tree before ranges; pairs with vma_write_detach(). */
-	if (seq & 1) {
+	if (seq & 1)
 		/* Acquire: read the number before the ranges; pairs with vma_open_removal(). */
 		nr = smp_load_acquire(&changes->nr_removed);
-	}
 	for (i = 0; i < nr; i++)
 		if (!vma_hole_outside(search->addr, &changes->removed[i], last))
 			return false;
@@ -81,8 +73,7 @@ static enum vma_result vma_lookup_covering(struct vma_search *search, struct vm_
 /*
  * Slow path: look up one VMA or hole. The lock confirms a VMA that matches. Another one is
  * skipped if it was in the tree, with these flags, at one instant. It may be write-locked:
- * as long as the writer's system call has not returned, the state before it and the state
- * after it are both right answers.
+ * until the writer's system call returns, its state before and after are right answers.
  */
 static enum vma_result vma_lookup_slow(struct vma_search *search, unsigned long seq)
 {

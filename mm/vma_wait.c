@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Readers that starve, and writers that let them in. A reader that has waited for long
- * counts itself in mm->vma_changes.starved. The end of the next write section wakes it, and
- * keeps mmap_lock until all have left, or for VMA_LET_IN. It is not handed mmap_lock:
- * a reader that is not scheduled would stop the process.
+ * Readers that starve count themselves in mm->vma_changes.starved. The end of the next write
+ * section wakes them, and keeps mmap_lock until all have left, or for VMA_LET_IN. See
+ * "Progress" in Documentation/mm/vma_lock.rst.
  */
 #include <linux/export.h>
 #include <linux/hrtimer.h>
@@ -26,7 +25,7 @@
  * vma_reader_starves() - count the caller among the readers to be let in
  * @mm: the address space, its mm_count held
  *
- * Context: any. The caller must call vma_reader_leaves() afterwards.
+ * Context: any. To be followed by vma_reader_leaves().
  */
 void vma_reader_starves(struct mm_struct *mm)
 {
@@ -50,15 +49,14 @@ void vma_reader_leaves(struct mm_struct *mm)
  * vma_reader_sleep() - sleep until a writer lets readers in
  * @mm: the address space, its mm_count held; after vma_reader_starves()
  *
- * Context: process context. Sleeps, killably, for VMA_STARVED_SLEEP at most. Returns
- * at once if no write section is open: a writer ends its section before it wakes.
+ * Context: process context. Sleeps, killably, for VMA_STARVED_SLEEP at most, and only
+ * in a write section.
  */
 void vma_reader_sleep(struct mm_struct *mm)
 {
 	___wait_var_event(&mm->vma_changes.starved,
 			  ___wait_cond_timeout(!(READ_ONCE(mm->vma_seq) & 1)),
-			  TASK_KILLABLE, 0, VMA_STARVED_SLEEP,
-			  __ret = schedule_timeout(__ret));
+			  TASK_KILLABLE, 0, VMA_STARVED_SLEEP, __ret = schedule_timeout(__ret));
 }
 
 static void vma_wait_for_starved(struct vma_changes *changes)
@@ -76,7 +74,7 @@ static void vma_wait_for_starved(struct vma_changes *changes)
  * @mm: the address space
  *
  * Context: mmap_lock of @mm held for writing, no write section. Sleeps for 2 ms at
- * most, once in 20 ms. Exported as modules call mmap_write_unlock().
+ * most, once in 20 ms. Exported for mmap_write_unlock().
  */
 void vma_let_readers_in(struct mm_struct *mm)
 {
@@ -86,10 +84,7 @@ void vma_let_readers_in(struct mm_struct *mm)
 	if (now - changes->let_in < VMA_LET_IN_PAUSE)
 		return;
 	changes->let_in = now;
-	/*
-	 * End the section before looking for sleepers; pairs with prepare_to_wait_event() in
-	 * vma_reader_sleep().
-	 */
+	/* End the section before looking for sleepers; pairs with vma_reader_sleep(). */
 	smp_mb();
 	wake_up_var(&changes->starved);
 	vma_wait_for_starved(changes);

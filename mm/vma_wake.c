@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Wake writers that sleep until the readers of a VMA are done. The last reader may have
- * interrupted the holder of a lock that wake_up() takes: with interrupts disabled, irq_work
- * wakes. All writers share one queue, so the work of a processor has nothing to remember.
+ * Wake writers that sleep until the readers of a VMA are done. With interrupts disabled,
+ * the last reader may have interrupted the holder of a lock that wake_up() takes.
  */
 #include <linux/irq_work.h>
 #include <linux/irqflags.h>
@@ -12,7 +11,7 @@
 
 #include "vma_read.h"
 
-/* Few writers sleep at a time: most readers hold a VMA for a short time only. */
+/* Few writers sleep at a time. With one queue the irq_work has nothing to remember. */
 DECLARE_WAIT_QUEUE_HEAD(vma_hold_writers);
 
 static void vma_hold_wake_all(struct irq_work *work)
@@ -25,9 +24,9 @@ static DEFINE_PER_CPU(struct irq_work, vma_hold_wake_work) = IRQ_WORK_INIT(vma_h
 /**
  * vma_hold_wake() - wake the writers that wait for readers
  *
- * Context: any, NMI included. The caller was the last reader, and left by a full
- * barrier. If the work is pending, irq_work_queue() and its start are full barriers,
- * too: the writers that it wakes see that there is no reader.
+ * Context: any, NMI included. The caller left by a full barrier. If the work is
+ * pending, irq_work_queue() and its start are full barriers, too: the writers that
+ * it wakes see no reader.
  */
 void vma_hold_wake(void)
 {

@@ -28,10 +28,9 @@ static inline bool vma_seems_wanted(const struct vma_search *search,
 }
 
 /*
- * Continue in the leaf where @walk has found its last VMA. All stores to the tree change
- * mm->vma_seq first, which is @seq as before the leaf was found, and the address space has
- * users in this RCU section. So the leaf is in the tree, and is not freed before the end of
- * the section.
+ * Continue in the leaf where @walk has found its last VMA. Stores to the tree change vma_seq
+ * first, and the address space has users in this RCU section. So the leaf is in the tree,
+ * and is freed after the section.
  */
 static __always_inline bool vma_walk_resume(const struct vma_walk *walk, unsigned long seq,
 					    struct maple_leaf *leaf)

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * Leaves of a maple tree (MT_FLAGS_ALLOC_RANGE, MT_FLAGS_USE_RCU), read under RCU
- * concurrent with writers. A writer can replace the leaf: its slots stay while RCU is held,
- * but freeing it overwrites pivots. So an entry is never a wild pointer: the tree had it
- * after the descent began. But it may have been at another index, and two entries may
- * never have been in the tree together.
+ * concurrent with writers. The slots of a replaced leaf stay while RCU is held, its pivots
+ * do not. So the tree had each entry after the descent began, perhaps at another index; two
+ * entries may never have been in it together.
  */
 #ifndef _LINUX_MAPLE_LEAF_H
 #define _LINUX_MAPLE_LEAF_H
@@ -19,7 +18,6 @@
 
 /* Read what a writer may be overwriting; the caller confirms the result. */
 #define maple_peek(what)	data_race(READ_ONCE(what))
-
 /* Freeing a node overwrites only what is before the slots of a leaf. */
 static_assert(offsetofend(struct maple_node, ma_flags) <= offsetof(struct maple_range_64, slot));
 
@@ -69,17 +67,15 @@ static inline unsigned int maple_leaf_end(const struct maple_range_64 *node, uns
 }
 
 /*
- * Was the node replaced when its pivots and slots were read? An inner node can lead
- * anywhere then, and with a wrong maximum, metadata in a leaf looks like an entry. The
- * writer marks the node dead first: it makes it its own parent. Only then the head for
- * call_rcu() and mte_dead_leaves() overwrite it.
+ * Was the node replaced when its pivots and slots were read? It can lead anywhere then, and
+ * with a wrong maximum, metadata in a leaf looks like an entry. A writer makes the node its
+ * own parent before call_rcu() and mte_dead_leaves() overwrite it.
  */
 static inline bool maple_node_replaced(const struct maple_arange_64 *node)
 {
 	/* Read the parent after pivots and slots; pairs with mte_set_node_dead(). */
 	smp_rmb();
-	return ((unsigned long)maple_peek(node->parent) & ~MAPLE_NODE_MASK) ==
-	       (unsigned long)node;
+	return ((unsigned long)maple_peek(node->parent) & ~MAPLE_NODE_MASK) == (unsigned long)node;
 }
 
 /**
@@ -99,7 +95,6 @@ static __always_inline int maple_leaf_find(const struct maple_tree *mt, unsigned
 	leaf->max = ULONG_MAX;
 	if (unlikely(!xa_is_node(entry)))
 		return -ENOENT;
-
 	while (maple_entry_type(entry) == maple_arange_64) {
 		const struct maple_arange_64 *node = &maple_entry_node(entry)->ma64;
 		unsigned int end = READ_ONCE(node->meta.end);

@@ -2,8 +2,7 @@
 /*
  * Generations: while one stays the same, no VMA of the address space is added, changed or
  * removed. There is one for all VMAs, and one for code: VMAs with a file and VM_EXEC,
- * before or after the change. Both are made of mm->vma_seq. They have 64 bits, so they do
- * not repeat, and are odd, so never 0.
+ * before or after the change. They have 64 bits, so they do not repeat, and are odd.
  */
 #ifndef _LINUX_VMA_GENERATION_H
 #define _LINUX_VMA_GENERATION_H
@@ -75,8 +74,7 @@ static inline struct vma_generations vma_generations_kept(const struct mm_struct
 
 	/*
 	 * Read the VMAs before vma_seq, note and users; pairs with vma_begin_write_section(),
-	 * vma_note_code(), and the full barrier in the decrement of mmput(), after which
-	 * VMAs are freed.
+	 * vma_note_code(), and the full barrier in mmput(), after which VMAs are freed.
 	 */
 	smp_rmb();
 	if (!atomic_read(&mm->mm_users))

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Per-VMA locks: a reader locks one VMA, without mmap_lock. A writer holds mmap_lock for
- * writing. Before it changes or removes a VMA, it write-locks it, which waits for the
- * readers; all write-locks end when it releases or downgrades mmap_lock. A write section
- * lasts from its first write-lock until then. See Documentation/mm/vma_lock.rst.
+ * Per-VMA locks: a reader locks one VMA, without mmap_lock. A writer, which holds mmap_lock,
+ * write-locks a VMA before it changes or removes it, and waits for the readers. A write
+ * section lasts from the first write-lock to the release or downgrade of mmap_lock, which
+ * ends all write-locks. See Documentation/mm/vma_lock.rst.
  */
 #ifndef _LINUX_VMA_LOCK_H
 #define _LINUX_VMA_LOCK_H
@@ -42,20 +42,14 @@ static inline void vma_begin_write_section(struct mm_struct *mm)
 	lockdep_assert_held_write(&mm->mmap_lock);
 	if (seq & 1)
 		return;
-	/*
-	 * Release: a reader that sees this section also sees what the previous one did; pairs
-	 * with vma_hold_try() and vma_lookup_retry().
-	 */
+	/* Release: publish the previous section; pairs with vma_hold_try(), vma_lookup_retry(). */
 	smp_store_release(&mm->vma_seq, seq + 1);
 	/*
 	 * Store vma_seq before all changes; pairs with vma_hold_try(), vma_seq_changed(),
 	 * vma_hole_is_real() and vma_generations_kept().
 	 */
 	smp_wmb();
-	/*
-	 * Reset it after vma_seq: a reader that still sees the previous section must not see
-	 * that section without its ranges.
-	 */
+	/* Reset it after vma_seq: no reader may see the previous section without its ranges. */
 	WRITE_ONCE(mm->vma_changes.nr_removed, 0);
 }
 
@@ -80,12 +74,7 @@ static inline void vma_end_write_section(struct mm_struct *mm)
 		vma_let_readers_in(mm);
 }
 
-/**
- * vma_change_assert() - warn if a VMA is not write-locked
- * @vma: the VMA; a lock word of 0, of tests that use no cache, passes
- *
- * Context: mmap_lock of the address space held for writing.
- */
+/* Warn if a VMA is not write-locked. A word of 0, of tests that use no cache, passes. */
 static inline void vma_change_assert(struct vm_area_struct *vma)
 {
 	const long flags = VMA_HOLD_READERS | VMA_HOLD_WAITING;
@@ -109,8 +98,8 @@ static inline void vma_lock_forget(struct vm_area_struct *vma) {}
  * vma_change_begin() - write-lock a VMA before it is changed
  * @vma: the VMA; nothing happens if it is in no tree
  *
- * Context: mmap_lock of the address space held for writing. Sleeps until no reader
- * holds @vma. None gets it until mmap_lock is released or downgraded.
+ * Context: mmap_lock held for writing. Sleeps until no reader holds @vma. None gets
+ * it until mmap_lock is released or downgraded.
  */
 static inline void vma_change_begin(struct vm_area_struct *vma)
 {
@@ -127,8 +116,8 @@ static inline void vma_change_begin(struct vm_area_struct *vma)
  * @mas: the range, in the tree of an address space; its memory is preallocated
  * @vma: the VMA of that range, write-locked or attached; NULL: clear the range
  *
- * Context: mmap_lock of the address space held for writing. A leaf changes in
- * several steps: the counter keeps readers from relying on a hole in between.
+ * Context: mmap_lock held for writing. A leaf changes in several steps: the counter
+ * keeps readers from relying on a hole in between.
  */
 static inline void vma_tree_store(struct ma_state *mas, struct vm_area_struct *vma)
 {
@@ -156,10 +145,7 @@ static inline void vma_change_attach(struct vm_area_struct *vma)
 	vma_lock_forget(vma);
 	if (vma->vm_file)
 		vma_note_code(vma, vma->vm_flags);
-	/*
-	 * Nobody else writes the word of a detached VMA. Release: a reader that sees it
-	 * attached also sees its fields; pairs with vma_hold_try().
-	 */
+	/* Release: publish the fields; pairs with vma_hold_try(). No one else writes the word. */
 	atomic_long_set_release(&vma->vm_hold, vma_change_word(vma->vm_mm));
 }
 
@@ -174,7 +160,6 @@ static inline void vma_write_detach(struct vm_area_struct *vma) {}
 static inline void vma_cancel_remove(struct vm_area_struct *vma) {}
 static inline void vma_note_code(struct vm_area_struct *vma, unsigned long flags) {}
 static inline void vma_change_attach(struct vm_area_struct *vma) {}
-static inline void vma_change_assert(struct vm_area_struct *vma) {}
 static inline void vma_lock_retire(struct vm_area_struct *vma) {}
 static inline void vma_hold_end(struct vm_area_struct *vma) {}
 

@@ -15,9 +15,9 @@
 
 /**
  * vma_lock_ctor() - constructor of the cache of VMAs
- * @vma: a struct vm_area_struct
+ * @vma: a struct vm_area_struct; its lock word stays valid after it is freed
  *
- * Context: any. The lock word stays valid after the VMA is freed.
+ * Context: any.
  */
 static inline void vma_lock_ctor(void *vma)
 {
@@ -25,11 +25,10 @@ static inline void vma_lock_ctor(void *vma)
 }
 
 /**
- * vma_lock_clear() - zero a VMA, which is detached
- * @vma: a VMA that is in no tree
+ * vma_lock_clear() - zero a VMA, and set up its lock if it is not from the cache
+ * @vma: a VMA that is in no tree; readers with an old pointer find it detached
  *
- * Context: any. A reader with an old pointer finds the VMA detached throughout. A
- * VMA that is not from the cache gets its lock here.
+ * Context: any.
  */
 static inline void vma_lock_clear(struct vm_area_struct *vma)
 {
@@ -52,8 +51,7 @@ static inline void vma_lock_copy(struct vm_area_struct *new, const struct vm_are
 	/* Others may change orig->shared.rb. The owner of @new sets its own. */
 	data_race(memcpy(new, orig, offsetof(struct vm_area_struct, vm_hold)));
 	/* The same. */
-	data_race(memcpy((void *)new + after, (const void *)orig + after,
-			 sizeof(*new) - after));
+	data_race(memcpy((void *)new + after, (const void *)orig + after, sizeof(*new) - after));
 }
 
 #else /* !CONFIG_VMA_SEARCH */

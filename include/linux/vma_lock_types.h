@@ -15,9 +15,8 @@
 #define VMA_HOLD_SEQ_SHIFT	12
 
 /*
- * mremap() removes VMAs at up to three places in one write section: new place, old place,
- * what it cuts off. Only shmdt() can have more: the last range then covers the rest, and
- * readers wait there.
+ * mremap() removes VMAs at three places: new, old, what it cuts off. shmdt() can have more:
+ * the last range then covers the rest.
  */
 #define VMA_REMOVALS	3
 

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/*
- * Search an address space for VMAs, and hold the one that is found, without mmap_lock:
- * begin, next, end. See Documentation/mm/vma_lock.rst.
- */
+/* Search for VMAs, and hold the one that is found; see Documentation/mm/vma_lock.rst. */
 #ifndef _LINUX_VMA_SEARCH_H
 #define _LINUX_VMA_SEARCH_H
 
@@ -143,9 +140,8 @@ static inline void vma_walk_begin(struct vma_walk *walk, struct mm_struct *mm, u
  * @search: the search
  *
  * Context: any.
- * Return: mm->vma_seq, which is no generation; 0 in a write section. While it is
- * the same, and not 0, no VMA of the address space is added, changed or removed:
- * a VMA that is held at the second call was the same at the first.
+ * Return: mm->vma_seq; 0 in a write section. While it is the same, and not 0, no VMA
+ * is added, changed or removed: one held at the second call was the same at the first.
  */
 static inline unsigned long vma_search_seq(const struct vma_search *search)
 {
