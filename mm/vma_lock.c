@@ -143,18 +143,6 @@ void vma_open_removal(struct mm_struct *mm)
 	smp_store_release(&changes->nr_removed, changes->nr_removed + 1);
 }
 
-/* Extend the current range. A reader may see one bound as it was, and the other as it is. */
-static void vma_note_removal(const struct vm_area_struct *vma)
-{
-	struct vma_changes *changes = &vma->vm_mm->vma_changes;
-	struct vma_removal *range;
-
-	VM_WARN_ON_ONCE(!changes->nr_removed);
-	range = &changes->removed[changes->nr_removed - 1];
-	WRITE_ONCE(range->start, min(range->start, vma->vm_start));
-	WRITE_ONCE(range->end, max(range->end, vma->vm_end));
-}
-
 /**
  * vma_write_detach() - write-lock a VMA for good before it leaves its tree
  * @vma: the VMA; until the end of the section, no reader takes its place for a hole
@@ -163,10 +151,15 @@ static void vma_note_removal(const struct vm_area_struct *vma)
  */
 void vma_write_detach(struct vm_area_struct *vma)
 {
+	struct vma_changes *changes = &vma->vm_mm->vma_changes;
+	struct vma_removal *range = &changes->removed[changes->nr_removed - 1];
 	bool attached;
 
 	mmap_assert_write_locked(vma->vm_mm);
-	vma_note_removal(vma);
+	VM_WARN_ON_ONCE(!changes->nr_removed);
+	/* A reader may see one bound as it was, and the other as it is. */
+	WRITE_ONCE(range->start, min(range->start, vma->vm_start));
+	WRITE_ONCE(range->end, max(range->end, vma->vm_end));
 	/* Full barrier: store the range before the hole; pairs with vma_hole_is_real(). */
 	attached = vma_change_lock(vma, VMA_HOLD_DETACHED);
 	VM_WARN_ON_ONCE(!attached);

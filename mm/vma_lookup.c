@@ -57,19 +57,6 @@ static bool vma_hole_is_real(const struct vma_search *search, unsigned long seq,
 	return READ_ONCE(search->mm->vma_seq) == seq;
 }
 
-/* By the tree, @vma covers the address, and it seems to match. */
-static enum vma_result vma_lookup_covering(struct vma_search *search, struct vm_area_struct *vma)
-{
-	if (!vma_search_lock(search, vma))
-		return VMA_LOOKUP_BUSY;
-	if (unlikely(vma->vm_start > search->addr)) {
-		vma_hold_end(vma);
-		return VMA_LOOKUP_BUSY;
-	}
-	search->vma = vma;
-	return VMA_LOOKUP_FOUND;
-}
-
 /*
  * Slow path: look up one VMA or hole. The lock confirms a VMA that matches. Another one is
  * skipped if it was in the tree, with these flags, at one instant. It may be write-locked:
@@ -90,8 +77,17 @@ static enum vma_result vma_lookup_slow(struct vma_search *search, unsigned long 
 		vma = maple_leaf_entry(&leaf);
 		last = maple_leaf_last(&leaf);
 	}
-	if (vma && vma_seems_wanted(search, vma))
-		return vma_lookup_covering(search, vma);
+	if (vma && vma_seems_wanted(search, vma)) {
+		if (!vma_search_lock(search, vma))
+			return VMA_LOOKUP_BUSY;
+		/* By the tree, it covers the address. */
+		if (unlikely(vma->vm_start > search->addr)) {
+			vma_hold_end(vma);
+			return VMA_LOOKUP_BUSY;
+		}
+		search->vma = vma;
+		return VMA_LOOKUP_FOUND;
+	}
 	if (!vma_tree_unchanged(mm, stores) || last < search->addr)
 		return VMA_LOOKUP_BUSY;
 	if (!vma && !vma_hole_is_real(search, seq, &last))
