@@ -14,6 +14,24 @@
 #include "vma_read.h"
 #include "vma_walk.h"
 
+/* The file of @inode is open, or was in this RCU section. */
+static __always_inline void vma_props_inode(struct vma_props *props, const struct inode *inode)
+{
+	props->ino = READ_ONCE(inode->i_ino);
+	props->dev = READ_ONCE(inode->i_sb->s_dev);
+	props->inode_generation = READ_ONCE(inode->i_generation);
+	props->unlinked = !READ_ONCE(inode->i_nlink);
+}
+
+static __always_inline void vma_props_no_file(struct vma_props *props)
+{
+	props->offset = 0;
+	props->ino = 0;
+	props->dev = 0;
+	props->inode_generation = 0;
+	props->unlinked = false;
+}
+
 #ifdef CONFIG_VMA_SEARCH
 
 /*
@@ -60,58 +78,6 @@ static u64 vma_generation_held(const struct vm_area_struct *vma, const struct mm
 	base = vma_base_at(seq);
 	return vma_generation_of(word, &base);
 }
-
-#else /* !CONFIG_VMA_SEARCH */
-
-static u64 vma_generation_held(const struct vm_area_struct *vma, const struct mm_struct *mm)
-{
-	return 0;
-}
-
-#endif /* CONFIG_VMA_SEARCH */
-
-/* The file of @inode is open, or was in this RCU section. */
-static __always_inline void vma_props_inode(struct vma_props *props, const struct inode *inode)
-{
-	props->ino = READ_ONCE(inode->i_ino);
-	props->dev = READ_ONCE(inode->i_sb->s_dev);
-	props->inode_generation = READ_ONCE(inode->i_generation);
-	props->unlinked = !READ_ONCE(inode->i_nlink);
-}
-
-static __always_inline void vma_props_no_file(struct vma_props *props)
-{
-	props->offset = 0;
-	props->ino = 0;
-	props->dev = 0;
-	props->inode_generation = 0;
-	props->unlinked = false;
-}
-
-/**
- * vma_props_copy() - copy the properties of the VMA that a search holds
- * @search: the search
- * @props: out: the properties
- *
- * Context: @search holds a VMA.
- */
-void vma_props_copy(const struct vma_search *search, struct vma_props *props)
-{
-	const struct vm_area_struct *vma = search->vma;
-
-	props->start = vma->vm_start;
-	props->end = vma->vm_end;
-	props->flags = vma->vm_flags;
-	props->generation = vma_generation_held(vma, search->mm);
-	props->file = vma->vm_file;
-	props->offset = (u64)vma->vm_pgoff << PAGE_SHIFT;
-	if (props->file)
-		vma_props_inode(props, vma_file_inode(props->file));
-	else
-		vma_props_no_file(props);
-}
-
-#ifdef CONFIG_VMA_SEARCH
 
 /* @vma is not locked. Words, or halves of one, may be those of several VMAs: follow no pointer. */
 static __always_inline void vma_props_peek(struct vma_props *props,
@@ -302,6 +268,11 @@ unsigned int vma_walk_read(struct vma_walk *walk, struct vma_run *run,
 
 #else /* !CONFIG_VMA_SEARCH */
 
+static u64 vma_generation_held(const struct vm_area_struct *vma, const struct mm_struct *mm)
+{
+	return 0;
+}
+
 unsigned int vma_walk_read(struct vma_walk *walk, struct vma_run *run,
 			   struct vma_props *props, unsigned int nr)
 {
@@ -309,3 +280,26 @@ unsigned int vma_walk_read(struct vma_walk *walk, struct vma_run *run,
 }
 
 #endif /* CONFIG_VMA_SEARCH */
+
+/**
+ * vma_props_copy() - copy the properties of the VMA that a search holds
+ * @search: the search
+ * @props: out: the properties
+ *
+ * Context: @search holds a VMA.
+ */
+void vma_props_copy(const struct vma_search *search, struct vma_props *props)
+{
+	const struct vm_area_struct *vma = search->vma;
+
+	props->start = vma->vm_start;
+	props->end = vma->vm_end;
+	props->flags = vma->vm_flags;
+	props->generation = vma_generation_held(vma, search->mm);
+	props->file = vma->vm_file;
+	props->offset = (u64)vma->vm_pgoff << PAGE_SHIFT;
+	if (props->file)
+		vma_props_inode(props, vma_file_inode(props->file));
+	else
+		vma_props_no_file(props);
+}
