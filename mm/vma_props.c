@@ -79,17 +79,6 @@ static u64 vma_generation_held(const struct vm_area_struct *vma, const struct mm
 	return vma_generation_of(word, &base);
 }
 
-/* @vma is not locked. Words, or halves of one, may be those of several VMAs: follow no pointer. */
-static __always_inline void vma_props_peek(struct vma_props *props,
-					   const struct vm_area_struct *vma,
-					   const struct vma_generation_base *base)
-{
-	props->start = vma_peek(vma->vm_start);
-	props->end = vma_peek(vma->vm_end);
-	props->generation = vma_generation_of(atomic_long_read(&vma->vm_hold), base);
-	props->offset = (u64)vma_peek(vma->vm_pgoff) << PAGE_SHIFT;
-}
-
 /*
  * The files were open at one instant in this RCU section. SLAB_TYPESAFE_BY_RCU files may
  * have been reused since: the caller confirms. A file with two inodes gets NULL: lock it.
@@ -171,7 +160,11 @@ static __always_inline unsigned int vma_leaf_peek(const struct vma_walk *walk,
 			continue;
 		to->flags = flags;
 		to->file = file;
-		vma_props_peek(to, vma, &base);
+		/* Words, or halves of one, may be those of several VMAs: follow no pointer. */
+		to->start = vma_peek(vma->vm_start);
+		to->end = vma_peek(vma->vm_end);
+		to->generation = vma_generation_of(atomic_long_read(&vma->vm_hold), &base);
+		to->offset = (u64)vma_peek(vma->vm_pgoff) << PAGE_SHIFT;
 		if (run && !vma_peek_in_run(run, search->mm, vma, to)) {
 			run->seq = 0;
 			break;
