@@ -37,9 +37,8 @@ struct nowait_pages {
 /* The same checks as get_user_pages() without FOLL_FORCE. */
 static bool nowait_vma_permits(struct vm_area_struct *vma)
 {
-	if (vma->vm_flags & (VM_IO | VM_PFNMAP) || vma_is_secretmem(vma))
-		return false;
-	return vma->vm_flags & VM_READ && arch_vma_access_permitted(vma, false, false, true);
+	return !(vma->vm_flags & (VM_IO | VM_PFNMAP)) && !vma_is_secretmem(vma) &&
+	       vma->vm_flags & VM_READ && arch_vma_access_permitted(vma, false, false, true);
 }
 
 static void nowait_release(struct nowait_pages *np)
