@@ -171,10 +171,7 @@ static int nowait_write_file_page(struct page *page, unsigned int offset, size_t
 	return 0;
 }
 
-/*
- * Takes no page lock, so swapoff() may free the swap cache that set_page_dirty() uses: set
- * only the flag, which a swap-out tests.
- */
+/* Without page lock, swapoff() may free what set_page_dirty() uses: set the flag for swap-out. */
 static int nowait_write_anon_page(struct page *page, unsigned int offset, size_t len,
 				  struct iov_iter *iter)
 {

@@ -27,10 +27,7 @@ static bool vma_hole_outside(unsigned long addr, const struct vma_removal *range
 /* Was what was read after @stores in the tree at one instant? mmput() frees without a store. */
 static bool vma_tree_unchanged(struct mm_struct *mm, unsigned int stores)
 {
-	/*
-	 * The barrier inside orders the tree before counter and users; pairs with
-	 * vma_tree_store() and mmput().
-	 */
+	/* Inside, read the tree before counter and users; pairs with vma_tree_store(), mmput(). */
 	return !(stores & 1) && !read_seqcount_retry(&mm->vma_changes.stores, stores) &&
 	       !mm_ref_exited(mm);
 }

@@ -62,10 +62,7 @@ static __always_inline u64 vma_generation_of(unsigned long word,
 	return base->next - ((base->word - word) >> VMA_HOLD_SEQ_SHIFT);
 }
 
-/*
- * The generation of a held VMA; 0 if a writer has overwritten it. This writer waits for the
- * reader, so its section lasts.
- */
+/* The generation of a held VMA; 0: a writer, which waits for the reader, has overwritten it. */
 static u64 vma_generation_held(const struct vm_area_struct *vma, const struct mm_struct *mm)
 {
 	/* Acquire: read the word before vma_seq; pairs with vma_begin_write_section(). */

@@ -80,10 +80,7 @@ static inline bool vma_hold_try(struct vm_area_struct *vma, const struct mm_stru
 /* May a VMA of @mm have changed, or the end of @mm have freed it, since vma_seq was @seq? */
 static inline bool vma_seq_changed(const struct mm_struct *mm, unsigned long seq)
 {
-	/*
-	 * Read the VMAs before vma_seq and the users; pairs with vma_begin_write_section(),
-	 * and with the full barrier in the decrement of mmput().
-	 */
+	/* Read the VMAs before vma_seq and users; pairs with vma_begin_write_section(), mmput(). */
 	smp_rmb();
 	return (seq & 1) || READ_ONCE(mm->vma_seq) != seq || !atomic_read(&mm->mm_users);
 }
