@@ -31,7 +31,7 @@ static bool unlock(unsigned int page, unsigned int pages)
 	return !munlock(writers_page(page), writers_bytes(pages));
 }
 
-static bool mlock_parts_case(struct procmap_child *t)
+WRITERS_TEST(mlock_whole_and_part)
 {
 	return HOLDS(writers_map(8, 12, WRITERS_RW)) && writers_seen(t, 1) &&
 	       HOLDS(lock(8, 12)) && writers_seen(t, 1) &&
@@ -42,23 +42,13 @@ static bool mlock_parts_case(struct procmap_child *t)
 	       HOLDS(unlock(12, 4)) && writers_seen(t, 1);
 }
 
-TEST(mlock_whole_and_part)
-{
-	ASSERT_EQ(0, writers_run(mlock_parts_case));
-}
-
-static bool mlock_all_case(struct procmap_child *t)
+WRITERS_TEST(mlockall_and_munlockall)
 {
 	return HOLDS(writers_map(8, 4, WRITERS_RW)) && writers_seen(t, 1) &&
 	       HOLDS(!mlockall(MCL_CURRENT | MCL_ONFAULT)) && writers_seen(t, 1) &&
 	       HOLDS(!mlockall(MCL_CURRENT | MCL_FUTURE)) && writers_seen(t, 1) &&
 	       HOLDS(writers_map(12, 4, WRITERS_RW)) && writers_seen(t, 1) &&
 	       HOLDS(!munlockall()) && writers_seen(t, 1);
-}
-
-TEST(mlockall_and_munlockall)
-{
-	ASSERT_EQ(0, writers_run(mlock_all_case));
 }
 
 /*
@@ -90,7 +80,7 @@ static bool advise_both_ways(struct procmap_child *t, int set, int clear, unsign
 	       HOLDS(writers_unmap(8, 12)) && writers_seen(t, 0);
 }
 
-static bool madvise_flags_case(struct procmap_child *t)
+WRITERS_TEST(madvise_whole_and_part)
 {
 	unsigned int i;
 
@@ -103,23 +93,13 @@ static bool madvise_flags_case(struct procmap_child *t)
 	return true;
 }
 
-TEST(madvise_whole_and_part)
-{
-	ASSERT_EQ(0, writers_run(madvise_flags_case));
-}
-
 /* The second half is a hole. The call changes the first half and fails. */
-static bool madvise_fails_case(struct procmap_child *t)
+WRITERS_TEST(madvise_fails_half_way)
 {
 	return HOLDS(writers_map(8, 4, WRITERS_RW)) && writers_seen(t, 1) &&
 	       HOLDS(!writers_advise(10, 8, MADV_DONTDUMP)) && HOLDS(errno == ENOMEM) &&
 	       writers_seen(t, 2) && HOLDS(writers_advise(8, 4, MADV_DODUMP)) &&
 	       writers_seen(t, 1);
-}
-
-TEST(madvise_fails_half_way)
-{
-	ASSERT_EQ(0, writers_run(madvise_fails_case));
 }
 
 static bool set_name(unsigned int page, unsigned int pages, const char *name)
@@ -181,7 +161,7 @@ static bool uffd_unregister(int fd, unsigned int page, unsigned int pages)
 	return !ioctl(fd, UFFDIO_UNREGISTER, &range);
 }
 
-static bool uffd_case(struct procmap_child *t)
+WRITERS_TEST(userfaultfd_registers_unregisters_and_closes)
 {
 	int fd = open_uffd();
 
@@ -192,11 +172,6 @@ static bool uffd_case(struct procmap_child *t)
 	       HOLDS(uffd_unregister(fd, 12, 4)) && writers_seen(t, 1) &&
 	       HOLDS(uffd_register(fd, 12, 4)) && writers_seen(t, 3) &&
 	       HOLDS(!close(fd)) && writers_seen(t, 1);
-}
-
-TEST(userfaultfd_registers_unregisters_and_closes)
-{
-	ASSERT_EQ(0, writers_run(uffd_case));
 }
 
 /* Open a file that has one letter in each page, from 'a'. */
@@ -219,7 +194,7 @@ static int open_lettered(unsigned int pages)
  * VMAs would only fit together if the kernel took the end of the first one for
  * its start.
  */
-static bool uffd_offset_case(struct procmap_child *t)
+WRITERS_TEST(userfaultfd_of_the_end_of_a_mapping_keeps_its_offset)
 {
 	int fd = open_uffd(), file = open_lettered(2);
 
@@ -235,16 +210,11 @@ static bool uffd_offset_case(struct procmap_child *t)
 	       HOLDS(*writers_page(9) == 'b');
 }
 
-TEST(userfaultfd_of_the_end_of_a_mapping_keeps_its_offset)
-{
-	ASSERT_EQ(0, writers_run(uffd_offset_case));
-}
-
 /*
  * Without UFFD_FEATURE_EVENT_REMAP, mremap() ends the registration of the area
  * that it moves.
  */
-static bool uffd_mremap_case(struct procmap_child *t)
+WRITERS_TEST(mremap_of_userfaultfd)
 {
 	int fd = open_uffd();
 
@@ -256,12 +226,7 @@ static bool uffd_mremap_case(struct procmap_child *t)
 	       writers_seen(t, 1);
 }
 
-TEST(mremap_of_userfaultfd)
-{
-	ASSERT_EQ(0, writers_run(uffd_mremap_case));
-}
-
-static bool mremap_dontunmap_case(struct procmap_child *t)
+WRITERS_TEST(mremap_dontunmap)
 {
 	const int flags = MREMAP_MAYMOVE | MREMAP_FIXED | MREMAP_DONTUNMAP;
 
@@ -270,11 +235,6 @@ static bool mremap_dontunmap_case(struct procmap_child *t)
 	       HOLDS(lock(8, 12)) && writers_seen(t, 2) &&
 	       HOLDS(writers_move(8, 12, 64, 12, flags)) && writers_seen(t, 3) &&
 	       HOLDS(writers_move(68, 4, 96, 4, flags)) && writers_seen(t, 6);
-}
-
-TEST(mremap_dontunmap)
-{
-	ASSERT_EQ(0, writers_run(mremap_dontunmap_case));
 }
 
 static bool clear_soft_dirty(void)
@@ -286,17 +246,12 @@ static bool clear_soft_dirty(void)
 	return good;
 }
 
-static bool clear_refs_case(struct procmap_child *t)
+WRITERS_TEST(clear_refs_soft_dirty)
 {
 	return HOLDS(writers_map(8, 4, WRITERS_RW)) && writers_seen(t, 1) &&
 	       HOLDS(clear_soft_dirty()) && writers_seen(t, 1) &&
 	       HOLDS(writers_map(12, 4, WRITERS_RW)) && writers_seen(t, 1) &&
 	       HOLDS(clear_soft_dirty()) && writers_seen(t, 1);
-}
-
-TEST(clear_refs_soft_dirty)
-{
-	ASSERT_EQ(0, writers_run(clear_refs_case));
 }
 
 /* Fork a child of the child that does nothing. */
@@ -325,7 +280,7 @@ static bool fork_and_see(struct procmap_child *t, unsigned int here, unsigned in
 	       writers_seen(t, here) && good;
 }
 
-static bool fork_plain_case(struct procmap_child *t)
+WRITERS_TEST(fork_parent_and_child)
 {
 	return HOLDS(writers_map(8, 12, WRITERS_RW)) &&
 	       HOLDS(set_name(12, 4, "part") || writers_advise(12, 4, MADV_DONTDUMP)) &&
@@ -335,12 +290,7 @@ static bool fork_plain_case(struct procmap_child *t)
 	       fork_and_see(t, 4, 3);
 }
 
-TEST(fork_parent_and_child)
-{
-	ASSERT_EQ(0, writers_run(fork_plain_case));
-}
-
-static bool fork_uffd_case(struct procmap_child *t)
+WRITERS_TEST(fork_with_userfaultfd)
 {
 	int fd = open_uffd();
 
@@ -349,23 +299,13 @@ static bool fork_uffd_case(struct procmap_child *t)
 	       HOLDS(!close(fd)) && writers_seen(t, 1);
 }
 
-TEST(fork_with_userfaultfd)
-{
-	ASSERT_EQ(0, writers_run(fork_uffd_case));
-}
-
-static bool exec_program_case(struct procmap_child *t)
+WRITERS_TEST(exec_every_vma_of_the_new_image)
 {
 	struct procmap_child program;
 
 	return writers_seen(t, 0) && HOLDS(!procmap_child_exec(&program, "procmap_target")) &&
 	       HOLDS(!procmap_sync(&program)) && writers_seen_pid(t, program.pid, 0) &&
 	       HOLDS(!procmap_child_finish(&program)) && writers_seen(t, 0);
-}
-
-TEST(exec_every_vma_of_the_new_image)
-{
-	ASSERT_EQ(0, writers_run(exec_program_case));
 }
 
 /* The vdso moves only as a whole. Nothing tells its size, so try all sizes. */
@@ -380,7 +320,7 @@ static bool move_vdso(char *from, char *to)
 	return false;
 }
 
-static bool vdso_case(struct procmap_child *t)
+WRITERS_TEST(vdso_moves)
 {
 	char *from = (char *)getauxval(AT_SYSINFO_EHDR);
 
@@ -390,11 +330,6 @@ static bool vdso_case(struct procmap_child *t)
 	return HOLDS(from) && writers_seen(t, 0) && HOLDS(move_vdso(from, writers_page(8))) &&
 	       writers_seen(t, 1) && HOLDS(move_vdso(writers_page(8), from)) &&
 	       writers_seen(t, 0);
-}
-
-TEST(vdso_moves)
-{
-	ASSERT_EQ(0, writers_run(vdso_case));
 }
 
 TEST_HARNESS_MAIN

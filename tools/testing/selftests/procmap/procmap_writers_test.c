@@ -52,66 +52,41 @@
 /* Far enough above the area's start for a stack to grow. */
 #define HIGH	2048
 
-static bool mmap_alone_case(struct procmap_child *t)
+WRITERS_TEST(mmap_and_munmap_whole)
 {
 	return writers_seen(t, 0) && HOLDS(writers_map(8, 4, WRITERS_RW)) && writers_seen(t, 1) &&
 	       HOLDS(writers_unmap(8, 4)) && writers_seen(t, 0);
 }
 
-TEST(mmap_and_munmap_whole)
-{
-	ASSERT_EQ(0, writers_run(mmap_alone_case));
-}
-
-static bool mmap_prev_case(struct procmap_child *t)
+WRITERS_TEST(mmap_merges_with_prev)
 {
 	return HOLDS(writers_map(8, 4, WRITERS_RW)) && writers_seen(t, 1) &&
 	       HOLDS(writers_map(12, 4, WRITERS_RW)) && writers_seen(t, 1) &&
 	       HOLDS(writers_unmap(12, 4)) && writers_seen(t, 1);
 }
 
-TEST(mmap_merges_with_prev)
-{
-	ASSERT_EQ(0, writers_run(mmap_prev_case));
-}
-
-static bool mmap_next_case(struct procmap_child *t)
+WRITERS_TEST(mmap_merges_with_next)
 {
 	return HOLDS(writers_map(12, 4, WRITERS_RW)) && writers_seen(t, 1) &&
 	       HOLDS(writers_map(8, 4, WRITERS_RW)) && writers_seen(t, 1) &&
 	       HOLDS(writers_unmap(8, 4)) && writers_seen(t, 1);
 }
 
-TEST(mmap_merges_with_next)
-{
-	ASSERT_EQ(0, writers_run(mmap_next_case));
-}
-
-static bool mmap_both_case(struct procmap_child *t)
+WRITERS_TEST(mmap_merges_with_both)
 {
 	return HOLDS(writers_map(8, 4, WRITERS_RW)) && HOLDS(writers_map(16, 4, WRITERS_RW)) &&
 	       writers_seen(t, 2) && HOLDS(writers_map(12, 4, WRITERS_RW)) && writers_seen(t, 1) &&
 	       HOLDS(writers_unmap(12, 4)) && writers_seen(t, 2);
 }
 
-TEST(mmap_merges_with_both)
-{
-	ASSERT_EQ(0, writers_run(mmap_both_case));
-}
-
-static bool mmap_between_case(struct procmap_child *t)
+WRITERS_TEST(mmap_between_others)
 {
 	return HOLDS(writers_map(8, 4, PROT_READ)) && HOLDS(writers_map(16, 4, PROT_NONE)) &&
 	       writers_seen(t, 2) && HOLDS(writers_map(12, 4, WRITERS_RW)) && writers_seen(t, 3) &&
 	       HOLDS(writers_unmap(12, 4)) && writers_seen(t, 2);
 }
 
-TEST(mmap_between_others)
-{
-	ASSERT_EQ(0, writers_run(mmap_between_case));
-}
-
-static bool mmap_over_case(struct procmap_child *t)
+WRITERS_TEST(mmap_over_others)
 {
 	return HOLDS(writers_map(8, 12, WRITERS_RW)) && writers_seen(t, 1) &&
 	       HOLDS(writers_map_over(8, 12, PROT_READ)) && writers_seen(t, 1) &&
@@ -122,12 +97,7 @@ static bool mmap_over_case(struct procmap_child *t)
 	       HOLDS(writers_map_over(4, 20, PROT_READ)) && writers_seen(t, 1);
 }
 
-TEST(mmap_over_others)
-{
-	ASSERT_EQ(0, writers_run(mmap_over_case));
-}
-
-static bool mmap_file_case(struct procmap_child *t)
+WRITERS_TEST(mmap_of_a_file)
 {
 	int fd = memfd_create("writers", MFD_CLOEXEC);
 
@@ -144,12 +114,7 @@ static bool mmap_file_case(struct procmap_child *t)
 	       HOLDS(writers_unmap(0, 32)) && writers_seen(t, 0);
 }
 
-TEST(mmap_of_a_file)
-{
-	ASSERT_EQ(0, writers_run(mmap_file_case));
-}
-
-static bool munmap_parts_case(struct procmap_child *t)
+WRITERS_TEST(munmap_head_tail_and_middle)
 {
 	return HOLDS(writers_map(8, 12, WRITERS_RW)) && writers_seen(t, 1) &&
 	       HOLDS(writers_unmap(8, 2)) && writers_seen(t, 1) &&
@@ -158,11 +123,6 @@ static bool munmap_parts_case(struct procmap_child *t)
 	       HOLDS(writers_map(12, 4, WRITERS_RW)) && writers_seen(t, 1) &&
 	       HOLDS(writers_map(18, 2, WRITERS_RW)) && writers_seen(t, 1) &&
 	       HOLDS(writers_map(8, 2, WRITERS_RW)) && writers_seen(t, 1);
-}
-
-TEST(munmap_head_tail_and_middle)
-{
-	ASSERT_EQ(0, writers_run(munmap_parts_case));
 }
 
 /* Map VMAs of three pages that do not merge. Every other one follows a hole. */
@@ -176,7 +136,7 @@ static bool map_many(void)
 	return true;
 }
 
-static bool munmap_many_case(struct procmap_child *t)
+WRITERS_TEST(munmap_many)
 {
 	return HOLDS(map_many()) && writers_seen(t, 16) &&
 	       HOLDS(writers_unmap(6, 10)) && writers_seen(t, 14) &&
@@ -184,11 +144,6 @@ static bool munmap_many_case(struct procmap_child *t)
 	       HOLDS(writers_map_over(1, 59, WRITERS_RW)) && writers_seen(t, 3) &&
 	       HOLDS(writers_unmap(0, 64)) && writers_seen(t, 0) &&
 	       HOLDS(map_many()) && writers_seen(t, 16);
-}
-
-TEST(munmap_many)
-{
-	ASSERT_EQ(0, writers_run(munmap_many_case));
 }
 
 static size_t huge_size(void)
@@ -208,7 +163,7 @@ static bool map_huge(unsigned int page, size_t bytes)
  * A huge page cannot be split. The VMAs that munmap() gathered before it must
  * stay.
  */
-static bool munmap_fails_case(struct procmap_child *t)
+WRITERS_TEST(munmap_fails_half_way)
 {
 	size_t size = huge_size();
 	unsigned int huge = size / writers_bytes(1);
@@ -224,16 +179,11 @@ static bool munmap_fails_case(struct procmap_child *t)
 	       HOLDS(writers_unmap(0, 2 * huge)) && writers_seen(t, 0);
 }
 
-TEST(munmap_fails_half_way)
-{
-	ASSERT_EQ(0, writers_run(munmap_fails_case));
-}
-
 /*
  * The kernel removes the old mapping before hugetlbfs refuses the new one: its
  * offset is inside a huge page.
  */
-static bool mmap_fails_case(struct procmap_child *t)
+WRITERS_TEST(mmap_over_others_fails_half_way)
 {
 	unsigned int huge = huge_size() / writers_bytes(1);
 	int fd = memfd_create("writers", MFD_CLOEXEC | MFD_HUGETLB);
@@ -245,13 +195,8 @@ static bool mmap_fails_case(struct procmap_child *t)
 	       HOLDS(writers_map(huge, huge, WRITERS_RW)) && writers_seen(t, 1);
 }
 
-TEST(mmap_over_others_fails_half_way)
-{
-	ASSERT_EQ(0, writers_run(mmap_fails_case));
-}
-
 /* The kernel splits areas of huge pages, but never merges them. */
-static bool hugetlb_case(struct procmap_child *t)
+WRITERS_TEST(hugetlb_splits)
 {
 	size_t size = huge_size();
 	unsigned int huge = size / writers_bytes(1);
@@ -261,11 +206,6 @@ static bool hugetlb_case(struct procmap_child *t)
 	       writers_seen(t, 3) && HOLDS(writers_protect(huge, huge, WRITERS_RW)) &&
 	       writers_seen(t, 3) && HOLDS(writers_unmap(2 * huge, huge)) && writers_seen(t, 3) &&
 	       HOLDS(map_huge(2 * huge, size)) && writers_seen(t, 4);
-}
-
-TEST(hugetlb_splits)
-{
-	ASSERT_EQ(0, writers_run(hugetlb_case));
 }
 
 /*
@@ -301,7 +241,7 @@ static bool set_brk(unsigned int page)
 	return (unsigned long)syscall(__NR_brk, brk) == brk;
 }
 
-static bool brk_moves_case(struct procmap_child *t)
+WRITERS_TEST(brk_first_grows_and_shrinks)
 {
 	return HOLDS(heap_in_area(8, 8)) && writers_seen(t, 0) &&
 	       HOLDS(set_brk(9)) && writers_seen(t, 1) &&
@@ -310,11 +250,6 @@ static bool brk_moves_case(struct procmap_child *t)
 	       HOLDS(set_brk(20)) && writers_seen(t, 1) &&
 	       HOLDS(set_brk(8)) && writers_seen(t, 0) &&
 	       HOLDS(set_brk(12)) && writers_seen(t, 1);
-}
-
-TEST(brk_first_grows_and_shrinks)
-{
-	ASSERT_EQ(0, writers_run(brk_moves_case));
 }
 
 /* How often is the VMA, which belongs to the heap, not named so? */
@@ -333,7 +268,7 @@ static int wrong_names(pid_t pid, const char *addr)
  * brk() wants to give up half of the first VMA, the second one, and a part of a
  * huge page, which cannot be split. Meanwhile a child looks at the second one.
  */
-static bool brk_fails_case(struct procmap_child *t)
+WRITERS_TEST(brk_that_fails_renames_nothing)
 {
 	size_t size = huge_size();
 	unsigned int huge = size / writers_bytes(1);
@@ -354,12 +289,7 @@ static bool brk_fails_case(struct procmap_child *t)
 	return HOLDS(!status) && writers_seen(t, 4);
 }
 
-TEST(brk_that_fails_renames_nothing)
-{
-	ASSERT_EQ(0, writers_run(brk_fails_case));
-}
-
-static bool mprotect_whole_case(struct procmap_child *t)
+WRITERS_TEST(mprotect_whole)
 {
 	return HOLDS(writers_map(8, 4, WRITERS_RW)) && writers_seen(t, 1) &&
 	       HOLDS(writers_protect(8, 4, PROT_READ)) && writers_seen(t, 1) &&
@@ -368,12 +298,7 @@ static bool mprotect_whole_case(struct procmap_child *t)
 	       HOLDS(writers_protect(8, 4, PROT_READ | PROT_EXEC)) && writers_seen(t, 1);
 }
 
-TEST(mprotect_whole)
-{
-	ASSERT_EQ(0, writers_run(mprotect_whole_case));
-}
-
-static bool mprotect_parts_case(struct procmap_child *t)
+WRITERS_TEST(mprotect_splits_and_merges)
 {
 	return HOLDS(writers_map(8, 12, WRITERS_RW)) && writers_seen(t, 1) &&
 	       HOLDS(writers_protect(8, 4, PROT_READ)) && writers_seen(t, 2) &&
@@ -384,23 +309,13 @@ static bool mprotect_parts_case(struct procmap_child *t)
 	       HOLDS(writers_protect(12, 4, WRITERS_RW)) && writers_seen(t, 1);
 }
 
-TEST(mprotect_splits_and_merges)
-{
-	ASSERT_EQ(0, writers_run(mprotect_parts_case));
-}
-
 /* The second half is a hole. The call changes the first half and fails. */
-static bool mprotect_fails_case(struct procmap_child *t)
+WRITERS_TEST(mprotect_fails_half_way)
 {
 	return HOLDS(writers_map(8, 4, WRITERS_RW)) && writers_seen(t, 1) &&
 	       HOLDS(!writers_protect(10, 8, PROT_READ)) && HOLDS(errno == ENOMEM) &&
 	       writers_seen(t, 2) && HOLDS(writers_protect(8, 4, WRITERS_RW)) &&
 	       writers_seen(t, 1);
-}
-
-TEST(mprotect_fails_half_way)
-{
-	ASSERT_EQ(0, writers_run(mprotect_fails_case));
 }
 
 /*
@@ -415,43 +330,28 @@ static bool three(int before, int changed, int after)
 	       writers_protect(12, 4, changed) && writers_protect(16, 4, after);
 }
 
-static bool merge_4_case(struct procmap_child *t)
+WRITERS_TEST(merge_case_4_tail_joins_next)
 {
 	return HOLDS(three(PROT_READ, WRITERS_RW, PROT_EXEC)) && writers_seen(t, 3) &&
 	       HOLDS(writers_protect(14, 2, PROT_EXEC)) && writers_seen(t, 3) &&
 	       HOLDS(writers_protect(14, 2, WRITERS_RW)) && writers_seen(t, 3);
 }
 
-TEST(merge_case_4_tail_joins_next)
-{
-	ASSERT_EQ(0, writers_run(merge_4_case));
-}
-
-static bool merge_5_case(struct procmap_child *t)
+WRITERS_TEST(merge_case_5_head_joins_prev)
 {
 	return HOLDS(three(PROT_READ, WRITERS_RW, PROT_EXEC)) && writers_seen(t, 3) &&
 	       HOLDS(writers_protect(12, 2, PROT_READ)) && writers_seen(t, 3) &&
 	       HOLDS(writers_protect(12, 2, WRITERS_RW)) && writers_seen(t, 3);
 }
 
-TEST(merge_case_5_head_joins_prev)
-{
-	ASSERT_EQ(0, writers_run(merge_5_case));
-}
-
-static bool merge_6_case(struct procmap_child *t)
+WRITERS_TEST(merge_case_6_joins_both)
 {
 	return HOLDS(three(PROT_READ, PROT_EXEC, PROT_READ)) && writers_seen(t, 3) &&
 	       HOLDS(writers_protect(12, 4, PROT_READ)) && writers_seen(t, 1) &&
 	       HOLDS(writers_protect(12, 4, PROT_EXEC)) && writers_seen(t, 3);
 }
 
-TEST(merge_case_6_joins_both)
-{
-	ASSERT_EQ(0, writers_run(merge_6_case));
-}
-
-static bool merge_7_case(struct procmap_child *t)
+WRITERS_TEST(merge_case_7_whole_joins_prev)
 {
 	return HOLDS(three(PROT_READ, WRITERS_RW, PROT_EXEC)) && writers_seen(t, 3) &&
 	       HOLDS(writers_protect(12, 4, PROT_READ | PROT_EXEC)) && writers_seen(t, 3) &&
@@ -461,24 +361,14 @@ static bool merge_7_case(struct procmap_child *t)
 	       HOLDS(writers_protect(12, 4, PROT_NONE)) && writers_seen(t, 2);
 }
 
-TEST(merge_case_7_whole_joins_prev)
-{
-	ASSERT_EQ(0, writers_run(merge_7_case));
-}
-
-static bool merge_8_case(struct procmap_child *t)
+WRITERS_TEST(merge_case_8_whole_joins_next)
 {
 	return HOLDS(three(PROT_READ, PROT_NONE, PROT_EXEC)) && writers_seen(t, 3) &&
 	       HOLDS(writers_protect(12, 4, PROT_EXEC)) && writers_seen(t, 2) &&
 	       HOLDS(writers_protect(12, 4, PROT_NONE)) && writers_seen(t, 3);
 }
 
-TEST(merge_case_8_whole_joins_next)
-{
-	ASSERT_EQ(0, writers_run(merge_8_case));
-}
-
-static bool mremap_resizes_case(struct procmap_child *t)
+WRITERS_TEST(mremap_grows_and_shrinks_in_place)
 {
 	return HOLDS(writers_map(8, 4, WRITERS_RW)) && HOLDS(writers_map(32, 4, PROT_READ)) &&
 	       writers_seen(t, 2) &&
@@ -489,14 +379,9 @@ static bool mremap_resizes_case(struct procmap_child *t)
 	       HOLDS(writers_move(8, 12, 8, 2, 0)) && writers_seen(t, 2);
 }
 
-TEST(mremap_grows_and_shrinks_in_place)
-{
-	ASSERT_EQ(0, writers_run(mremap_resizes_case));
-}
-
 #define MOVE	(MREMAP_MAYMOVE | MREMAP_FIXED)
 
-static bool mremap_moves_case(struct procmap_child *t)
+WRITERS_TEST(mremap_moves)
 {
 	return HOLDS(writers_map(8, 4, WRITERS_RW)) && HOLDS(writers_map(32, 4, PROT_READ)) &&
 	       writers_seen(t, 2) &&
@@ -506,15 +391,10 @@ static bool mremap_moves_case(struct procmap_child *t)
 	       HOLDS(writers_move(10, 4, 32, 2, MOVE)) && writers_seen(t, 3);
 }
 
-TEST(mremap_moves)
-{
-	ASSERT_EQ(0, writers_run(mremap_moves_case));
-}
-
 /*
  * Private writable memory is accounted. The rest of a split area must stay so.
  */
-static bool mremap_moves_part_case(struct procmap_child *t)
+WRITERS_TEST(mremap_moves_parts_of_accounted_memory)
 {
 	return HOLDS(writers_map(8, 12, WRITERS_RW)) && writers_seen(t, 1) &&
 	       HOLDS(writers_move(12, 4, 32, 4, MOVE)) && writers_seen(t, 3) &&
@@ -525,13 +405,8 @@ static bool mremap_moves_part_case(struct procmap_child *t)
 	       HOLDS(writers_move(32, 4, 16, 4, MOVE)) && writers_seen(t, 1);
 }
 
-TEST(mremap_moves_parts_of_accounted_memory)
-{
-	ASSERT_EQ(0, writers_run(mremap_moves_part_case));
-}
-
 /* The cases by the numbers of vma_merge(): 1 both, 2 prev, 3 next. */
-static bool merge_1_to_3_case(struct procmap_child *t)
+WRITERS_TEST(merge_cases_1_to_3_by_mremap)
 {
 	return HOLDS(writers_map(8, 4, WRITERS_RW)) && HOLDS(writers_map(16, 4, WRITERS_RW)) &&
 	       HOLDS(writers_map(32, 4, WRITERS_RW)) && writers_seen(t, 3) &&
@@ -543,13 +418,8 @@ static bool merge_1_to_3_case(struct procmap_child *t)
 	       HOLDS(writers_move(4, 4, 32, 4, MOVE)) && writers_seen(t, 3);
 }
 
-TEST(merge_cases_1_to_3_by_mremap)
-{
-	ASSERT_EQ(0, writers_run(merge_1_to_3_case));
-}
-
 /* With an old size of 0, mremap() maps shared memory a second time. */
-static bool mremap_duplicates_case(struct procmap_child *t)
+WRITERS_TEST(mremap_duplicates)
 {
 	int fd = memfd_create("writers", MFD_CLOEXEC);
 
@@ -557,11 +427,6 @@ static bool mremap_duplicates_case(struct procmap_child *t)
 	       HOLDS(writers_map_file(8, 4, WRITERS_RW, fd, 4)) && writers_seen(t, 1) &&
 	       HOLDS(writers_move(8, 0, 32, 4, MOVE)) && writers_seen(t, 2) &&
 	       HOLDS(writers_unmap(8, 4)) && writers_seen(t, 1);
-}
-
-TEST(mremap_duplicates)
-{
-	ASSERT_EQ(0, writers_run(mremap_duplicates_case));
 }
 
 static bool map_stack(unsigned int page, unsigned int pages)
@@ -578,18 +443,13 @@ static bool touch(unsigned int page)
 	return true;
 }
 
-static bool stack_grows_case(struct procmap_child *t)
+WRITERS_TEST(stack_grows_and_is_cut)
 {
 	return HOLDS(map_stack(HIGH, 4)) && writers_seen(t, 1) &&
 	       HOLDS(touch(HIGH - 1)) && writers_seen(t, 1) &&
 	       HOLDS(touch(HIGH - 20)) && writers_seen(t, 1) &&
 	       HOLDS(writers_unmap(HIGH - 20, 19)) && writers_seen(t, 1) &&
 	       HOLDS(touch(HIGH - 4)) && writers_seen(t, 1);
-}
-
-TEST(stack_grows_and_is_cut)
-{
-	ASSERT_EQ(0, writers_run(stack_grows_case));
 }
 
 static bool use_stack(size_t bytes)
@@ -600,15 +460,10 @@ static bool use_stack(size_t bytes)
 	return true;
 }
 
-static bool main_stack_grows_case(struct procmap_child *t)
+WRITERS_TEST(main_stack_grows)
 {
 	return writers_seen(t, 0) && HOLDS(use_stack(200 * 1024)) && writers_seen(t, 0) &&
 	       HOLDS(use_stack(1024 * 1024)) && writers_seen(t, 0);
-}
-
-TEST(main_stack_grows)
-{
-	ASSERT_EQ(0, writers_run(main_stack_grows_case));
 }
 
 static bool attach(int id, unsigned int page, int flags)
@@ -616,7 +471,7 @@ static bool attach(int id, unsigned int page, int flags)
 	return shmat(id, writers_page(page), flags) == writers_page(page);
 }
 
-static bool shm_attaches_case(struct procmap_child *t)
+WRITERS_TEST(shm_attaches_and_detaches)
 {
 	int id = shmget(IPC_PRIVATE, writers_bytes(8), IPC_CREAT | 0600);
 	bool good;
@@ -632,18 +487,13 @@ static bool shm_attaches_case(struct procmap_child *t)
 	return good;
 }
 
-TEST(shm_attaches_and_detaches)
-{
-	ASSERT_EQ(0, writers_run(shm_attaches_case));
-}
-
 static bool remap_pages(unsigned int page, unsigned int pages, unsigned int offset)
 {
 	return !syscall(__NR_remap_file_pages, writers_page(page), writers_bytes(pages), 0,
 			offset, 0);
 }
 
-static bool remaps_file_pages_case(struct procmap_child *t)
+WRITERS_TEST(remap_file_pages_splits_and_merges)
 {
 	int fd = memfd_create("writers", MFD_CLOEXEC);
 
@@ -653,24 +503,14 @@ static bool remaps_file_pages_case(struct procmap_child *t)
 	       HOLDS(remap_pages(12, 4, 4)) && writers_seen(t, 1);
 }
 
-TEST(remap_file_pages_splits_and_merges)
-{
-	ASSERT_EQ(0, writers_run(remaps_file_pages_case));
-}
-
 /* The kernel itself maps and unmaps the ring of asynchronous IO. */
-static bool aio_ring_case(struct procmap_child *t)
+WRITERS_TEST(aio_ring_appears_and_goes)
 {
 	unsigned long context = 0;
 
 	return writers_seen(t, 0) && HOLDS(!syscall(__NR_io_setup, 1, &context)) &&
 	       writers_seen(t, 0) && HOLDS(!syscall(__NR_io_destroy, context)) &&
 	       writers_seen(t, 0);
-}
-
-TEST(aio_ring_appears_and_goes)
-{
-	ASSERT_EQ(0, writers_run(aio_ring_case));
 }
 
 TEST_HARNESS_MAIN

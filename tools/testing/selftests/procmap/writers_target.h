@@ -35,6 +35,17 @@ typedef bool writers_fn(struct procmap_child *child);
 
 int writers_run(writers_fn *fn);
 
+/* Define a case that runs in a child, as a writers_fn with the parameter t. */
+#define WRITERS_TEST(name)				\
+static bool name##_case(struct procmap_child *t);	\
+							\
+TEST(name)						\
+{							\
+	ASSERT_EQ(0, writers_run(name##_case));		\
+}							\
+							\
+static bool name##_case(struct procmap_child *t)
+
 bool writers_seen(struct procmap_child *child, unsigned int nr);
 bool writers_seen_pid(struct procmap_child *child, pid_t pid, unsigned int nr);
 
