@@ -746,15 +746,8 @@ FIXTURE_VARIANT(race)
 	bool by_line;
 };
 
-FIXTURE_VARIANT_ADD(race, between_lines)
-{
-	.by_line = true,
-};
-
-FIXTURE_VARIANT_ADD(race, inside_lines)
-{
-	.inside = true,
-};
+FIXTURE_VARIANT_ADD(race, between_lines) { .by_line = true };
+FIXTURE_VARIANT_ADD(race, inside_lines) { .inside = true };
 
 FIXTURE_SETUP(race)
 {

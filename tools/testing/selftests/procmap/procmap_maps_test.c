@@ -176,26 +176,12 @@ FIXTURE_VARIANT(text) {
 	size_t step;
 };
 
-FIXTURE_VARIANT_ADD(text, kinds) {
-	.map = kinds_map,
-	.step = 1,
-};
-
-FIXTURE_VARIANT_ADD(text, long_paths) {
-	.map = kinds_map_long,
-	.step = 97,
-};
-
-FIXTURE_VARIANT_ADD(text, program) {
-	.program = "procmap_target",
-	.step = 11,
-};
+FIXTURE_VARIANT_ADD(text, kinds) { .map = kinds_map, .step = 1 };
+FIXTURE_VARIANT_ADD(text, long_paths) { .map = kinds_map_long, .step = 97 };
+FIXTURE_VARIANT_ADD(text, program) { .program = "procmap_target", .step = 11 };
 
 #ifdef PROCMAP_BOTH_SIZES
-FIXTURE_VARIANT_ADD(text, program_of_32_bit) {
-	.program = "procmap_target_32",
-	.step = 11,
-};
+FIXTURE_VARIANT_ADD(text, program_of_32_bit) { .program = "procmap_target_32", .step = 11 };
 #endif
 
 struct mapper {

@@ -27,21 +27,12 @@ FIXTURE_VARIANT(oracle) {
 	const char *program;
 };
 
-FIXTURE_VARIANT_ADD(oracle, self) {
-};
-
-FIXTURE_VARIANT_ADD(oracle, forked_child) {
-	.fork = true,
-};
-
-FIXTURE_VARIANT_ADD(oracle, program) {
-	.program = "procmap_target",
-};
+FIXTURE_VARIANT_ADD(oracle, self) { };
+FIXTURE_VARIANT_ADD(oracle, forked_child) { .fork = true };
+FIXTURE_VARIANT_ADD(oracle, program) { .program = "procmap_target" };
 
 #ifdef PROCMAP_BOTH_SIZES
-FIXTURE_VARIANT_ADD(oracle, program_of_32_bit) {
-	.program = "procmap_target_32",
-};
+FIXTURE_VARIANT_ADD(oracle, program_of_32_bit) { .program = "procmap_target_32" };
 #endif
 
 static int child_waits(struct procmap_child *child, void *arg)

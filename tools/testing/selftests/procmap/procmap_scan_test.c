@@ -48,17 +48,9 @@ FIXTURE_VARIANT(scan) {
 	enum target target;
 };
 
-FIXTURE_VARIANT_ADD(scan, kinds) {
-	.target = TARGET_KINDS,
-};
-
-FIXTURE_VARIANT_ADD(scan, zoo) {
-	.target = TARGET_ZOO,
-};
-
-FIXTURE_VARIANT_ADD(scan, advised) {
-	.target = TARGET_ADVISED,
-};
+FIXTURE_VARIANT_ADD(scan, kinds) { .target = TARGET_KINDS };
+FIXTURE_VARIANT_ADD(scan, zoo) { .target = TARGET_ZOO };
+FIXTURE_VARIANT_ADD(scan, advised) { .target = TARGET_ADVISED };
 
 /* One VMA for each bit that madvise() and mlock() set; returns their address. */
 static char *map_advised(void)

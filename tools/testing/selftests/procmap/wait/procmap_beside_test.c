@@ -166,15 +166,8 @@ FIXTURE_VARIANT(beside) {
 	unsigned int passes;
 };
 
-FIXTURE_VARIANT_ADD(beside, few) {
-	.nr = 200,
-	.passes = 4,
-};
-
-FIXTURE_VARIANT_ADD(beside, many) {
-	.nr = 1000,
-	.passes = 2,
-};
+FIXTURE_VARIANT_ADD(beside, few) { .nr = 200, .passes = 4 };
+FIXTURE_VARIANT_ADD(beside, many) { .nr = 1000, .passes = 2 };
 
 FIXTURE_SETUP(beside)
 {

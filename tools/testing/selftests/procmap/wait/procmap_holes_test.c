@@ -153,13 +153,10 @@ FIXTURE_VARIANT(holes) {
 	bool moves;
 };
 
-FIXTURE_VARIANT_ADD(holes, mapped_over) {
-};
+FIXTURE_VARIANT_ADD(holes, mapped_over) { };
 
 /* Two ranges are out of the tree, far from each other. */
-FIXTURE_VARIANT_ADD(holes, moved) {
-	.moves = true,
-};
+FIXTURE_VARIANT_ADD(holes, moved) { .moves = true };
 
 FIXTURE_SETUP(holes)
 {

@@ -212,18 +212,9 @@ FIXTURE_VARIANT(reader) {
 	unsigned int rest_us;
 };
 
-FIXTURE_VARIANT_ADD(reader, one_writer) {
-	.writers = 1,
-};
-
-FIXTURE_VARIANT_ADD(reader, four_writers) {
-	.writers = MAX_WRITERS,
-};
-
-FIXTURE_VARIANT_ADD(reader, a_writer_that_rests) {
-	.writers = 1,
-	.rest_us = 10 * 1000,
-};
+FIXTURE_VARIANT_ADD(reader, one_writer) { .writers = 1 };
+FIXTURE_VARIANT_ADD(reader, four_writers) { .writers = MAX_WRITERS };
+FIXTURE_VARIANT_ADD(reader, a_writer_that_rests) { .writers = 1, .rest_us = 10 * 1000 };
 
 FIXTURE_SETUP(reader)
 {

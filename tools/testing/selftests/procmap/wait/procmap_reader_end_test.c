@@ -97,21 +97,10 @@ FIXTURE_VARIANT(reader) {
 	bool (*read)(const struct scene *scene, int fd);
 };
 
-FIXTURE_VARIANT_ADD(reader, text) {
-	.read = reads_text,
-};
-
-FIXTURE_VARIANT_ADD(reader, query) {
-	.read = queries,
-};
-
-FIXTURE_VARIANT_ADD(reader, scan) {
-	.read = scans,
-};
-
-FIXTURE_VARIANT_ADD(reader, NOWAIT) {
-	.read = copies,
-};
+FIXTURE_VARIANT_ADD(reader, text) { .read = reads_text };
+FIXTURE_VARIANT_ADD(reader, query) { .read = queries };
+FIXTURE_VARIANT_ADD(reader, scan) { .read = scans };
+FIXTURE_VARIANT_ADD(reader, NOWAIT) { .read = copies };
 
 static bool set(const char *path, long value)
 {

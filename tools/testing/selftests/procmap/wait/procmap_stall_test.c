@@ -253,16 +253,13 @@ FIXTURE_VARIANT(fault) {
 };
 
 /* Read memory as debuggers do. The fault never drops mmap_lock. */
-FIXTURE_VARIANT_ADD(fault, proc_mem) {
-};
+FIXTURE_VARIANT_ADD(fault, proc_mem) { };
 
 /*
  * A fault drops mmap_lock while it reads the page, but not when it has to read
  * the page again.
  */
-FIXTURE_VARIANT_ADD(fault, page_fault) {
-	.by_fault = true,
-};
+FIXTURE_VARIANT_ADD(fault, page_fault) { .by_fault = true };
 
 FIXTURE_SETUP(fault)
 {
