@@ -126,24 +126,30 @@ TEST_F(file, hard_link)
 	ASSERT_EQ(0, unlink(path));
 }
 
-TEST_F(file, name_of_every_size_of_buffer)
+/* Ask with buffers of every size: each is too short, or gets the whole name. */
+static void every_size(struct __test_metadata *_metadata, const void *addr, const char *name)
 {
-	size_t need = strlen(self->path) + 1;
+	size_t size, need = strlen(name) + 1;
+	struct procmap_call call;
 	int fd = maps_open(0);
-	size_t size;
 
 	ASSERT_LE(0, fd);
 	for (size = 1; size < need + 10; size++) {
-		procmap_call_init(&self->call, (unsigned long)self->map, 0);
-		self->call.q.vma_name_size = size;
-		EXPECT_EQ(size < need ? -ENAMETOOLONG : 0, procmap_call(fd, &self->call))
+		procmap_call_init(&call, (unsigned long)addr, 0);
+		call.q.vma_name_size = size;
+		EXPECT_EQ(size < need ? -ENAMETOOLONG : 0, procmap_call(fd, &call))
 			TH_LOG("buffer of %zu bytes for a name of %zu", size, need);
 		if (size < need)
 			continue;
-		EXPECT_EQ(need, self->call.q.vma_name_size);
-		EXPECT_STREQ(self->path, self->call.name);
+		EXPECT_EQ(need, call.q.vma_name_size);
+		EXPECT_STREQ(name, call.name);
 	}
 	close(fd);
+}
+
+TEST_F(file, name_of_every_size_of_buffer)
+{
+	every_size(_metadata, self->map, self->path);
 }
 
 /* Without a buffer the kernel does not write the name, which is no error. */
@@ -191,7 +197,6 @@ static int reads_from_root(struct procmap_child *child, void *arg)
 	struct procmap_call call;
 	int fd = maps_open(0);
 
-	(void)child;
 	if (enter_root(rooted->root))
 		return ROOT_REFUSED;
 	if (!HOLDS(!procmap_ask(fd, (unsigned long)rooted->addr, 0, &call)) ||
@@ -428,38 +433,14 @@ TEST_F(memory, heap_goes_before_anonymous_name)
 
 TEST_F(memory, anonymous_name_of_every_size_of_buffer)
 {
-	struct procmap_call call;
-	int fd = maps_open(0);
-	size_t size;
-
-	ASSERT_LE(0, fd);
 	if (name_map(self, "name") && errno == EINVAL)
 		SKIP(return, NO_ANON_NAMES, _metadata->name);
-	for (size = 1; size <= sizeof("[anon:name]") + 1; size++) {
-		procmap_call_init(&call, (unsigned long)self->map, 0);
-		call.q.vma_name_size = size;
-		EXPECT_EQ(size < sizeof("[anon:name]") ? -ENAMETOOLONG : 0,
-			  procmap_call(fd, &call));
-	}
-	close(fd);
+	every_size(_metadata, self->map, "[anon:name]");
 }
 
 TEST_F(memory, special_name_of_every_size_of_buffer)
 {
-	struct procmap_call call;
-	int fd = maps_open(0);
-	size_t size;
-
-	ASSERT_LE(0, fd);
-	for (size = 1; size <= sizeof("[stack]") + 1; size++) {
-		procmap_call_init(&call, (unsigned long)&call, 0);
-		call.q.vma_name_size = size;
-		EXPECT_EQ(size < sizeof("[stack]") ? -ENAMETOOLONG : 0, procmap_call(fd, &call));
-		if (size < sizeof("[stack]"))
-			continue;
-		EXPECT_STREQ("[stack]", call.name);
-	}
-	close(fd);
+	every_size(_metadata, &_metadata, "[stack]");
 }
 
 /*
