@@ -10,7 +10,6 @@
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/mount.h>
@@ -43,17 +42,12 @@ struct reader {
 	struct seq_model model;
 };
 
-static int open_proc(const char *format, ...)
+static int open_thread(pid_t tid, const char *name)
 {
 	char path[64];
-	va_list args;
-	int fd;
 
-	va_start(args, format);
-	vsnprintf(path, sizeof(path), format, args);
-	va_end(args);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	return fd < 0 ? -errno : fd;
+	snprintf(path, sizeof(path), "task/%d/%s", tid, name);
+	return procmap_open(0, path);
 }
 
 /*
@@ -212,7 +206,7 @@ FIXTURE_SETUP(text)
 		ret = procmap_child_start(&self->child, maps_and_waits, &mapper);
 	ASSERT_EQ(0, ret);
 	ASSERT_EQ(0, procmap_sync(&self->child));
-	fd = open_proc("/proc/%d/smaps", self->child.pid);
+	fd = stall_smaps_open(self->child.pid);
 	ASSERT_LE(0, fd);
 	len = read_headers(fd, self->text, sizeof(self->text));
 	/* More than two pages, so that no test sees one buffer only. */
@@ -368,8 +362,11 @@ TEST_F(text, calls_in_any_order)
 
 TEST_F(text, of_the_main_thread)
 {
+	char path[64];
+
 	close(self->reader.fd);
-	self->reader.fd = open_proc("/proc/%d/task/%d/maps", self->child.pid, self->child.pid);
+	snprintf(path, sizeof(path), "task/%d/maps", self->child.pid);
+	self->reader.fd = procmap_open(self->child.pid, path);
 	ASSERT_LE(0, self->reader.fd);
 	EXPECT_TRUE(reads_all(&self->reader, 100));
 }
@@ -457,10 +454,10 @@ static int own_end(struct _test_data_own *self)
 /* Touch what the reads use, so that neither changes the address space. */
 static ssize_t own_headers(struct _test_data_own *self, pid_t tid)
 {
-	int smaps = open_proc("/proc/%d/task/%d/smaps", getpid(), tid);
+	int smaps = open_thread(tid, "smaps");
 	ssize_t len;
 
-	self->reader.fd = open_proc("/proc/%d/task/%d/maps", getpid(), tid);
+	self->reader.fd = open_thread(tid, "maps");
 	if (smaps < 0 || self->reader.fd < 0)
 		return -errno;
 	memset(space, 0, sizeof(space));
@@ -520,14 +517,9 @@ FIXTURE(ending) {
 	bool has_gate;
 };
 
-static int waits(struct procmap_child *child, void *arg)
-{
-	return procmap_tell(child, 0);
-}
-
 static int execs(struct procmap_child *child, void *arg)
 {
-	if (!procmap_tell(child, 0))
+	if (!procmap_waits(child, NULL))
 		procmap_exec(child, "procmap_target");
 	return HOLDS(false) ? 0 : 1;
 }
@@ -550,7 +542,7 @@ static bool begin_to_read(struct _test_data_ending *self,
 {
 	ssize_t got;
 
-	if (procmap_child_start(&self->child, child, NULL) || procmap_sync(&self->child))
+	if (procmap_child_start(&self->child, child, NULL))
 		return false;
 	self->fd = maps_open(self->child.pid);
 	self->at_the_end = maps_open(self->child.pid);
@@ -575,7 +567,7 @@ static long pread_again(int fd, off_t pos)
 
 TEST_F(ending, reaped)
 {
-	ASSERT_TRUE(begin_to_read(self, waits));
+	ASSERT_TRUE(begin_to_read(self, procmap_waits));
 	ASSERT_EQ(0, procmap_child_finish(&self->child));
 	EXPECT_LT(0, read_again(self->fd));
 	EXPECT_EQ(-ESRCH, read_again(self->fd));
@@ -593,19 +585,24 @@ TEST_F(ending, reaped)
  */
 TEST_F(ending, reaped_after_the_last_line)
 {
-	ASSERT_TRUE(begin_to_read(self, waits));
+	ASSERT_TRUE(begin_to_read(self, procmap_waits));
 	ASSERT_EQ(0, procmap_child_finish(&self->child));
 	EXPECT_EQ(self->has_gate ? 0 : -ESRCH, read_again(self->at_the_end));
 	EXPECT_EQ(-ESRCH, pread_again(self->at_the_end, 0));
 }
 
-TEST_F(ending, zombie)
+/* The child has ended, and nobody has waited for it. */
+static bool begin_with_a_zombie(struct _test_data_ending *self)
 {
 	siginfo_t info;
 
-	ASSERT_TRUE(begin_to_read(self, waits));
-	ASSERT_EQ(0, procmap_send(&self->child, 0));
-	ASSERT_EQ(0, waitid(P_PID, self->child.pid, &info, WEXITED | WNOWAIT));
+	return begin_to_read(self, procmap_waits) && !procmap_send(&self->child, 0) &&
+	       !waitid(P_PID, self->child.pid, &info, WEXITED | WNOWAIT);
+}
+
+TEST_F(ending, zombie)
+{
+	ASSERT_TRUE(begin_with_a_zombie(self));
 	EXPECT_LT(0, read_again(self->fd));
 	EXPECT_EQ(0, read_again(self->fd));
 	EXPECT_EQ(0, pread_again(self->fd, 20));
@@ -617,12 +614,9 @@ TEST_F(ending, zombie)
 
 TEST_F(ending, opened_as_a_zombie)
 {
-	siginfo_t info;
 	int fd;
 
-	ASSERT_TRUE(begin_to_read(self, waits));
-	ASSERT_EQ(0, procmap_send(&self->child, 0));
-	ASSERT_EQ(0, waitid(P_PID, self->child.pid, &info, WEXITED | WNOWAIT));
+	ASSERT_TRUE(begin_with_a_zombie(self));
 	fd = maps_open(self->child.pid);
 	ASSERT_LE(0, fd);
 	EXPECT_EQ(0, read_again(fd));
@@ -647,7 +641,7 @@ TEST_F(ending, another_program)
 TEST(kernel_thread)
 {
 	/* kthreadd, whose PID is the same on every kernel. */
-	int fd = open_proc("/proc/2/maps");
+	int fd = maps_open(2);
 
 	ASSERT_LE(0, fd);
 	EXPECT_EQ(0, read_again(fd));
@@ -806,7 +800,7 @@ static int reads_from_root(struct procmap_child *child, void *arg)
 	    !HOLDS(map_new(other, "elsewhere")) || !HOLDS(map_new(root, "inside")) ||
 	    !HOLDS(map_new(rooted->dir, "outside")))
 		return 1;
-	smaps = open_proc("/proc/self/smaps");
+	smaps = stall_smaps_open(0);
 	if (!HOLDS(reader_open(&reader, 0, rooted->text, 0)) || !HOLDS(!chroot(root)))
 		return 1;
 	len = read_headers(smaps, rooted->text, sizeof(rooted->text));
@@ -902,7 +896,7 @@ TEST_F(many, vmas)
 		SKIP(return, "%s: raising vm.max_map_count needs root", _metadata->name);
 	ASSERT_EQ(0, procmap_child_start(&self->child, maps_many, NULL));
 	ASSERT_EQ(0, procmap_recv(&self->child, &nr));
-	fd = open_proc("/proc/%d/smaps", self->child.pid);
+	fd = stall_smaps_open(self->child.pid);
 	len = read_headers(fd, self->text, self->size);
 	close(fd);
 	ASSERT_LT(0, len);
