@@ -289,17 +289,12 @@ TEST_F(errors, enametoolong_no_space_for_the_first_name)
 	}
 }
 
-static int ends(struct procmap_child *child, void *arg)
-{
-	return HOLDS(!procmap_sync(child)) ? 0 : 1;
-}
-
 TEST_F(errors, esrch_process_gone)
 {
 	struct procmap_child child;
 	int fd;
 
-	ASSERT_EQ(0, procmap_child_start(&child, ends, NULL));
+	ASSERT_EQ(0, procmap_child_start(&child, procmap_waits, NULL));
 	fd = maps_open(child.pid);
 	ASSERT_LE(0, fd);
 	EXPECT_EQ(0, scan_call(fd, &self->scan));
@@ -318,7 +313,7 @@ TEST_F(errors, einval_comes_before_esrch)
 	struct procmap_child child;
 	int fd;
 
-	ASSERT_EQ(0, procmap_child_start(&child, ends, NULL));
+	ASSERT_EQ(0, procmap_child_start(&child, procmap_waits, NULL));
 	fd = maps_open(child.pid);
 	ASSERT_LE(0, fd);
 	ASSERT_EQ(0, procmap_child_finish(&child));
