@@ -61,7 +61,6 @@ static int waits(struct procmap_child *child, void *arg)
 {
 	char *marker = map_marker();
 
-	(void)arg;
 	return HOLDS(marker != MAP_FAILED) ? procmap_tell(child, (unsigned long)marker) : 1;
 }
 
@@ -97,7 +96,6 @@ static int asks_for_its_parent(struct procmap_child *child, void *arg)
 	char *marker = map_marker();
 	struct procmap_call call;
 
-	(void)child;
 	if (!HOLDS(marker != MAP_FAILED) || !HOLDS(!differences(self)))
 		return 1;
 	if (!HOLDS(!procmap_ask_self(marker, &call)))
@@ -284,7 +282,6 @@ static int leaves_its_memory(struct procmap_child *child, void *arg)
 	int fd = maps_open(0);
 	int pid;
 
-	(void)arg;
 	if (!HOLDS(marker != MAP_FAILED) || !HOLDS(!procmap_send_fd(child, fd)))
 		return 1;
 	pid = clone(lives_on, stack + ARRAY_SIZE(stack), CLONE_VM | CLONE_PARENT | SIGCHLD, child);

@@ -39,7 +39,6 @@ static int child_waits(struct procmap_child *child, void *arg)
 {
 	struct procmap_zoo zoo;
 
-	(void)arg;
 	return HOLDS(!procmap_zoo_map(&zoo)) ? procmap_tell(child, 0) : 1;
 }
 

@@ -63,7 +63,6 @@ static int opens(struct procmap_child *child, void *arg)
 	struct procmap_call call;
 	int fd;
 
-	(void)child;
 	if (!HOLDS(!procmap_drop_root()))
 		return 1;
 	fd = maps_open(target->pid);
@@ -222,8 +221,6 @@ TEST_F(perm, kernel_thread_has_no_address_space)
 
 static int ends(struct procmap_child *child, void *arg)
 {
-	(void)child;
-	(void)arg;
 	return 0;
 }
 
