@@ -20,15 +20,6 @@
 #define MAX_ID		20
 #define DROP_CACHES	"/proc/sys/vm/drop_caches"
 
-static int drop_caches(void)
-{
-	int fd = open(DROP_CACHES, O_WRONLY | O_CLOEXEC);
-	int ret = fd < 0 || write(fd, "3", 1) != 1 ? -errno : 0;
-
-	close(fd);
-	return ret;
-}
-
 static int ask(int maps, const void *map, unsigned char *id, unsigned int *size)
 {
 	struct procmap_query query = {
@@ -110,9 +101,8 @@ int main(int argc, char **argv)
 			list ? "/proc/self/maps" : argv[argc - 1], strerror(errno));
 		return 1;
 	}
-	if (cold && drop_caches()) {
-		fprintf(stderr, "procmap_buildid_list: cannot write " DROP_CACHES ": %s\n",
-			strerror(errno));
+	if (cold && procmap_write(AT_FDCWD, DROP_CACHES, "3")) {
+		fprintf(stderr, "procmap_buildid_list: cannot write " DROP_CACHES ": %m\n");
 		return 1;
 	}
 	return look_at_all(maps, list) || fflush(stdout) ? 1 : 0;
