@@ -338,18 +338,6 @@ static int map_target(struct _test_data_faults *self, bool cold)
 	       -ENOMEM : 0;
 }
 
-/*
- * Grow the stack before something can fail. If the growth failed, the process
- * would end.
- */
-static void grow_stack(void)
-{
-	char space[128 * 1024];
-
-	space[0] = 0;
-	asm volatile("" : : "r" (space) : "memory");
-}
-
 FIXTURE_SETUP(faults)
 {
 	ASSERT_EQ(0, procmap_tmp_dir(self->dir, sizeof(self->dir)));
@@ -359,7 +347,8 @@ FIXTURE_SETUP(faults)
 	ASSERT_EQ(0, mount("none", self->mnt, "tmpfs", 0, NULL));
 	ASSERT_EQ(0, map_target(self, variant->cold));
 	self->written = variant->written;
-	grow_stack();
+	/* If the growth failed later, the process would end. */
+	procmap_grow_stack();
 }
 
 FIXTURE_TEARDOWN(faults)

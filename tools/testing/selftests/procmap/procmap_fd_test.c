@@ -200,9 +200,7 @@ TEST_F(fd, opened_before_exit)
 	__u64 marker;
 	char byte;
 
-	ASSERT_EQ(0, procmap_child_start(&self->child, waits, NULL));
-	ASSERT_EQ(0, procmap_recv(&self->child, &marker));
-	self->fd = maps_open(self->child.pid);
+	self->fd = procmap_child_open(&self->child, waits, NULL, &marker);
 	ASSERT_LE(0, self->fd);
 	ASSERT_EQ(0, procmap_ask(self->fd, marker, 0, &self->call));
 	ASSERT_EQ(0, procmap_send(&self->child, 0));
@@ -221,9 +219,7 @@ TEST_F(fd, opened_before_kill)
 {
 	__u64 marker;
 
-	ASSERT_EQ(0, procmap_child_start(&self->child, waits, NULL));
-	ASSERT_EQ(0, procmap_recv(&self->child, &marker));
-	self->fd = maps_open(self->child.pid);
+	self->fd = procmap_child_open(&self->child, waits, NULL, &marker);
 	ASSERT_LE(0, self->fd);
 	EXPECT_EQ(256 + SIGKILL, procmap_child_kill(&self->child));
 	EXPECT_EQ(-ESRCH, procmap_ask(self->fd, marker, 0, &self->call));

@@ -49,9 +49,7 @@ FIXTURE_SETUP(charge)
 	self->lacking = cgroup_lacking("memory");
 	if (self->lacking)
 		return;
-	ASSERT_EQ(0, procmap_child_start(&self->target, maps_many, NULL));
-	ASSERT_EQ(0, procmap_sync(&self->target));
-	self->maps = maps_open(self->target.pid);
+	self->maps = procmap_child_open(&self->target, maps_many, NULL, NULL);
 	ASSERT_LE(0, self->maps);
 	ASSERT_EQ(0, cgroup_make(&self->cgroup, "memory"));
 }

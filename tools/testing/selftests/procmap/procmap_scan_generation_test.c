@@ -207,12 +207,6 @@ TEST_F(generation, of_all_by_a_stack_that_grows)
 	EXPECT_TRUE(changed(self, false, false));
 }
 
-/* brk() of libc does not move brk within a page. */
-static bool set_brk(unsigned long brk)
-{
-	return (unsigned long)syscall(SYS_brk, brk) == brk;
-}
-
 /*
  * Has what was done since the last look given this VMA the name, or taken it
  * away, and does its record tell that it was changed?
@@ -275,47 +269,25 @@ TEST_F(generation, of_all_by_a_heap_that_ends_at_another_vma)
 
 	end = (brk + 2 * page - 1) & -page;
 	next = (char *)end;
-	ASSERT_TRUE(set_brk(end - 8));
+	ASSERT_TRUE(procmap_set_brk(end - 8));
 	ASSERT_EQ((long)next, (long)mmap(next, page, PROT_READ, flags, -1, 0));
 	ASSERT_EQ(0, look(self));
 	/* Within the page */
-	EXPECT_TRUE(set_brk(end - 16));
+	EXPECT_TRUE(procmap_set_brk(end - 16));
 	EXPECT_TRUE(changed(self, false, false));
-	EXPECT_TRUE(set_brk(end));
+	EXPECT_TRUE(procmap_set_brk(end));
 	heap = shown_as_heap(next);
 	EXPECT_TRUE(heap ? renamed(self, next, "[heap]") : changed(self, false, false));
-	EXPECT_TRUE(set_brk(end));
+	EXPECT_TRUE(procmap_set_brk(end));
 	EXPECT_TRUE(changed(self, false, false));
-	EXPECT_TRUE(set_brk(end - 8));
+	EXPECT_TRUE(procmap_set_brk(end - 8));
 	EXPECT_TRUE(heap ? renamed(self, next, "") : changed(self, false, false));
 	/* And when the heap loses this page */
-	EXPECT_TRUE(set_brk(end));
+	EXPECT_TRUE(procmap_set_brk(end));
 	EXPECT_TRUE(heap ? renamed(self, next, "[heap]") : changed(self, false, false));
-	EXPECT_TRUE(set_brk(end - page));
+	EXPECT_TRUE(procmap_set_brk(end - page));
 	EXPECT_TRUE(heap ? renamed(self, next, "") : changed(self, true, false));
 	EXPECT_EQ(0, munmap(next, page));
-}
-
-/*
- * struct prctl_mm_map as the kernel has it. A 32-bit program has another one.
- */
-struct mm_map {
-	__u64 start_code, end_code, start_data, end_data, start_brk, brk, start_stack;
-	__u64 arg_start, arg_end, env_start, env_end, auxv;
-	__u32 auxv_size, exe_fd;
-};
-
-/* Say where heap and stack are. No code, data, arguments or environment. */
-static int set_map(unsigned long brk, unsigned long stack)
-{
-	unsigned long code = (unsigned long)set_map;
-	struct mm_map map = {
-		.start_code = code, .end_code = code + 1, .start_data = code, .end_data = code + 1,
-		.start_brk = brk, .brk = brk, .start_stack = stack, .arg_start = stack,
-		.arg_end = stack, .env_start = stack, .env_end = stack, .exe_fd = -1,
-	};
-
-	return prctl(PR_SET_MM, PR_SET_MM_MAP, &map, sizeof(map), 0);
 }
 
 /* A VMA is named [heap] or [stack] because the process says so. */
@@ -332,16 +304,16 @@ TEST_F(generation, of_all_by_a_heap_or_stack_that_is_said_to_be_elsewhere)
 	ASSERT_EQ((long)two, (long)mmap(two, self->page, PROT_READ, flags, -1, 0));
 	ASSERT_EQ((long)five, (long)mmap(five, self->page, PROT_READ, flags, -1, 0));
 	ASSERT_EQ(0, look(self));
-	if (set_map(low, stack)) {
+	if (procmap_set_mm(low, low, stack)) {
 		ASSERT_EQ(EINVAL, errno);
 		SKIP(return, "no PR_SET_MM_MAP (CONFIG_CHECKPOINT_RESTORE)");
 	}
 	ASSERT_EQ(0, look(self));
-	ASSERT_EQ(0, set_map(in_two, stack));
+	ASSERT_EQ(0, procmap_set_mm(in_two, in_two, stack));
 	EXPECT_TRUE(renamed(self, two, "[heap]"));
-	ASSERT_EQ(0, set_map(brk, (unsigned long)five));
+	ASSERT_EQ(0, procmap_set_mm(brk, brk, (unsigned long)five));
 	EXPECT_TRUE(renamed(self, five, "[stack]"));
-	ASSERT_EQ(0, set_map(brk, stack));
+	ASSERT_EQ(0, procmap_set_mm(brk, brk, stack));
 	EXPECT_TRUE(renamed(self, two, ""));
 	/* One at a time, which needs CAP_SYS_RESOURCE. */
 	if (prctl(PR_SET_MM, PR_SET_MM_START_STACK, two, 0, 0)) {

@@ -114,9 +114,7 @@ FIXTURE_SETUP(scan)
 	struct arg arg = { .target = variant->target, .dir = self->dir };
 
 	ASSERT_EQ(0, procmap_tmp_dir(self->dir, sizeof(self->dir)));
-	ASSERT_EQ(0, procmap_child_start(&self->child, maps_target, &arg));
-	ASSERT_EQ(0, procmap_recv(&self->child, &self->advised));
-	self->fd = maps_open(self->child.pid);
+	self->fd = procmap_child_open(&self->child, maps_target, &arg, &self->advised);
 	ASSERT_LE(0, self->fd);
 	ASSERT_EQ(0, maps_text_read(self->fd, &self->text));
 	ASSERT_EQ(0, scan_everything(self->fd, &self->list));
@@ -571,9 +569,7 @@ TEST(paths_of_every_length)
 
 	ASSERT_EQ(0, procmap_tmp_dir(dir, sizeof(dir)));
 	arg.dir = dir;
-	ASSERT_EQ(0, procmap_child_start(&child, maps_target, &arg));
-	ASSERT_EQ(0, procmap_recv(&child, &none));
-	fd = maps_open(child.pid);
+	fd = procmap_child_open(&child, maps_target, &arg, &none);
 	ASSERT_LE(0, fd);
 	ASSERT_EQ(0, maps_text_read(fd, &text));
 	for (i = 0; i < text.nr; i++) {
@@ -714,9 +710,7 @@ TEST(bits_of_userfaultfd)
 	__u64 at, seen = 0;
 	int fd;
 
-	ASSERT_EQ(0, procmap_child_start(&child, registers, NULL));
-	ASSERT_EQ(0, procmap_recv(&child, &at));
-	fd = maps_open(child.pid);
+	fd = procmap_child_open(&child, registers, NULL, &at);
 	ASSERT_LE(0, fd);
 	ASSERT_EQ(0, scan_everything(fd, &list));
 	EXPECT_TRUE(rare_bits_agree(child.pid, &list, &seen));
@@ -756,9 +750,7 @@ TEST(generation_of_an_inode)
 	/* The first word of a handle of tmpfs is the generation. */
 	ASSERT_EQ(0, name_to_handle_at(file, "", &fh.handle, &mount, AT_EMPTY_PATH));
 
-	ASSERT_EQ(0, procmap_child_start(&child, maps_one_file, &file));
-	ASSERT_EQ(0, procmap_recv(&child, &at));
-	fd = maps_open(child.pid);
+	fd = procmap_child_open(&child, maps_one_file, &file, &at);
 	ASSERT_LE(0, fd);
 	ASSERT_EQ(0, scan_everything(fd, &list));
 	for (i = 0; i < list.nr && list.record[i].start != at; i++)
@@ -795,9 +787,7 @@ FIXTURE_SETUP(many)
 {
 	self->limit = stall_map_limit(geteuid() ? 0 : MANY + 1000);
 	ASSERT_LT(0, self->limit);
-	ASSERT_EQ(0, procmap_child_start(&self->child, maps_many, NULL));
-	ASSERT_EQ(0, procmap_recv(&self->child, &self->nr));
-	self->fd = maps_open(self->child.pid);
+	self->fd = procmap_child_open(&self->child, maps_many, NULL, &self->nr);
 	ASSERT_LE(0, self->fd);
 }
 

@@ -208,37 +208,16 @@ WRITERS_TEST(hugetlb_splits)
 	       HOLDS(map_huge(2 * huge, size)) && writers_seen(t, 4);
 }
 
-/*
- * struct prctl_mm_map as the kernel has it. A 32-bit program has another one.
- */
-struct mm_map {
-	__u64 start_code, end_code, start_data, end_data, start_brk, brk, start_stack;
-	__u64 arg_start, arg_end, env_start, env_end, auxv;
-	__u32 auxv_size, exe_fd;
-};
-
 /* Make a heap in the area; it is empty if @page is @end. */
 static bool heap_in_area(unsigned int page, unsigned int end)
 {
-	unsigned long code = (unsigned long)heap_in_area;
-	unsigned long stack = (unsigned long)&code;
-	unsigned long start = (unsigned long)writers_page(page);
-	struct mm_map map = {
-		.start_code = code, .end_code = code + 1, .start_data = code, .end_data = code + 1,
-		.start_brk = start, .brk = (unsigned long)writers_page(end), .start_stack = stack,
-		.arg_start = stack, .arg_end = stack, .env_start = stack, .env_end = stack,
-		.exe_fd = -1,
-	};
-
-	return !prctl(PR_SET_MM, PR_SET_MM_MAP, &map, sizeof(map), 0);
+	return !procmap_set_mm((unsigned long)writers_page(page), (unsigned long)writers_page(end),
+			       (unsigned long)&page);
 }
 
-/* brk() of libc does not know about this heap. */
 static bool set_brk(unsigned int page)
 {
-	unsigned long brk = (unsigned long)writers_page(page);
-
-	return (unsigned long)syscall(__NR_brk, brk) == brk;
+	return procmap_set_brk((unsigned long)writers_page(page));
 }
 
 WRITERS_TEST(brk_first_grows_and_shrinks)

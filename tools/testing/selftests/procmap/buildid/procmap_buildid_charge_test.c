@@ -53,17 +53,10 @@ struct target {
 
 static int start_target(struct target *target, int (*fn)(struct procmap_child *child, void *arg))
 {
-	int ret;
-
 	target->at = mmap(NULL, target->size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (target->at == MAP_FAILED)
 		return -errno;
-	ret = procmap_child_start(&target->child, fn, target);
-	if (!ret)
-		ret = procmap_sync(&target->child);
-	if (ret)
-		return ret;
-	target->maps = maps_open(target->child.pid);
+	target->maps = procmap_child_open(&target->child, fn, target, NULL);
 	return target->maps < 0 ? target->maps : 0;
 }
 

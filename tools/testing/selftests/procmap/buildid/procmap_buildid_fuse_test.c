@@ -166,9 +166,7 @@ TEST_F(fuse, a_query_keeps_no_file)
 	int maps;
 
 	ASSERT_EQ(0, fuse_server_stall(&self->server, FILE_SHORT, FUSE_READ));
-	ASSERT_EQ(0, procmap_child_start(&target, maps_locked_file, self));
-	ASSERT_EQ(0, procmap_sync(&target));
-	maps = maps_open(target.pid);
+	maps = procmap_child_open(&target, maps_locked_file, self, NULL);
 	ASSERT_LE(0, maps);
 	EXPECT_EQ(0, elf_image_ask(maps, self->map[FILE_SHORT], &self->image[FILE_SHORT]));
 	EXPECT_EQ(-1, flock(self->fd[FILE_SHORT], LOCK_EX | LOCK_NB));

@@ -295,7 +295,7 @@ static int text_space(struct maps_text *text, size_t size)
  * Grow the stack before the text is read. If it grew later, its VMA would
  * differ from what the text shows.
  */
-static void grow_stack(void)
+void procmap_grow_stack(void)
 {
 	char space[128 * 1024];
 
@@ -319,7 +319,7 @@ int maps_text_read(int fd, struct maps_text *text)
 	int ret;
 
 	huge_page_size();
-	grow_stack();
+	procmap_grow_stack();
 	for (;;) {
 		ret = text_space(text, size);
 		if (ret)
@@ -519,6 +519,22 @@ int procmap_child_start(struct procmap_child *child,
 	if (child->pid)
 		return 0;
 	_exit(fn(child, arg));
+}
+
+/*
+ * Run a function in a child that first sends a number, and open its maps file.
+ * Returns the descriptor or -errno.
+ * @value: gets the number; NULL: it does not matter
+ */
+int procmap_child_open(struct procmap_child *child,
+		       int (*fn)(struct procmap_child *child, void *arg), void *arg, __u64 *value)
+{
+	int ret = procmap_child_start(child, fn, arg);
+	__u64 number;
+
+	if (!ret)
+		ret = procmap_recv(child, value ?: &number);
+	return ret ? ret : maps_open(child->pid);
 }
 
 /*
@@ -988,4 +1004,28 @@ int procmap_loop(int file, char *path, size_t size)
 	if (fd >= 0)
 		close(fd);
 	return ret;
+}
+
+/* Move the end of the heap. Returns true if it is there. That of libc does not know other heaps. */
+bool procmap_set_brk(unsigned long brk)
+{
+	return (unsigned long)syscall(__NR_brk, brk) == brk;
+}
+
+/* Say where heap and stack are. Code, data, arguments and environment are next to nothing. */
+int procmap_set_mm(unsigned long start_brk, unsigned long brk, unsigned long stack)
+{
+	unsigned long code = (unsigned long)procmap_set_mm;
+	/* struct prctl_mm_map as the kernel has it. A 32-bit program has another one. */
+	struct {
+		__u64 start_code, end_code, start_data, end_data, start_brk, brk, start_stack;
+		__u64 arg_start, arg_end, env_start, env_end, auxv;
+		__u32 auxv_size, exe_fd;
+	} map = {
+		.start_code = code, .end_code = code + 1, .start_data = code, .end_data = code + 1,
+		.start_brk = start_brk, .brk = brk, .start_stack = stack, .arg_start = stack,
+		.arg_end = stack, .env_start = stack, .env_end = stack, .exe_fd = -1,
+	};
+
+	return prctl(PR_SET_MM, PR_SET_MM_MAP, &map, sizeof(map), 0);
 }

@@ -142,6 +142,8 @@ struct procmap_child {
 pid_t procmap_fork(void);
 int procmap_child_start(struct procmap_child *child,
 			int (*fn)(struct procmap_child *child, void *arg), void *arg);
+int procmap_child_open(struct procmap_child *child,
+		       int (*fn)(struct procmap_child *child, void *arg), void *arg, __u64 *value);
 int procmap_exec(struct procmap_child *child, const char *program);
 int procmap_child_exec(struct procmap_child *child, const char *program);
 int procmap_child_finish(struct procmap_child *child);
@@ -178,6 +180,9 @@ int procmap_cached_pages(void *addr, size_t size);
 bool procmap_sleeps_in_call(pid_t pid, pid_t tid, long nr);
 int procmap_uffd(void *at, size_t size, __u64 mode);
 int procmap_loop(int file, char *path, size_t size);
+void procmap_grow_stack(void);
+bool procmap_set_brk(unsigned long brk);
+int procmap_set_mm(unsigned long start_brk, unsigned long brk, unsigned long stack);
 
 bool procmap_look_again(unsigned int *looks);
 bool procmap_holds(bool cond, const char *text, const char *file, int line);

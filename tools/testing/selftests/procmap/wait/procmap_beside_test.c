@@ -197,9 +197,7 @@ TEST_F(beside, a_walk_over_holes_is_not_slower_than_mmap_lock)
 
 	if (stall_count("vma_search_nap") < 0)
 		SKIP(return, "%s: kernel without per-VMA locks", _metadata->name);
-	ASSERT_EQ(0, procmap_child_start(&scene->target, writes_elsewhere, scene));
-	ASSERT_EQ(0, procmap_recv(&scene->target, &scene->start));
-	scene->maps = maps_open(scene->target.pid);
+	scene->maps = procmap_child_open(&scene->target, writes_elsewhere, scene, &scene->start);
 	ASSERT_LE(0, scene->maps);
 	scene->pagemap = procmap_open(scene->target.pid, "pagemap");
 	ASSERT_LE(0, scene->pagemap);

@@ -326,9 +326,7 @@ FIXTURE_SETUP(many)
 	self->vmas = stall_vmas(geteuid() ? MANY_USER : MANY);
 	self->limit = stall_map_limit(geteuid() ? 0 : MANY + 1000);
 	ASSERT_LT(0, self->limit);
-	ASSERT_EQ(0, procmap_child_start(&self->child, stall_maps_many, &self->vmas));
-	ASSERT_EQ(0, procmap_sync(&self->child));
-	self->maps = maps_open(self->child.pid);
+	self->maps = procmap_child_open(&self->child, stall_maps_many, &self->vmas, NULL);
 	ASSERT_LE(0, self->maps);
 	self->size = text_size(self->maps);
 	ASSERT_LT(self->vmas, self->size);

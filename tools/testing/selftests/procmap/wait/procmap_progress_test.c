@@ -105,17 +105,10 @@ static int changes(struct procmap_child *child, void *arg)
 
 static int start_scene(struct scene *scene)
 {
-	int ret;
-
 	scene->rounds = procmap_share(sizeof(*scene->rounds));
 	if (!scene->rounds)
 		return -ENOMEM;
-	ret = procmap_child_start(&scene->child, changes, scene);
-	if (!ret)
-		ret = procmap_recv(&scene->child, &scene->hot);
-	if (ret)
-		return ret;
-	scene->maps = maps_open(scene->child.pid);
+	scene->maps = procmap_child_open(&scene->child, changes, scene, &scene->hot);
 	return scene->maps < 0 ? scene->maps : 0;
 }
 
