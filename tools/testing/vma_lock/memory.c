@@ -394,125 +394,45 @@ void memory_reset(u64 seed)
 	choice = seed;
 }
 
-/* The names by which the compiler calls these are in tsan.h. */
-void tsan_read1(void *at)
-{
-	plain_read(at, 1);
-}
+TSAN_ACCESS(read1, plain_read, 1)
+TSAN_ACCESS(read2, plain_read, 2)
+TSAN_ACCESS(read4, plain_read, 4)
+TSAN_ACCESS(read8, plain_read, 8)
+TSAN_ACCESS(read16, plain_read, 16)
+TSAN_ACCESS(write1, plain_write, 1)
+TSAN_ACCESS(write2, plain_write, 2)
+TSAN_ACCESS(write4, plain_write, 4)
+TSAN_ACCESS(write8, plain_write, 8)
+TSAN_ACCESS(write16, plain_write, 16)
+TSAN_ACCESS(unaligned_read1, plain_read, 1)
+TSAN_ACCESS(unaligned_read2, plain_read, 2)
+TSAN_ACCESS(unaligned_read4, plain_read, 4)
+TSAN_ACCESS(unaligned_read8, plain_read, 8)
+TSAN_ACCESS(unaligned_read16, plain_read, 16)
+TSAN_ACCESS(unaligned_write1, plain_write, 1)
+TSAN_ACCESS(unaligned_write2, plain_write, 2)
+TSAN_ACCESS(unaligned_write4, plain_write, 4)
+TSAN_ACCESS(unaligned_write8, plain_write, 8)
+TSAN_ACCESS(unaligned_write16, plain_write, 16)
 
-void tsan_unaligned_read1(void *at)
-{
-	plain_read(at, 1);
-}
-
-void tsan_write1(void *at)
-{
-	plain_write(at, 1);
-}
-
-void tsan_unaligned_write1(void *at)
-{
-	plain_write(at, 1);
-}
-
-void tsan_read2(void *at)
-{
-	plain_read(at, 2);
-}
-
-void tsan_unaligned_read2(void *at)
-{
-	plain_read(at, 2);
-}
-
-void tsan_write2(void *at)
-{
-	plain_write(at, 2);
-}
-
-void tsan_unaligned_write2(void *at)
-{
-	plain_write(at, 2);
-}
-
-void tsan_read4(void *at)
-{
-	plain_read(at, 4);
-}
-
-void tsan_unaligned_read4(void *at)
-{
-	plain_read(at, 4);
-}
-
-void tsan_write4(void *at)
-{
-	plain_write(at, 4);
-}
-
-void tsan_unaligned_write4(void *at)
-{
-	plain_write(at, 4);
-}
-
-void tsan_read8(void *at)
-{
-	plain_read(at, 8);
-}
-
-void tsan_unaligned_read8(void *at)
-{
-	plain_read(at, 8);
-}
-
-void tsan_write8(void *at)
-{
-	plain_write(at, 8);
-}
-
-void tsan_unaligned_write8(void *at)
-{
-	plain_write(at, 8);
-}
-
-void tsan_read16(void *at)
-{
-	plain_read(at, 16);
-}
-
-void tsan_unaligned_read16(void *at)
-{
-	plain_read(at, 16);
-}
-
-void tsan_write16(void *at)
-{
-	plain_write(at, 16);
-}
-
-void tsan_unaligned_write16(void *at)
-{
-	plain_write(at, 16);
-}
-
-void tsan_read_range(void *at, unsigned long size)
+void __tsan_read_range(void *at, unsigned long size)
 {
 	plain_read(at, size);
 }
 
-void tsan_write_range(void *at, unsigned long size)
+void __tsan_write_range(void *at, unsigned long size)
 {
 	plain_write(at, size);
 }
 
-void tsan_init(void *unused)
+void __tsan_init(void)
 {
 }
 
-void tsan_func_entry(void *call)
+void __tsan_func_entry(void *call)
 {
 }
 
-void tsan_func_exit(void *unused)
+void __tsan_func_exit(void)
 {
 }
