@@ -324,9 +324,10 @@ static void context_prepare(unsigned int i)
 
 /*
  * Run the contexts until all have returned.
- * @threads: one for each; the first is the writer
+ * @writer: what the first does
+ * @reader: what all others do
  */
-void machine_run(u64 seed, const struct machine_thread *threads)
+void machine_run(u64 seed, void (*writer)(void), void (*reader)(void))
 {
 	unsigned int i;
 
@@ -336,7 +337,7 @@ void machine_run(u64 seed, const struct machine_thread *threads)
 	memory_reset(seed + 1);
 	grace = 0;
 	for (i = 0; i < CONTEXTS; i++) {
-		functions[i] = threads[i].run;
+		functions[i] = i ? reader : writer;
 		context_prepare(i);
 	}
 	if (_setjmp(rest))

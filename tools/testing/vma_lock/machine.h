@@ -30,17 +30,9 @@ struct machine_stats {
 	unsigned long graces;
 };
 
-/**
- * struct machine_thread - what a context does
- * @run: its function
- */
-struct machine_thread {
-	void (*run)(void);
-};
-
 extern struct machine_stats machine_stats;
 
-void machine_run(u64 seed, const struct machine_thread *threads);
+void machine_run(u64 seed, void (*writer)(void), void (*reader)(void));
 void machine_step(void);
 unsigned int machine_context(void);
 bool machine_is_stack(uintptr_t address);

@@ -47,9 +47,6 @@ static void read_until_end(void)
 
 static void steps_round(unsigned long round)
 {
-	static const struct machine_thread threads[CONTEXTS] = {
-		{ write_calls }, { read_until_end }, { read_until_end },
-	};
 	unsigned int i;
 
 	choice = report_round(round);
@@ -60,7 +57,7 @@ static void steps_round(unsigned long round)
 		space_call(&watched, &choice);
 	for (i = 0; i < CONTEXTS; i++)
 		reader_begin(&readers[i], &watched, random64(&choice));
-	machine_run(random64(&choice), threads);
+	machine_run(random64(&choice), write_calls, read_until_end);
 	space_exit(&other);
 	if (vmas_in_use())
 		wrong("VMAs were lost", vmas_in_use());
