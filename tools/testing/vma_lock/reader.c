@@ -513,18 +513,35 @@ void reader_search(struct reader *reader)
 	}
 }
 
-/* Add counts to others. */
-void reader_add(struct reader_stats *sum, const struct reader_stats *stats)
+/* The counts of all readers. */
+struct reader_stats reader_sum(const struct reader *readers, unsigned int nr)
 {
-	sum->searches += stats->searches;
-	sum->found += stats->found;
-	sum->none += stats->none;
-	sum->busy += stats->busy;
-	sum->over += stats->over;
-	sum->copied += stats->copied;
-	sum->snapshots += stats->snapshots;
-	sum->code += stats->code;
-	sum->lost += stats->lost;
+	struct reader_stats sum = { };
+
+	for (; nr; nr--, readers++) {
+		sum.searches += readers->stats.searches;
+		sum.found += readers->stats.found;
+		sum.none += readers->stats.none;
+		sum.busy += readers->stats.busy;
+		sum.over += readers->stats.over;
+		sum.copied += readers->stats.copied;
+		sum.snapshots += readers->stats.snapshots;
+		sum.code += readers->stats.code;
+		sum.lost += readers->stats.lost;
+	}
+	return sum;
+}
+
+/* Returns what no reader has met, or NULL. */
+const char *reader_not_met(const struct reader_stats *sum)
+{
+	if (!sum->copied)
+		return "VMAs copied without a lock";
+	if (!sum->snapshots)
+		return "walks in one generation";
+	if (!sum->code)
+		return "walks of code in one generation";
+	return sum->over ? NULL : "ends of address spaces";
 }
 
 /* A line with the counts. */

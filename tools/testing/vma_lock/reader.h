@@ -72,7 +72,8 @@ struct reader {
 
 void reader_begin(struct reader *reader, struct space *space, u64 seed);
 void reader_search(struct reader *reader);
-void reader_add(struct reader_stats *sum, const struct reader_stats *stats);
+struct reader_stats reader_sum(const struct reader *readers, unsigned int nr);
+const char *reader_not_met(const struct reader_stats *sum);
 void reader_print(const struct reader_stats *stats);
 
 #endif

@@ -160,13 +160,6 @@ void report_end(void)
 	fflush(stdout);
 }
 
-/* Fail a case that never met what it tests. */
-void report_must_meet(const char *what, unsigned long number)
-{
-	if (!number)
-		wrong(what, 0);
-}
-
 /*
  * Run the program again, at the same addresses each time.
  *

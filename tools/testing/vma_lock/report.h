@@ -26,7 +26,6 @@ void report_start(const char *number, unsigned int plan);
 void report_begin(const char *name);
 u64 report_round(unsigned long round);
 void report_end(void);
-void report_must_meet(const char *what, unsigned long number);
 struct report_length report_length(const char *text);
 bool report_goes_on(const struct report_length *length, unsigned long rounds);
 

@@ -149,32 +149,10 @@ static void test_round(unsigned long round)
 		wrong("VMAs were lost", vmas_in_use());
 }
 
-static struct reader_stats stats_now(void)
+/* Returns what was not met, or NULL. */
+static const char *not_met(const struct reader_stats *sum)
 {
-	struct reader_stats sum = { };
-	unsigned int i;
-
-	for (i = 0; i < READERS; i++)
-		reader_add(&sum, &readers[i].stats);
-	return sum;
-}
-
-static bool all_met(void)
-{
-	const struct reader_stats sum = stats_now();
-
-	return vm_events[VMA_SEARCH_RETRY] && sum.copied && sum.snapshots && sum.code && sum.over;
-}
-
-static void must_meet_all(const struct reader_stats *sum)
-{
-	report_begin("writers, copies, snapshots and ends were met");
-	report_must_meet("searches that met a writer", vm_events[VMA_SEARCH_RETRY]);
-	report_must_meet("VMAs copied without a lock", sum->copied);
-	report_must_meet("walks in one generation", sum->snapshots);
-	report_must_meet("walks of code in one generation", sum->code);
-	report_must_meet("ends of address spaces", sum->over);
-	report_end();
+	return vm_events[VMA_SEARCH_RETRY] ? reader_not_met(sum) : "searches that met a writer";
 }
 
 int main(int argc, char **argv)
@@ -188,15 +166,19 @@ int main(int argc, char **argv)
 	tree_start();
 	kernel_start();
 	report_begin("threads search next to one that does system calls");
-	while (report_goes_on(&length, round) || (!all_met() && round < MEET_ROUNDS))
+	do {
 		test_round(round++);
+		sum = reader_sum(readers, READERS);
+	} while (report_goes_on(&length, round) || (not_met(&sum) && round < MEET_ROUNDS));
 	report_end();
 	rcu_unregister_thread();
 
 	if (shim_starving())
 		wrong("readers starve when nobody searches", shim_starving());
-	sum = stats_now();
-	must_meet_all(&sum);
+	report_begin("writers, copies, snapshots and ends were met");
+	if (not_met(&sum))
+		wrong(not_met(&sum), 0);
+	report_end();
 	printf("# rounds %lu, system calls %lu, looks that were repeated %lu, sleeps %lu\n", round,
 	       calls, vm_events[VMA_SEARCH_RETRY], sleeps);
 	reader_print(&sum);
