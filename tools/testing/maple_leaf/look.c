@@ -48,10 +48,7 @@ static void look_read(struct look_found *found)
 	}
 }
 
-/*
- * Check what is true next to writers, too. The pivots of a leaf may have any
- * value.
- */
+/* Check what is true next to writers, too. The pivots of a leaf may have any value. */
 static void look_check_any(const struct world *world, unsigned long index, unsigned int stores,
 			   const struct look_found *found)
 {
@@ -69,10 +66,7 @@ static void look_check_any(const struct world *world, unsigned long index, unsig
 	}
 }
 
-/*
- * Compare. A difference is only wrong if nobody has stored to the tree
- * meanwhile.
- */
+/* Compare. A difference is only wrong if nobody has stored to the tree meanwhile. */
 static void look_compare(const struct world *world, unsigned int stores, unsigned long index,
 			 const char *what, unsigned long expected, unsigned long found)
 {

@@ -69,10 +69,7 @@ static void write_on(void)
 	stores += STORES;
 	stepping = false;
 	finished = true;
-	/*
-	 * The reader finishes its current look, and with it the RCU read
-	 * section.
-	 */
+	/* The reader finishes its current look, and with it the RCU read section. */
 	setcontext(&contexts[READER]);
 }
 

@@ -2,10 +2,7 @@
 /* Compare trees that nobody writes to with the tree's own functions. */
 #include "still.h"
 
-/*
- * Find the next entry at an index or after it, leaf by leaf as mm/vma_lookup.h
- * does.
- */
+/* Find the next entry at an index or after it, leaf by leaf as mm/vma_lookup.h does. */
 static void *leaf_next(struct maple_tree *mt, unsigned long index)
 {
 	struct maple_leaf leaf;

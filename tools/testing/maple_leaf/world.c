@@ -40,9 +40,7 @@ static unsigned long entry_of(const struct world *world, unsigned int id)
 	u64 state = what;
 	u64 check = random64(&state);
 
-	/*
-	 * The two lowest bits make it look like a value, a pointer or a node.
-	 */
+	/* The two lowest bits make it look like a value, a pointer or a node. */
 	return 1UL << 63 | check >> CHECK_SHIFT << CHECK_SHIFT | what | (check & 3);
 }
 
@@ -119,10 +117,7 @@ static unsigned long world_gap(struct world *world)
 	}
 }
 
-/*
- * Cut all indexes into places. Some are as narrow as possible, also at both
- * ends.
- */
+/* Cut all indexes into places. Some are as narrow as possible, also at both ends. */
 static void world_cut(struct world *world)
 {
 	unsigned int place, tail = below(&world->rng, 4);
@@ -172,17 +167,12 @@ static unsigned long world_new_entry(struct world *world)
 
 	world->left[id] = 0;
 	world->died[id] = 0;
-	/*
-	 * A reader that finds the entry also sees it counted; pairs with the
-	 * store to the tree.
-	 */
+	/* A reader that finds the entry also sees it counted; pairs with the store to the tree. */
 	smp_store_release(&world->ids, id + 1);
 	return entry_of(world, id);
 }
 
-/*
- * Store as mm/mmap.c does: first allocate memory, then store without failure.
- */
+/* Store as mm/mmap.c does: first allocate memory, then store without failure. */
 static int store_prealloc(struct maple_tree *mt, unsigned long first, unsigned long last,
 			  void *entry)
 {

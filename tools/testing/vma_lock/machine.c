@@ -63,10 +63,7 @@ unsigned int machine_context(void)
 	return running;
 }
 
-/*
- * Is this memory of one context alone? Returns true if so, and true if the
- * machine does not run.
- */
+/* Is this memory of one context alone? Returns true if so, and true if the machine does not run. */
 bool machine_is_stack(uintptr_t address)
 {
 	return !stepping || address - (uintptr_t)stacks < sizeof(stacks);

@@ -238,10 +238,7 @@ static void region_of_props(const struct vma_props *props, struct region *region
 	}
 }
 
-/*
- * A VMA that begins at the same page and has the same generation is the same, in
- * all respects.
- */
+/* A VMA that begins at the same page and has the same generation is the same, in all respects. */
 static void check_generation_of(struct reader *reader, const struct region *region, u64 generation)
 {
 	struct known_vma *known = &reader->vma[region->start];

@@ -133,10 +133,7 @@ int fault_disarm(struct fault *fault, bool *failed)
 	char left[16] = "";
 	ssize_t len = pread(fault->nth, left, sizeof(left) - 1, 0);
 
-	/*
-	 * The copy of this number was the one to fail, so nothing failed
-	 * before.
-	 */
+	/* The copy of this number was the one to fail, so nothing failed before. */
 	if (len < 0 && errno == EFAULT)
 		left[0] = '1';
 	else if (len < 0)
@@ -157,9 +154,7 @@ int fault_count(struct fault_counts *counts)
 
 	for (i = 0; i < FAULT_CACHES && !ret; i++) {
 		snprintf(dir, sizeof(dir), "/sys/kernel/slab/%s", caches[i]);
-		/*
-		 * Do not count free objects that a cache only keeps for later.
-		 */
+		/* Do not count free objects that a cache only keeps for later. */
 		ret = transfer(dir, "shrink", NULL, "1");
 		if (!ret)
 			ret = transfer(dir, "objects", number, NULL);

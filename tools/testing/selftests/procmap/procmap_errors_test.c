@@ -9,10 +9,7 @@
 
 #include "procmap_harness.h"
 
-/*
- * Three pages: one of a file, one that can only be read, and a hole. Queries
- * ask for the first.
- */
+/* Three pages: one of a file, one that can only be read, and a hole. Queries ask for the first. */
 #define AREA_NAME	"/memfd:errors (deleted)"
 
 FIXTURE(errors) {
@@ -50,10 +47,7 @@ FIXTURE_TEARDOWN(errors)
 	close(self->fd);
 }
 
-/*
- * Without an error the queries of this file succeed. So no case passes for a
- * wrong reason.
- */
+/* Without an error the queries of this file succeed. So no case passes for a wrong reason. */
 TEST_F(errors, none)
 {
 	ASSERT_EQ(0, procmap_call(self->fd, &self->call));
@@ -94,10 +88,7 @@ TEST_F(errors, efault_argument_read_only)
 	EXPECT_EQ(0, memcmp(arg, &self->call.q, sizeof(self->call.q)));
 }
 
-/*
- * Only the first bytes of the argument are before the hole. Try every number of
- * them.
- */
+/* Only the first bytes of the argument are before the hole. Try every number of them. */
 TEST_F(errors, efault_argument_straddles)
 {
 	size_t fits;
@@ -187,10 +178,7 @@ TEST_F(errors, none_name_fits_before_a_hole)
 	EXPECT_EQ(0, self->ro[0]);
 }
 
-/*
- * The kernel writes no name for a VMA without one, so the buffer does not
- * matter.
- */
+/* The kernel writes no name for a VMA without one, so the buffer does not matter. */
 TEST_F(errors, none_no_name_for_a_bad_buffer)
 {
 	self->call.q.query_addr = (unsigned long)self->ro;
@@ -439,9 +427,7 @@ TEST_F(errors, none_after_errors)
 	EXPECT_EQ(0, procmap_call(self->fd, &self->call));
 }
 
-/*
- * Programs were built with these numbers, whatever kernel they were built for.
- */
+/* Programs were built with these numbers, whatever kernel they were built for. */
 TEST(published_numbers)
 {
 	EXPECT_EQ(0xC0686611UL, (unsigned long)PROCMAP_QUERY);

@@ -35,10 +35,7 @@ static void __attribute__((constructor)) faults_require(void)
 		ksft_exit_skip("making calls fail needs root\n");
 }
 
-/*
- * Repeat each failure this many times, to tell what it leaves after each time
- * from chance.
- */
+/* Repeat each failure this many times, to tell what it leaves after each time from chance. */
 #define ROUNDS		10
 /* No call has that many things that can fail. */
 #define MAX_NTH		300
@@ -136,10 +133,7 @@ static int query_all(struct _test_data_faults *self)
 	return ret ? ret : check_file_name(self);
 }
 
-/*
- * Query without the last field. Then the kernel copies a length that is not
- * known at build time.
- */
+/* Query without the last field. Then the kernel copies a length that is not known at build time. */
 static int query_short(struct _test_data_faults *self)
 {
 	int ret;
@@ -179,10 +173,7 @@ static int scan_file(struct _test_data_faults *self)
 	return check_build_id(self, record.build_id, record.build_id_size);
 }
 
-/*
- * Are the bytes that came right, and are the bytes after them unchanged?
- * Returns 0 if all came.
- */
+/* Are the bytes that came right, and are the bytes after them unchanged? Returns 0 if all came. */
 static ssize_t check_bytes(const char *buf, ssize_t got, size_t size, char what, char was)
 {
 	size_t i;
@@ -399,9 +390,7 @@ static int stop_target(struct _test_data_faults *self)
 	return procmap_child_finish(&self->child);
 }
 
-/*
- * Do one call in which the @nth thing that can fail does. Returns its result.
- */
+/* Do one call in which the @nth thing that can fail does. Returns its result. */
 static int call_failing(struct __test_metadata *_metadata, struct _test_data_faults *self,
 			int (*call)(struct _test_data_faults *self), int nth, bool *failed)
 {
@@ -443,10 +432,7 @@ static void fail_each(struct __test_metadata *_metadata, struct _test_data_fault
 		TH_LOG("without a failure: returned %d", ret);
 }
 
-/*
- * Unmap the file first, so that the test itself does not keep the file system
- * busy.
- */
+/* Unmap the file first, so that the test itself does not keep the file system busy. */
 static int unmount(struct _test_data_faults *self)
 {
 	int ret;
@@ -460,10 +446,7 @@ TEST_F(faults, right_error_and_nothing_left_behind)
 {
 	int round;
 
-	/*
-	 * The first round allocates some objects for good. So count them only
-	 * after it.
-	 */
+	/* The first round allocates some objects for good. So count them only after it. */
 	fail_each(_metadata, self, variant);
 	ASSERT_EQ(0, fault_count(&self->before));
 	for (round = 0; round < ROUNDS; round++)

@@ -34,10 +34,7 @@ FIXTURE_TEARDOWN(fd)
 		close(self->fd);
 }
 
-/*
- * Query every line and every hole of @self->text on @self->fd. Returns how many
- * answers differ.
- */
+/* Query every line and every hole of @self->text on @self->fd. Returns how many answers differ. */
 static size_t differences(const struct _test_data_fd *self)
 {
 	const __u64 next = PROCMAP_QUERY_COVERING_OR_NEXT_VMA;
@@ -158,10 +155,7 @@ TEST_F(fd, passed_to_somebody_who_may_not_open_it)
 	EXPECT_EQ(0, procmap_child_finish(&self->child));
 }
 
-/*
- * Opens the maps file and then changes its user. After that it could not open
- * the file again.
- */
+/* Opens the maps file and then changes its user. After that it could not open the file again. */
 static int asks_after_setuid(struct procmap_child *child, void *arg)
 {
 	const struct procmap_child *target = arg;
@@ -236,9 +230,7 @@ static int sends_its_maps_and_execs(struct procmap_child *child, void *arg)
 	return HOLDS(false) ? 0 : 1;
 }
 
-/*
- * The old address space is gone. The descriptor must not switch to the new one.
- */
+/* The old address space is gone. The descriptor must not switch to the new one. */
 TEST_F(fd, opened_before_exec)
 {
 	const __u64 next = PROCMAP_QUERY_COVERING_OR_NEXT_VMA;
@@ -267,10 +259,7 @@ static int lives_on(void *arg)
 	return procmap_sync(arg) ? 1 : 0;
 }
 
-/*
- * Leaves a process after that shares its memory. The test becomes the parent
- * of that process.
- */
+/* Leaves a process after that shares its memory. The test becomes the parent of that process. */
 static int leaves_its_memory(struct procmap_child *child, void *arg)
 {
 	static max_align_t stack[1024];
@@ -306,9 +295,7 @@ TEST_F(fd, process_gone_but_not_its_address_space)
 	EXPECT_EQ(-ESRCH, procmap_ask(self->fd, marker, 0, &self->call));
 }
 
-/*
- * Each side closes its end of a pipe when the other need no longer wait for it.
- */
+/* Each side closes its end of a pipe when the other need no longer wait for it. */
 struct thread {
 	pthread_t thread;
 	int started[2];
@@ -476,10 +463,7 @@ static ssize_t read_between_queries(const struct _test_data_fd *self, char *buf,
 	return got < 0 ? -errno : (ssize_t)used;
 }
 
-/*
- * Read the text of a child, because the text of the test itself changes when it
- * maps memory.
- */
+/* Read the text of a child, because the text of the test itself changes when it maps memory. */
 TEST_F(fd, text_and_queries_do_not_disturb_each_other)
 {
 	const size_t step[] = { 1, 7, 100, 4096, 65536 };
@@ -507,10 +491,7 @@ TEST_F(fd, text_and_queries_do_not_disturb_each_other)
 	EXPECT_EQ(0, procmap_child_finish(&self->child));
 }
 
-/*
- * Read from the middle of the text, with and without a query between lseek()
- * and read().
- */
+/* Read from the middle of the text, with and without a query between lseek() and read(). */
 TEST_F(fd, queries_between_lseek_and_read)
 {
 	char plain[512], mixed[512];

@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/*
- * Compare each number that PROCMAP_QUERY reports with what the program itself
- * knows.
- */
+/* Compare each number that PROCMAP_QUERY reports with what the program itself knows. */
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -133,10 +130,7 @@ TEST_F(fields, offset_of_the_mapping)
 	}
 }
 
-/*
- * The offset belongs to the start of the VMA, not to the address. It moves with
- * the start.
- */
+/* The offset belongs to the start of the VMA, not to the address. It moves with the start. */
 TEST_F(fields, offset_follows_the_start)
 {
 	char *map = map_memfd(self, 8, 2 * self->page);
@@ -170,9 +164,7 @@ TEST_F(fields, moved_mapping)
 	EXPECT_EQ(self->st.st_ino, self->call.q.inode);
 }
 
-/*
- * Try every protection, private and shared. No other bit may be in vma_flags.
- */
+/* Try every protection, private and shared. No other bit may be in vma_flags. */
 TEST_F(fields, flags)
 {
 	int prot;
@@ -239,9 +231,7 @@ TEST_F(fields, page_size_of_huge_pages)
 		char *map = map_huge(shift);
 
 		if (map == MAP_FAILED) {
-			/*
-			 * A 32-bit address space may have no hole that large.
-			 */
+			/* A 32-bit address space may have no hole that large. */
 			EXPECT_TRUE(errno == EINVAL || errno == ENOENT ||
 				    (errno == ENOMEM && sizeof(long) == 4))
 				TH_LOG("huge page of 2^%d bytes: errno %d", shift, errno);

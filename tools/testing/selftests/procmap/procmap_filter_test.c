@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/*
- * The flags of PROCMAP_QUERY, alone and in all combinations, on VMAs of every
- * kind.
- */
+/* The flags of PROCMAP_QUERY, alone and in all combinations, on VMAs of every kind. */
 #include <fcntl.h>
 #include <sys/mman.h>
 
@@ -47,10 +44,7 @@ static size_t count(const struct maps_text *text, const struct procmap_zoo *zoo,
 	return nr;
 }
 
-/*
- * The oracle must not be right by accident, so there must be VMAs of every
- * kind.
- */
+/* The oracle must not be right by accident, so there must be VMAs of every kind. */
 TEST_F(filter, the_text_shows_every_kind)
 {
 	__u64 want;
@@ -227,10 +221,7 @@ TEST_F(single, shared_and_file_backed)
 	EXPECT_EQ(PROCMAP_QUERY_VMA_READABLE | PROCMAP_QUERY_VMA_SHARED, self->call.q.vma_flags);
 }
 
-/*
- * The file is open for reading only. The text shows its shared mapping as
- * shared.
- */
+/* The file is open for reading only. The text shows its shared mapping as shared. */
 TEST_F(single, shared_mapping_of_a_read_only_file)
 {
 	char *shared = self->area + self->page;

@@ -148,10 +148,7 @@ static bool reads_all(struct reader *reader, size_t size)
 	return reads(reader, size);
 }
 
-/*
- * A process that waits, with what @variant->map maps, or a program. @text is
- * what smaps shows.
- */
+/* A process that waits, with what @variant->map maps, or a program. @text is what smaps shows. */
 FIXTURE(text) {
 	char dir[PATH_MAX / 2];
 	struct procmap_child child;
@@ -411,10 +408,7 @@ TEST_F(text, bytes_that_cannot_be_copied_come_later)
 	ASSERT_EQ(0, munmap(two, 2 * page));
 }
 
-/*
- * The process itself, and its other thread. No function between the two reads
- * maps memory.
- */
+/* The process itself, and its other thread. No function between the two reads maps memory. */
 FIXTURE(own) {
 	char text[TEXT_ROOM];
 	struct reader reader;

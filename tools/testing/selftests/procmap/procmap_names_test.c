@@ -174,9 +174,7 @@ struct rooted {
 	const void *outside;
 };
 
-/*
- * Root may call chroot(). Other users become root of a user namespace for it.
- */
+/* Root may call chroot(). Other users become root of a user namespace for it. */
 static int enter_root(const char *root)
 {
 	if (geteuid() && unshare(CLONE_NEWUSER))
@@ -370,10 +368,7 @@ TEST_F(memory, huge_pages)
 	EXPECT_TRUE(has_name(map, "/anon_hugepage (deleted)"));
 }
 
-/*
- * With good arguments this fails with EINVAL only if the kernel cannot name
- * memory.
- */
+/* With good arguments this fails with EINVAL only if the kernel cannot name memory. */
 static int name_map(const struct _test_data_memory *self, const char *name)
 {
 	return prctl(PR_SET_VMA, PR_SET_VMA_ANON_NAME, self->map, self->page, name);
@@ -443,10 +438,7 @@ TEST_F(memory, special_name_of_every_size_of_buffer)
 	every_size(_metadata, &_metadata, "[stack]");
 }
 
-/*
- * Nested directories. They are made one by one, because no system call takes
- * such a long path.
- */
+/* Nested directories. They are made one by one, because no system call takes such a long path. */
 #define DEPTH		25
 #define PART		240
 

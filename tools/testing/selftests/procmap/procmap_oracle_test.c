@@ -12,10 +12,7 @@
 
 #define NR_MANY		5000
 
-/*
- * The variants look at the address space of the test itself, of a forked child,
- * or of a program.
- */
+/* The variants look at the address space of the test itself, of a forked child, or of a program. */
 FIXTURE(oracle) {
 	struct procmap_child child;
 	int fd;
@@ -95,10 +92,7 @@ static size_t check_vma(const struct _test_data_oracle *self, size_t i, __u64 ma
 	return check_range(self, vma->start, vma->end - 1, max_flags);
 }
 
-/*
- * Check the hole below VMA @i. If @i is the number of VMAs, check what is above
- * the last one.
- */
+/* Check the hole below VMA @i. If @i is the number of VMAs, check what is above the last one. */
 static size_t check_hole(const struct _test_data_oracle *self, size_t i, __u64 max_flags)
 {
 	__u64 from = i ? self->text.vma[i - 1].end : 0;
@@ -125,10 +119,7 @@ TEST_F(oracle, every_hole_is_a_hole)
 		ASSERT_EQ(0, check_hole(self, i, PROCMAP_FLAGS));
 }
 
-/*
- * The text shows [vsyscall] for programs that have it, but it belongs to the
- * kernel.
- */
+/* The text shows [vsyscall] for programs that have it, but it belongs to the kernel. */
 TEST_F(oracle, vsyscall_is_not_found)
 {
 	const __u64 next = PROCMAP_QUERY_COVERING_OR_NEXT_VMA;

@@ -29,10 +29,7 @@ FIXTURE_TEARDOWN(perm)
 		close(self->fd);
 }
 
-/*
- * Sets its dumpable flag to each number that it receives. A number above 1 ends
- * it.
- */
+/* Sets its dumpable flag to each number that it receives. A number above 1 ends it. */
 static int changes_dumpable(struct procmap_child *child, void *arg)
 {
 	__u64 dumpable = 1;
@@ -153,9 +150,7 @@ TEST_F(perm, checked_when_opened_and_not_per_query)
 	EXPECT_EQ(0, procmap_child_wait(&self->target));
 }
 
-/*
- * An ordinary user looks at a process of root: the test itself, or process 1.
- */
+/* An ordinary user looks at a process of root: the test itself, or process 1. */
 TEST_F(perm, other_user_is_eacces)
 {
 	struct procmap_child other = { .pid = geteuid() ? 1 : getpid() };
@@ -178,10 +173,7 @@ TEST_F(perm, own_process_not_dumpable)
 	EXPECT_STREQ("[stack]", self->call.name);
 }
 
-/*
- * The process has no address space and never will. So the text is empty, and a
- * query says why.
- */
+/* The process has no address space and never will. So the text is empty, and a query says why. */
 static void check_no_memory(struct __test_metadata *_metadata, struct _test_data_perm *self,
 			    pid_t pid)
 {

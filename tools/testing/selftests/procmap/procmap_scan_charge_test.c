@@ -18,10 +18,7 @@
 /* What the caller says that it has space for; it needs a thousandth of it. */
 #define ASK_RECORDS	1000000
 #define ASK_NAMES	(64 << 20)
-/*
- * How much a cgroup may grow. Each processor takes the charge of 64 pages in
- * advance.
- */
+/* How much a cgroup may grow. Each processor takes the charge of 64 pages in advance. */
 #define MARGIN		(2 << 20)
 
 static int maps_many(struct procmap_child *child, void *arg)

@@ -49,10 +49,7 @@ FIXTURE_TEARDOWN(sizes)
 	close(self->fd);
 }
 
-/*
- * Write a query of @size bytes to @arg: the inputs of @full, and poison in
- * every output.
- */
+/* Write a query of @size bytes to @arg: the inputs of @full, and poison in every output. */
 static void prepare(void *arg, size_t size, const struct procmap_query *full)
 {
 	struct procmap_query q;
@@ -140,10 +137,7 @@ TEST_F(sizes, shorter_can_have_a_name)
 	EXPECT_STREQ(full.name, self->space);
 }
 
-/*
- * If the struct ends before the address of a buffer, the size of that buffer
- * has no address.
- */
+/* If the struct ends before the address of a buffer, the size of that buffer has no address. */
 TEST_F(sizes, shorter_without_the_address_is_einval)
 {
 	struct procmap_query *q = (void *)self->space;

@@ -210,10 +210,7 @@ WRITERS_TEST(userfaultfd_of_the_end_of_a_mapping_keeps_its_offset)
 	       HOLDS(*writers_page(9) == 'b');
 }
 
-/*
- * Without UFFD_FEATURE_EVENT_REMAP, mremap() ends the registration of the area
- * that it moves.
- */
+/* Without UFFD_FEATURE_EVENT_REMAP, mremap() ends the registration of the area that it moves. */
 WRITERS_TEST(mremap_of_userfaultfd)
 {
 	int fd = open_uffd();

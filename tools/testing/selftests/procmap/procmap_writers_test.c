@@ -159,10 +159,7 @@ static bool map_huge(unsigned int page, size_t bytes)
 		    MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0) == at;
 }
 
-/*
- * A huge page cannot be split. The VMAs that munmap() gathered before it must
- * stay.
- */
+/* A huge page cannot be split. The VMAs that munmap() gathered before it must stay. */
 WRITERS_TEST(munmap_fails_half_way)
 {
 	size_t size = huge_size();
@@ -370,9 +367,7 @@ WRITERS_TEST(mremap_moves)
 	       HOLDS(writers_move(10, 4, 32, 2, MOVE)) && writers_seen(t, 3);
 }
 
-/*
- * Private writable memory is accounted. The rest of a split area must stay so.
- */
+/* Private writable memory is accounted. The rest of a split area must stay so. */
 WRITERS_TEST(mremap_moves_parts_of_accounted_memory)
 {
 	return HOLDS(writers_map(8, 12, WRITERS_RW)) && writers_seen(t, 1) &&

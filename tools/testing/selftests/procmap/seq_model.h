@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/*
- * How many bytes each read() of a seq_file returns, by the rules of
- * fs/seq_file.c in Linux 6.1.
- */
+/* How many bytes each read() of a seq_file returns, by the rules of fs/seq_file.c in Linux 6.1. */
 #ifndef SELFTEST_PROCMAP_SEQ_MODEL_H
 #define SELFTEST_PROCMAP_SEQ_MODEL_H
 

@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/*
- * A child that changes its address space, and the test that looks at it: see
- * writers_target.h.
- */
+/* A child that changes its address space, and the test that looks at it: see writers_target.h. */
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -31,9 +28,7 @@ static bool same_answer(const struct maps_vma *vma, const struct procmap_call *c
 	return !wrong;
 }
 
-/*
- * Query every VMA in a walk and by its last byte, and every hole by its first.
- */
+/* Query every VMA in a walk and by its last byte, and every hole by its first. */
 static bool all_equal(int fd, const struct maps_text *text)
 {
 	struct procmap_call call;

@@ -16,10 +16,7 @@
 
 #include "procmap_util.h"
 
-/*
- * The child works here. The area is free in every static program, and aligned
- * for huge pages.
- */
+/* The child works here. The area is free in every static program, and aligned for huge pages. */
 #define WRITERS_AREA	0x60000000UL
 #define WRITERS_SIZE	0x04000000UL
 

@@ -77,10 +77,7 @@ static long ask_resident(struct target *target)
 	return procmap_send(&target->child, 0) || procmap_recv(&target->child, &nr) ? -1 : nr;
 }
 
-/*
- * Write an ELF header with as many program headers as possible, all of them in
- * holes.
- */
+/* Write an ELF header with as many program headers as possible, all of them in holes. */
 static bool write_sparse(int fd)
 {
 	struct {

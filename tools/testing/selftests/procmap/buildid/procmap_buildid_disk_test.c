@@ -125,10 +125,7 @@ TEST_F(disk, a_scan_that_does_not_wait_reads_nothing)
 					    &self->image[FILE_SHORT], PROCMAP_SCAN_NOWAIT));
 }
 
-/*
- * A file that cannot be read has no build ID. The mapping reads it again when
- * it is used.
- */
+/* A file that cannot be read has no build ID. The mapping reads it again when it is used. */
 TEST_F(disk, a_read_that_fails)
 {
 	ASSERT_EQ(0, ext2_disk_fail(&self->disk, ALL_READS));

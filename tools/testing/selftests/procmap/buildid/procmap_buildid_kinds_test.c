@@ -31,10 +31,7 @@ static bool has_none(const void *at)
 	       HOLDS(call.build_id[0] == PROCMAP_POISON);
 }
 
-/*
- * Make both ends of a connection, over the loopback device of a network
- * namespace of its own.
- */
+/* Make both ends of a connection, over the loopback device of a network namespace of its own. */
 static bool connect_both(int ends[2])
 {
 	int listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
@@ -151,10 +148,7 @@ TEST(ring_of_io_uring)
 	close(fd);
 }
 
-/*
- * A private mapping of the device is anonymous memory that shows the device's
- * name.
- */
+/* A private mapping of the device is anonymous memory that shows the device's name. */
 TEST(device_of_zeros)
 {
 	int fd = open("/dev/zero", O_RDWR | O_CLOEXEC);

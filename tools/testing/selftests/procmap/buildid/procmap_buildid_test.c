@@ -68,9 +68,7 @@ static void put_image(char *map, struct elf_image *image, unsigned char seed)
 	memcpy(map, image->data, sizeof(image->data));
 }
 
-/*
- * This program as the linker wrote it. Headers and notes are in its first page.
- */
+/* This program as the linker wrote it. Headers and notes are in its first page. */
 extern const char __ehdr_start[];
 
 TEST(own_program)
@@ -86,10 +84,7 @@ TEST(own_program)
 	EXPECT_TRUE(id_is(__ehdr_start, id, size));
 }
 
-/*
- * Returns 1 if the file has a build ID and the query agrees, 0 if the file has
- * none, or -errno.
- */
+/* Returns 1 if the file has a build ID and the query agrees, 0 if the file has none, or -errno. */
 static int check_program(int dir, const char *name)
 {
 	int fd = openat(dir, name, O_RDONLY | O_CLOEXEC);
@@ -114,10 +109,7 @@ static int check_program(int dir, const char *name)
 	return ret;
 }
 
-/*
- * The programs in the directory of this one: at least itself and
- * procmap_target.
- */
+/* The programs in the directory of this one: at least itself and procmap_target. */
 TEST(programs_of_the_same_directory)
 {
 	char path[PATH_MAX] = "";
@@ -201,10 +193,7 @@ static bool lacks_secretmem(void)
 	return syscall(__NR_memfd_secret, 1U << 30) < 0 && errno != EINVAL;
 }
 
-/*
- * The owner sees the image, but there is no build ID: the kernel must not look
- * at this memory.
- */
+/* The owner sees the image, but there is no build ID: the kernel must not look at this memory. */
 TEST(secretmem)
 {
 	struct elf_image image;
@@ -456,9 +445,7 @@ TEST_F(file, deleted)
 	EXPECT_TRUE(has_id_of(self->map, &self->image));
 }
 
-/*
- * Replace the file as a package manager does. The mapping keeps the old file.
- */
+/* Replace the file as a package manager does. The mapping keeps the old file. */
 TEST_F(file, replaced)
 {
 	char path[PATH_MAX];
@@ -478,9 +465,7 @@ TEST_F(file, replaced)
 	close(fd);
 }
 
-/*
- * In a namespace of its own a child may mount, and no mount outlives the child.
- */
+/* In a namespace of its own a child may mount, and no mount outlives the child. */
 static bool enter_namespaces(void)
 {
 	if (!geteuid())
@@ -512,10 +497,7 @@ static int tmpfs_has_it(struct procmap_child *child, void *arg)
 	return maps_image(write_new("image", image.data, sizeof(image.data)), &image);
 }
 
-/*
- * Use no upper layer: it needs attributes that the tmpfs of an ordinary user
- * lacks.
- */
+/* Use no upper layer: it needs attributes that the tmpfs of an ordinary user lacks. */
 static int overlay_has_it(struct procmap_child *child, void *arg)
 {
 	struct elf_image image;

@@ -17,9 +17,7 @@
 #include "procmap_harness.h"
 #include "stall.h"
 
-/*
- * Size of the memory that the writer changes all the time. Its pages are there.
- */
+/* Size of the memory that the writer changes all the time. Its pages are there. */
 #define UNRELATED	(16UL << 20)
 #define MIN_VMAS	100
 /*
@@ -57,10 +55,7 @@ struct scene {
 	struct figures *figures;
 };
 
-/*
- * Map @nr pages with a hole after each, and then a file. Returns where they
- * begin, or NULL.
- */
+/* Map @nr pages with a hole after each, and then a file. Returns where they begin, or NULL. */
 static char *map_with_holes(unsigned int nr)
 {
 	size_t page = sysconf(_SC_PAGESIZE), size = (2 * nr + 2) * page;
@@ -134,10 +129,7 @@ static int reads_rarely(struct procmap_child *child, void *arg)
 
 	if (!HOLDS(!procmap_pin(CPU)) || !HOLDS(!stall_idle()))
 		return 1;
-	/*
-	 * Do not count this pass: a process that has just started gets the
-	 * processor anyway.
-	 */
+	/* Do not count this pass: a process that has just started gets the processor anyway. */
 	if (!HOLDS(pass_by_lock(scene)))
 		return 1;
 	for (i = 0; i < scene->passes; i++) {
@@ -173,10 +165,7 @@ FIXTURE_SETUP(beside)
 {
 	struct scene *scene = &self->scene;
 
-	/*
-	 * Map fewer VMAs on a slow kernel, but enough to tell a nap for each
-	 * from none.
-	 */
+	/* Map fewer VMAs on a slow kernel, but enough to tell a nap for each from none. */
 	scene->nr = stall_scaled(variant->nr);
 	if (scene->nr < MIN_VMAS)
 		scene->nr = MIN_VMAS;

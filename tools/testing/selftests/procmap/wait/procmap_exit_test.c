@@ -23,10 +23,7 @@
 #define NR_KINDS	7
 #define NR_HANGING	60
 #define NR_ENDS		1000
-/*
- * How many processes end before memory is counted the first time, to fill the
- * caches
- */
+/* How many processes end before memory is counted the first time, to fill the caches */
 #define NR_WARM_UP	300
 /* How often each reader looks at a process before it is killed */
 #define LOOKS		2
@@ -152,9 +149,7 @@ static int (*const reader_kinds[NR_KINDS])(const struct readers *readers) = {
 
 static void reads(struct readers *readers, unsigned int kind)
 {
-	/*
-	 * A reader that is preempted inside a call holds the process for long.
-	 */
+	/* A reader that is preempted inside a call holds the process for long. */
 	(void)!nice(10);
 	while (!__atomic_load_n(&readers->stop, __ATOMIC_RELAXED)) {
 		int ret = reader_kinds[kind](readers);
@@ -229,10 +224,7 @@ static void stop_readers(struct readers *readers)
 	close(readers->maps);
 }
 
-/*
- * Show a child to the readers in place of the process before. It has the same
- * addresses.
- */
+/* Show a child to the readers in place of the process before. It has the same addresses. */
 static int show(struct readers *readers, pid_t pid)
 {
 	__atomic_store_n(&readers->pid, pid, __ATOMIC_RELAXED);
@@ -244,10 +236,7 @@ static long memory_kb(const char *key)
 	return procmap_value("/proc/meminfo", key);
 }
 
-/*
- * Returns how much memory is in use for good. Empties per-CPU lists and caches
- * first.
- */
+/* Returns how much memory is in use for good. Empties per-CPU lists and caches first. */
 static long used_kb(void)
 {
 	if (procmap_write(AT_FDCWD, "/proc/sys/vm/drop_caches", "3") ||
@@ -415,19 +404,14 @@ FIXTURE_SETUP(exits)
 
 FIXTURE_TEARDOWN(exits)
 {
-	/*
-	 * Stop the server first: a reader may wait for it, which is a failure.
-	 */
+	/* Stop the server first: a reader may wait for it, which is a failure. */
 	fuse_server_stop(&self->server);
 	stop_readers(self->readers);
 	while (self->nr)
 		procmap_child_wait(&self->hanging[--self->nr]);
 }
 
-/*
- * Has a child that dies no user left? If it is dead, somebody else may be the
- * last.
- */
+/* Has a child that dies no user left? If it is dead, somebody else may be the last. */
 static bool has_no_user(const struct readers *readers, pid_t pid)
 {
 	return asks_covering(readers) == -ESRCH || stall_is_dead(pid);
@@ -505,10 +489,7 @@ TEST_F(exits, who_waits_for_its_reads_at_the_end_waits_itself)
 	EXPECT_GE(NEVER_KB, lost);
 	EXPECT_EQ(0, self->readers->illegal);
 	EXPECT_LT(0, self->readers->answers);
-	/*
-	 * Only the readers still use the last process. They must find that it
-	 * has ended.
-	 */
+	/* Only the readers still use the last process. They must find that it has ended. */
 	EXPECT_EQ(-ESRCH, asks_covering(self->readers));
 }
 

@@ -291,10 +291,7 @@ static int asks_for_one(struct procmap_child *child, void *arg)
 	       0 : 1;
 }
 
-/*
- * If something that the writer changes lies between these addresses, return its
- * end, else 0.
- */
+/* If something that the writer changes lies between these addresses, return its end, else 0. */
 static __u64 after_touched(const struct scene *scene, __u64 from, __u64 to)
 {
 	__u64 spot = (unsigned long)scene->base + AT_SPOT;

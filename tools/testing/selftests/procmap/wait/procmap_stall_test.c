@@ -255,10 +255,7 @@ FIXTURE_VARIANT(fault) {
 /* Read memory as debuggers do. The fault never drops mmap_lock. */
 FIXTURE_VARIANT_ADD(fault, proc_mem) { };
 
-/*
- * A fault drops mmap_lock while it reads the page, but not when it has to read
- * the page again.
- */
+/* A fault drops mmap_lock while it reads the page, but not when it has to read the page again. */
 FIXTURE_VARIANT_ADD(fault, page_fault) { .by_fault = true };
 
 FIXTURE_SETUP(fault)
@@ -344,10 +341,7 @@ FIXTURE(unmap) {
 	struct helper half;
 };
 
-/*
- * Start the target. File 0 stops its writer. Without @text, file 1 stops its
- * end, too.
- */
+/* Start the target. File 0 stops its writer. Without @text, file 1 stops its end, too. */
 static int stop_writer(struct stall *stall, struct helper *half, struct maps_text *text)
 {
 	int ret = start_target(stall, maps_over);
