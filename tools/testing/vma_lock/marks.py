@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""Is every write to a VMA marked? usage: marks.py TREE [--list] [--self-test]
+"""Is every write to a VMA marked? usage: marks.py TREE [--self-test]
 
 Finds all writes to the fields of VMAs that Documentation/mm/vma_lock.rst protects, all stores to
 trees of VMAs, and all places that free a VMA, in a kernel tree. Each must be one of these:
@@ -10,8 +10,7 @@ new      the VMA has been allocated in this function, or is an object that is in
 mmap     the VMA is the parameter of an ->mmap() handler, which attaches it later
 excused  the table names it, with a reason
 
---list       print them all
---self-test  remove each mark of the tree in turn: the check must fail then
+--self-test removes each mark of the tree in turn: the check must fail then.
 Exit status: 0 all is well, 1 something is not marked or excused, 2 the check could not be made.
 """
 
@@ -273,12 +272,10 @@ def judge(writes, handlers, excuses):
     return verdicts, used
 
 
-def check(tree, show):
+def check(tree):
     """Check a whole tree; returns the status."""
     excuses = read_table(TABLE)
     verdicts, used = judge(collect(tree, candidates(tree)), mmap_handlers(tree), excuses)
-    for write, verdict in verdicts if show else ():
-        print(f"{verdict:8}{write.path}:{write.line}: {write.function}: {write.what}")
     bad = [f"{write.path}:{write.line}: {write.function}: {write.what}: {write.advice()}"
            for write, verdict in verdicts if verdict == "FAIL"]
     bad += [f"{TABLE}:{excuse.number}: {excuse.function}: {excuse.what}: "
@@ -376,15 +373,12 @@ def tell(tree, cases, found):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("tree")
-    parser.add_argument("--list", action="store_true")
     parser.add_argument("--self-test", action="store_true")
     args = parser.parse_args()
     tree = os.path.realpath(args.tree)
     if not os.path.isdir(os.path.join(tree, "mm")):
         raise Failure(f"{args.tree} is no kernel tree")
-    if args.self_test:
-        return self_test(tree)
-    return check(tree, args.list)
+    return self_test(tree) if args.self_test else check(tree)
 
 
 if __name__ == "__main__":

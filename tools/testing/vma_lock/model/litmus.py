@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """Check litmus tests against the memory model of the kernel.
 
-usage: litmus.py [-v] TEST.litmus...    each must be "Never", and need all its orderings
+usage: litmus.py TEST.litmus...         each must be "Never", and need all its orderings
        litmus.py --validate DIR...      compare with the "Result:" of tests of the kernel
 
 The bad outcome of a test, its "exists" clause, must be impossible. Then each
@@ -30,11 +30,12 @@ import sys
 
 from litmus_read import ATOMIC, Blocked, NeedValue, Parser, Run, Unsupported
 
-WEAKER = {"smp_load_acquire": ["READ_ONCE"], "smp_store_release": ["WRITE_ONCE"],
-          "rcu_assign_pointer": ["WRITE_ONCE"], "atomic_read_acquire": ["atomic_read"],
-          "atomic_set_release": ["atomic_set"], "smp_mb": ["", "smp_rmb", "smp_wmb"],
-          "smp_rmb": [""], "smp_wmb": [""], "smp_store_mb": ["WRITE_ONCE"],
-          "synchronize_rcu": ["smp_mb"], "rcu_read_lock": [""], "spin_lock": [""]}
+# What is left of a call without its ordering
+WEAKER = {"smp_load_acquire": "READ_ONCE", "smp_store_release": "WRITE_ONCE",
+          "rcu_assign_pointer": "WRITE_ONCE", "atomic_read_acquire": "atomic_read",
+          "atomic_set_release": "atomic_set", "smp_mb": "", "smp_rmb": "", "smp_wmb": "",
+          "smp_store_mb": "WRITE_ONCE", "synchronize_rcu": "smp_mb", "rcu_read_lock": "",
+          "spin_lock": ""}
 PARTNER = {"rcu_read_lock": "rcu_read_unlock", "spin_lock": "spin_unlock"}
 
 
@@ -292,15 +293,15 @@ def can_happen(parser, names):
 
 
 def weaker(name):
-    """What could stand in the place of a call, the weakest first."""
+    """What is left of a call without its ordering; None: it has none."""
     match = ATOMIC.fullmatch(name)
     if not match:
-        return WEAKER.get(name, [])
+        return WEAKER.get(name)
     bare = name[:-len(match[3])] if match[3] else name
     if match[3] == "_relaxed" or (not match[2] and not match[1].startswith(
             ("fetch", "xchg", "cmpxchg"))):
-        return []
-    return [bare + "_relaxed"] + ([] if match[3] else [bare + "_acquire", bare + "_release"])
+        return None
+    return bare + "_relaxed"
 
 
 def weakenings(parser):
@@ -308,35 +309,29 @@ def weakenings(parser):
     names = [name for _, name, _ in parser.calls]
     done = set()
     for call, (thread, name, _) in enumerate(parser.calls):
-        for other in weaker(name):
-            changed = list(names)
-            changed[call] = other
-            if name in PARTNER:
-                if (thread, name) in done:
-                    continue
-                done.add((thread, name))
-                gone = (name, PARTNER[name])
-                changed = ["" if t == thread and n in gone else n for t, n, _ in parser.calls]
-            yield call, other, changed
+        other = weaker(name)
+        if other is None or (thread, name) in done:
+            continue
+        changed = list(names)
+        changed[call] = other
+        if name in PARTNER:
+            done.add((thread, name))
+            gone = (name, PARTNER[name])
+            changed = ["" if t == thread and n in gone else n for t, n, _ in parser.calls]
+        yield call, other, changed
 
 
-def check(path, verbose):
+def check(path):
     """Check a test of ours; returns the number of checks, and of failures."""
     with open(path, encoding="utf-8") as file:
         parser = Parser(file.read())
     name = os.path.basename(path).removesuffix(".litmus")
     bad = can_happen(parser, [call for _, call, _ in parser.calls])
     print(f"{'FAIL' if bad else 'ok'}: {name}: {'Sometimes' if bad else 'Never'}")
-    total, failed, enough = 1, int(bad), {}
+    total, failed = 1, int(bad)
     for call, other, names in weakenings(parser):
         thread, what, line = parser.calls[call]
         happens = can_happen(parser, names)
-        if not happens:
-            enough.setdefault(call, other)
-        if other != weaker(what)[0]:
-            if verbose and enough.get(call) == other:
-                print(f"    P{thread} line {line + 1}: {other} would do for {what}")
-            continue
         kept = line in parser.kept
         total += 1
         failed += happens == kept
@@ -374,7 +369,6 @@ def validate(directories):
 
 def main():
     parser = argparse.ArgumentParser(description="Check litmus tests against linux-kernel.cat")
-    parser.add_argument("-v", action="store_true", help="show which weaker operation would do")
     parser.add_argument("--validate", action="store_true", help="PATH: directories of the kernel")
     parser.add_argument("path", nargs="+")
     args = parser.parse_args()
@@ -382,7 +376,7 @@ def main():
         return 1 if validate(args.path) else 0
     total = failed = 0
     for path in args.path:
-        counts = check(path, args.v)
+        counts = check(path)
         total, failed = total + counts[0], failed + counts[1]
     print(f"{total - failed} passed, {failed} failed")
     return 1 if failed else 0
