@@ -514,6 +514,7 @@ int fuse_server_start(struct fuse_server *server, const struct fuse_server_file 
 	close(sock[0]);
 	if (server->pid > 0)
 		waitpid(server->pid, NULL, 0);
+	server->pid = 0;
 	return server->mount;
 }
 
@@ -528,15 +529,18 @@ static int end_holder(struct fuse_server_holder *holder)
 }
 
 /*
- * End a server.
+ * End a server, if it runs.
  * @server: the server; all callers that wait for an answer get an error
  */
 void fuse_server_stop(struct fuse_server *server)
 {
 	unsigned int i;
 
+	if (server->pid <= 0)
+		return;
 	kill(server->pid, SIGKILL);
 	waitpid(server->pid, NULL, 0);
+	server->pid = 0;
 	for (i = 0; i < FUSE_SERVER_FILES; i++)
 		end_holder(&server->holders[i]);
 	close(server->sock);
@@ -664,6 +668,18 @@ int fuse_server_open_flags(struct fuse_server *server, unsigned int file, unsign
 {
 	return order(server, (struct command){ .what = COMMAND_OPEN_FLAGS, .file = file,
 					       .open_flags = open_flags });
+}
+
+/* Open a file of a server without the page cache. Returns a descriptor or -errno. */
+int fuse_server_open_direct(struct fuse_server *server, unsigned int file)
+{
+	int ret = fuse_server_open_flags(server, file, FOPEN_DIRECT_IO), fd;
+
+	if (ret)
+		return ret;
+	fd = fuse_server_open(server, file, O_RDWR);
+	ret = fuse_server_open_flags(server, file, 0);
+	return ret ? ret : fd;
 }
 
 /* Forget the first note that fits. Returns 0 if there was one. */

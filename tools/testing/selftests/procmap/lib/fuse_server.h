@@ -83,6 +83,7 @@ int fuse_server_count(struct fuse_server *server, unsigned int file, unsigned in
 pid_t fuse_server_lock(struct fuse_server *server, unsigned int file, __u64 offset);
 int fuse_server_unlock(struct fuse_server *server);
 int fuse_server_open_flags(struct fuse_server *server, unsigned int file, unsigned int open_flags);
+int fuse_server_open_direct(struct fuse_server *server, unsigned int file);
 int fuse_server_wait_held(struct fuse_server *server, unsigned int file, unsigned int opcode);
 int fuse_server_hold_page(struct fuse_server *server, unsigned int file);
 int fuse_server_hold_inode(struct fuse_server *server, unsigned int file);

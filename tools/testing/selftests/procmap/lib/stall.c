@@ -179,6 +179,16 @@ bool stall_gets_stuck(pid_t pid, pid_t tid)
 		     sleeps_long(pid, tid, before, sizeof(before), &same));
 }
 
+/* Tell a child to go on, and wait until it waits in the kernel for good. */
+int stall_send_stuck(struct procmap_child *child)
+{
+	int ret = procmap_send(child, 0);
+
+	if (ret)
+		return ret;
+	return stall_gets_stuck(child->pid, child->pid) ? 0 : -EDEADLK;
+}
+
 /*
  * Is a child a zombie?
  * @pid: a child of the caller, not waited for yet

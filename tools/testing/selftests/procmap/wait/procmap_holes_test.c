@@ -145,7 +145,6 @@ static int is_held_up(struct procmap_child *child, void *arg)
 
 FIXTURE(holes) {
 	struct fuse_server server;
-	bool server_runs;
 	struct scene scenes[NR_TARGETS];
 };
 
@@ -164,7 +163,6 @@ FIXTURE_SETUP(holes)
 
 	ASSERT_EQ(0, stall_drop_root());
 	ASSERT_EQ(0, fuse_server_start(&self->server, server_files, NR_TARGETS, 0));
-	self->server_runs = true;
 	for (i = 0; i < NR_TARGETS; i++) {
 		self->scenes[i].number = i;
 		self->scenes[i].moves = variant->moves;
@@ -174,38 +172,23 @@ FIXTURE_SETUP(holes)
 /* When the server ends, everything that still waits for it ends, too. */
 FIXTURE_TEARDOWN(holes)
 {
-	if (self->server_runs)
-		fuse_server_stop(&self->server);
-}
-
-static int open_file(struct fuse_server *server, struct scene *scene)
-{
-	int ret = fuse_server_open_flags(server, scene->number,
-					 scene->moves ? 0 : FOPEN_DIRECT_IO);
-
-	if (ret)
-		return ret;
-	scene->file = fuse_server_open(server, scene->number, O_RDWR);
-	if (scene->file < 0)
-		return scene->file;
-	return fuse_server_open_flags(server, scene->number, 0);
+	fuse_server_stop(&self->server);
 }
 
 /* Start a target. Afterwards its area and its text are known. */
 static int start_target(struct fuse_server *server, struct scene *scene)
 {
-	int ret = open_file(server, scene);
 	__u64 base;
 
-	if (!ret)
-		ret = procmap_child_start(&scene->child, is_held_up, scene);
-	if (!ret)
-		ret = procmap_recv(&scene->child, &base);
-	if (ret)
-		return ret;
+	if (scene->moves)
+		scene->file = fuse_server_open(server, scene->number, O_RDWR);
+	else
+		scene->file = fuse_server_open_direct(server, scene->number);
+	if (scene->file < 0)
+		return scene->file;
+	scene->maps = procmap_child_open(&scene->child, is_held_up, scene, &base);
 	close(scene->file);
 	scene->base = (char *)(unsigned long)base;
-	scene->maps = maps_open(scene->child.pid);
 	return scene->maps < 0 ? scene->maps : maps_text_read(scene->maps, &scene->text);
 }
 
@@ -217,11 +200,7 @@ static int hold_up(struct fuse_server *server, struct scene *scene)
 		ret = fuse_server_hold_inode(server, scene->number);
 	else
 		ret = fuse_server_hold_page(server, scene->number);
-	if (!ret)
-		ret = procmap_send(&scene->child, 0);
-	if (ret)
-		return ret;
-	return stall_gets_stuck(scene->child.pid, scene->child.pid) ? 0 : -EDEADLK;
+	return ret ? ret : stall_send_stuck(&scene->child);
 }
 
 /* Let the writer go on. Afterwards the target waits to be told to end. */

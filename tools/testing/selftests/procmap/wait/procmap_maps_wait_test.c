@@ -88,7 +88,6 @@ static int writes_for_long(struct procmap_child *child, void *arg)
 
 FIXTURE(text) {
 	struct fuse_server server;
-	bool server_runs;
 	struct scene scene;
 };
 
@@ -96,32 +95,22 @@ FIXTURE_SETUP(text)
 {
 	ASSERT_EQ(0, stall_drop_root());
 	ASSERT_EQ(0, fuse_server_start(&self->server, server_files, ARRAY_SIZE(server_files), 0));
-	self->server_runs = true;
 }
 
 /* When the server ends, everything that still waits for it ends, too. */
 FIXTURE_TEARDOWN(text)
 {
-	if (self->server_runs)
-		fuse_server_stop(&self->server);
+	fuse_server_stop(&self->server);
 }
 
 static int start_target(struct fuse_server *server, struct scene *scene)
 {
-	int ret = fuse_server_open_flags(server, 0, FOPEN_DIRECT_IO);
-
-	if (ret)
-		return ret;
-	scene->direct = fuse_server_open(server, 0, O_RDWR);
+	scene->direct = fuse_server_open_direct(server, 0);
 	if (scene->direct < 0)
 		return scene->direct;
-	ret = fuse_server_open_flags(server, 0, 0);
-	if (!ret)
-		ret = procmap_child_start(&scene->child, writes_for_long, scene);
-	if (!ret)
-		ret = procmap_recv(&scene->child, &scene->spot);
+	scene->maps = procmap_child_open(&scene->child, writes_for_long, scene, &scene->spot);
 	close(scene->direct);
-	return ret;
+	return scene->maps < 0 ? scene->maps : 0;
 }
 
 /* Start a process whose writer then holds its mmap_lock until it is let go. */
@@ -132,18 +121,11 @@ static int hold_up(struct fuse_server *server, struct scene *scene)
 
 	if (ret)
 		return ret;
-	scene->maps = maps_open(scene->child.pid);
-	if (scene->maps < 0)
-		return scene->maps;
 	len = procmap_read_all(scene->maps, scene->before, sizeof(scene->before));
 	if (len < 0 || lseek(scene->maps, 0, SEEK_SET))
 		return len < 0 ? len : -errno;
 	ret = fuse_server_hold_page(server, 0);
-	if (!ret)
-		ret = procmap_send(&scene->child, 0);
-	if (ret)
-		return ret;
-	return stall_gets_stuck(scene->child.pid, scene->child.pid) ? 0 : -EDEADLK;
+	return ret ? ret : stall_send_stuck(&scene->child);
 }
 
 static int let_go(struct fuse_server *server, struct scene *scene)

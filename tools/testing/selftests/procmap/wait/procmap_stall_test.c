@@ -51,14 +51,12 @@ struct target {
 /**
  * struct stall - what every case has
  * @server: the FUSE server
- * @server_runs: whether @server runs
  * @target: copied to @child, which only sends back where its mappings are
  * @child: the process that is queried
  * @maps: its maps file
  */
 struct stall {
 	struct fuse_server server;
-	bool server_runs;
 	struct target target;
 	struct procmap_child child;
 	int maps;
@@ -71,20 +69,12 @@ static int stall_setup(struct stall *stall)
 
 	if (ret)
 		return ret;
-	stall->server_runs = true;
 	for (i = 0; i < NR_FILES; i++) {
 		stall->target.fd[i] = fuse_server_open(&stall->server, i, O_RDWR);
 		if (stall->target.fd[i] < 0)
 			return stall->target.fd[i];
 	}
 	return pipe(stall->target.go) ? -errno : 0;
-}
-
-/* When the server ends, everything that still waits for it ends, too. */
-static void stall_teardown(struct stall *stall)
-{
-	if (stall->server_runs)
-		fuse_server_stop(&stall->server);
 }
 
 static bool map_files(struct target *target)
@@ -264,9 +254,10 @@ FIXTURE_SETUP(fault)
 	self->stall.target.by_fault = variant->by_fault;
 }
 
+/* When the server ends, everything that still waits for it ends, too. */
 FIXTURE_TEARDOWN(fault)
 {
-	stall_teardown(&self->stall);
+	fuse_server_stop(&self->stall.server);
 }
 
 TEST_F(fault, queries_and_text_pass_a_stalled_fault_and_a_queued_writer)
@@ -353,9 +344,7 @@ static int stop_writer(struct stall *stall, struct helper *half, struct maps_tex
 	if (!ret && !text)
 		ret = fuse_server_hold_inode(&stall->server, 1);
 	if (!ret)
-		ret = procmap_send(&stall->child, 0);
-	if (!ret && !stall_gets_stuck(stall->child.pid, stall->child.pid))
-		ret = -EDEADLK;
+		ret = stall_send_stuck(&stall->child);
 	half->maps = stall->maps;
 	half->text = text;
 	half->addr = stall->target.map[0];
@@ -370,7 +359,7 @@ FIXTURE_SETUP(unmap)
 
 FIXTURE_TEARDOWN(unmap)
 {
-	stall_teardown(&self->stall);
+	fuse_server_stop(&self->stall.server);
 }
 
 TEST_F(unmap, queries_pass_a_stalled_writer_or_wait_killably)
@@ -514,7 +503,6 @@ TEST_F(unmap, a_process_tears_its_address_space_down_itself)
 		ASSERT_EQ(256 + SIGKILL, procmap_child_wait(&stall->child));
 		close(stall->maps);
 		fuse_server_stop(&stall->server);
-		stall->server_runs = false;
 	}
 }
 
