@@ -223,15 +223,4 @@ TEST_F(sizes, longer_than_its_memory_is_efault)
 	}
 }
 
-TEST_F(sizes, above_page_size_is_e2big)
-{
-	struct procmap_query *q = (void *)self->space;
-	struct procmap_query was;
-
-	prepare(q, self->page + 1, &self->full);
-	was = *q;
-	EXPECT_EQ(-E2BIG, procmap_ioctl(self->fd, q));
-	EXPECT_EQ(0, memcmp(q, &was, FULL));
-}
-
 TEST_HARNESS_MAIN

@@ -300,11 +300,6 @@ FIXTURE_TEARDOWN(file)
 	rmdir(self->dir);
 }
 
-TEST_F(file, build_id)
-{
-	EXPECT_TRUE(has_id_of(self->map, &self->image));
-}
-
 static bool rewrite(int fd, const void *data, size_t size)
 {
 	return !ftruncate(fd, 0) && pwrite(fd, data, size, 0) == (ssize_t)size;
