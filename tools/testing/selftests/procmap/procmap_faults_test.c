@@ -71,7 +71,7 @@ FIXTURE(faults) {
 	char *buf;
 	int maps;
 	int pidfd;
-	bool written;
+	const struct _fixture_variant_faults *variant;
 	__u64 seen;
 	unsigned int nr_failures;
 	struct procmap_call call;
@@ -80,14 +80,17 @@ FIXTURE(faults) {
 /*
  * @call: returns 0, a number of bytes, or -errno. @may: results that are right.
  * @must: results that have to come at some time. @cold: the file is on a disk,
- * and not in the page cache. @written: the target's memory has been written to,
- * so that a NOWAIT write needs no page fault.
+ * and not in the page cache. @nr, @flags: system call that transfers memory.
+ * @written: the target's memory has been written to, so that a NOWAIT write needs
+ * no page fault.
  */
 FIXTURE_VARIANT(faults) {
 	int (*call)(struct _test_data_faults *self);
 	__u64 may;
 	__u64 must;
 	bool cold;
+	long nr;
+	unsigned long flags;
 	bool written;
 };
 
@@ -205,24 +208,9 @@ static int transfer_vm(struct _test_data_faults *self, long nr, unsigned long fl
 	return ret == size ? 0 : ret;
 }
 
-static int vm_read(struct _test_data_faults *self)
+static int transfer(struct _test_data_faults *self)
 {
-	return transfer_vm(self, SYS_process_vm_readv, 0);
-}
-
-static int vm_read_flags(struct _test_data_faults *self)
-{
-	return transfer_vm(self, SYS_process_vm_readv, VM_PIDFD | VM_NOWAIT);
-}
-
-static int vm_write(struct _test_data_faults *self)
-{
-	return transfer_vm(self, SYS_process_vm_writev, 0);
-}
-
-static int vm_write_flags(struct _test_data_faults *self)
-{
-	return transfer_vm(self, SYS_process_vm_writev, VM_PIDFD | VM_NOWAIT);
+	return transfer_vm(self, self->variant->nr, self->variant->flags);
 }
 
 #define QUERY_MAY	(OK | ERR(ENOMEM) | ERR(EFAULT))
@@ -261,19 +249,23 @@ FIXTURE_VARIANT_ADD(faults, scan_build_id_not_cached) {
 };
 
 FIXTURE_VARIANT_ADD(faults, process_vm_readv) {
-	.call = vm_read, .may = VM_MAY, .must = ERR(ENOMEM) | ERR(EFAULT),
+	.call = transfer, .may = VM_MAY, .must = ERR(ENOMEM) | ERR(EFAULT),
+	.nr = SYS_process_vm_readv,
 };
 
 FIXTURE_VARIANT_ADD(faults, process_vm_readv_with_flags) {
-	.call = vm_read_flags, .may = VM_MAY, .must = ERR(ENOMEM) | ERR(EFAULT),
+	.call = transfer, .may = VM_MAY, .must = ERR(ENOMEM) | ERR(EFAULT),
+	.nr = SYS_process_vm_readv, .flags = VM_PIDFD | VM_NOWAIT,
 };
 
 FIXTURE_VARIANT_ADD(faults, process_vm_writev) {
-	.call = vm_write, .may = VM_MAY, .must = ERR(ENOMEM) | ERR(EFAULT),
+	.call = transfer, .may = VM_MAY, .must = ERR(ENOMEM) | ERR(EFAULT),
+	.nr = SYS_process_vm_writev,
 };
 
 FIXTURE_VARIANT_ADD(faults, process_vm_writev_with_flags) {
-	.call = vm_write_flags, .may = VM_MAY, .must = ERR(ENOMEM) | ERR(EFAULT), .written = true,
+	.call = transfer, .may = VM_MAY, .must = ERR(ENOMEM) | ERR(EFAULT),
+	.nr = SYS_process_vm_writev, .flags = VM_PIDFD | VM_NOWAIT, .written = true,
 };
 
 static int make_deep_file(struct _test_data_faults *self)
@@ -337,7 +329,7 @@ FIXTURE_SETUP(faults)
 	ASSERT_EQ(0, mkdir(self->mnt, 0700));
 	ASSERT_EQ(0, mount("none", self->mnt, "tmpfs", 0, NULL));
 	ASSERT_EQ(0, map_target(self, variant->cold));
-	self->written = variant->written;
+	self->variant = variant;
 	/* If the growth failed later, the process would end. */
 	procmap_grow_stack();
 }
@@ -377,7 +369,7 @@ static int start_target(struct _test_data_faults *self)
 	if (self->disk.server.pid && posix_fadvise(self->disk_fd, 0, 0, POSIX_FADV_DONTNEED))
 		return -EIO;
 	memset(self->buf, 'b', AREA_PAGES * PAGE);
-	if (self->written && vm_write(self))
+	if (self->variant->written && transfer_vm(self, SYS_process_vm_writev, 0))
 		return -EIO;
 	procmap_call_init(&self->call, (unsigned long)self->file, 0);
 	return self->maps < 0 || self->pidfd < 0 ? -EIO : unshare_thread();
@@ -413,9 +405,9 @@ static bool may_be(__u64 set, int ret)
  * Nothing fails in the last call, because @nth is beyond its end. Its result
  * must be as if nothing were armed.
  */
-static void fail_each(struct __test_metadata *_metadata, struct _test_data_faults *self,
-		      const struct _fixture_variant_faults *variant)
+static void fail_each(struct __test_metadata *_metadata, struct _test_data_faults *self)
 {
+	const struct _fixture_variant_faults *variant = self->variant;
 	bool failed = true;
 	int nth, ret = -1;
 
@@ -447,10 +439,10 @@ TEST_F(faults, right_error_and_nothing_left_behind)
 	int round;
 
 	/* The first round allocates some objects for good. So count them only after it. */
-	fail_each(_metadata, self, variant);
+	fail_each(_metadata, self);
 	ASSERT_EQ(0, fault_count(&self->before));
 	for (round = 0; round < ROUNDS; round++)
-		fail_each(_metadata, self, variant);
+		fail_each(_metadata, self);
 	printf("# %u failures\n", self->nr_failures);
 	fflush(stdout);
 	EXPECT_EQ(variant->must, self->seen & variant->must);
