@@ -241,15 +241,11 @@ static bool shown_as_heap(const void *addr)
 {
 	static char text[1 << 18];
 	char head[32], *line, *end;
-	size_t len = 0;
-	ssize_t got;
-	int fd;
+	int fd = stall_smaps_open(0);
 
-	fd = open("/proc/self/smaps", O_RDONLY | O_CLOEXEC);
-	while ((got = read(fd, text + len, sizeof(text) - 1 - len)) > 0)
-		len += got;
+	if (procmap_read_all(fd, text, sizeof(text)) < 0)
+		text[0] = 0;
 	close(fd);
-	text[len] = 0;
 	snprintf(head, sizeof(head), "\n%08lx-", (unsigned long)addr);
 	line = strstr(text, head);
 	end = line ? strchr(line + 1, '\n') : NULL;

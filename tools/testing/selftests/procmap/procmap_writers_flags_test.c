@@ -236,11 +236,7 @@ WRITERS_TEST(mremap_dontunmap)
 
 static bool clear_soft_dirty(void)
 {
-	int fd = open("/proc/self/clear_refs", O_WRONLY | O_CLOEXEC);
-	bool good = fd >= 0 && write(fd, "4", 1) == 1;
-
-	close(fd);
-	return good;
+	return !procmap_write(AT_FDCWD, "/proc/self/clear_refs", "4");
 }
 
 WRITERS_TEST(clear_refs_soft_dirty)

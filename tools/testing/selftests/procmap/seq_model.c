@@ -29,12 +29,6 @@ static size_t next_line(const struct seq_model *model)
 	return newline ? newline + 1 - line : 0;
 }
 
-static void take_line(struct seq_model *model, size_t line)
-{
-	model->next += line;
-	model->count += line;
-}
-
 static void need_buffer(struct seq_model *model, size_t line)
 {
 	if (!model->size)
@@ -84,7 +78,8 @@ static void fill(struct seq_model *model, size_t size)
 	if (!line)
 		return;
 	do {
-		take_line(model, line);
+		model->next += line;
+		model->count += line;
 		line = next_line(model);
 	} while (line && model->count < size && model->count + line < model->size);
 }
