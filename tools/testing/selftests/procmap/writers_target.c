@@ -220,13 +220,11 @@ bool writers_seen(struct procmap_child *child, unsigned int nr)
 	return writers_seen_pid(child, 0, nr);
 }
 
-/* Size of some pages. Returns their size in bytes. */
 size_t writers_bytes(unsigned int pages)
 {
 	return (size_t)pages * sysconf(_SC_PAGESIZE);
 }
 
-/* Address of a page of the area. Returns its first byte. */
 char *writers_page(unsigned int page)
 {
 	return (char *)WRITERS_AREA + writers_bytes(page);
@@ -259,19 +257,16 @@ bool writers_map_file(unsigned int page, unsigned int pages, int prot, int fd,
 	return map_at(page, pages, prot, MAP_SHARED | MAP_FIXED, fd, offset);
 }
 
-/* munmap() of pages. Returns true if it succeeded. */
 bool writers_unmap(unsigned int page, unsigned int pages)
 {
 	return !munmap(writers_page(page), writers_bytes(pages));
 }
 
-/* mprotect() of pages. Returns true if it succeeded. */
 bool writers_protect(unsigned int page, unsigned int pages, int prot)
 {
 	return !mprotect(writers_page(page), writers_bytes(pages), prot);
 }
 
-/* madvise() of pages. Returns true if it succeeded. */
 bool writers_advise(unsigned int page, unsigned int pages, int advice)
 {
 	return !madvise(writers_page(page), writers_bytes(pages), advice);
