@@ -120,11 +120,7 @@ T x;
 identifier id;
 @@
 
-(
-	x->id@p
-|
-	x.id@p
-)
+	\(x->id@p\|x.id@p\)
 
 @alloc@
 expression v;
@@ -145,15 +141,7 @@ identifier id;
 	vma_init(v, ...)
 )
 	... when != v = e
-(
-	v->id@p
-|
-	v.id@p
-|
-	ACCESS_PRIVATE(v, id@p)
-|
-	id@p(...)
-)
+	\(v->id@p\|v.id@p\|ACCESS_PRIVATE(v, id@p)\|id@p(...)\)
 
 @mark exists@
 position write.p;
@@ -161,35 +149,12 @@ expression write.v, e;
 identifier id;
 @@
 
-(
-	vma_change_begin(v)
-|
-	vma_write_detach(v)
-|
-	vma_change_attach(v)
-|
-	vma_lock_retire(v)
-|
-	vma_mas_store(v, ...)
-|
-	vm_flags_set(v, ...)
-|
-	vm_flags_clear(v, ...)
-|
-	vm_flags_mod(v, ...)
-)
+	\(vma_change_begin\|vma_write_detach\|vma_change_attach\|vma_lock_retire\|
+	    vma_mas_store\|vm_flags_set\|vm_flags_clear\|vm_flags_mod\)(v, ...)
 	... when != v = e
 	    when != mmap_write_unlock(...)
 	    when != mmap_write_downgrade(...)
-(
-	v->id@p
-|
-	v.id@p
-|
-	ACCESS_PRIVATE(v, id@p)
-|
-	id@p(...)
-)
+	\(v->id@p\|v.id@p\|ACCESS_PRIVATE(v, id@p)\|id@p(...)\)
 
 @entry exists@
 position write.p;
@@ -199,25 +164,10 @@ identifier f, id;
 
 f(...)
 {
-	... when != vma_change_begin(v)
-	    when != vma_write_detach(v)
-	    when != vma_change_attach(v)
-	    when != vma_lock_retire(v)
-	    when != vma_mas_store(v, ...)
-	    when != vm_flags_set(v, ...)
-	    when != vm_flags_clear(v, ...)
-	    when != vm_flags_mod(v, ...)
-	    when != vma_init(v, ...)
+	... when != \(vma_change_begin\|vma_write_detach\|vma_change_attach\|vma_lock_retire\)(v)
+	    when != \(vma_mas_store\|vm_flags_set\|vm_flags_clear\|vm_flags_mod\|vma_init\)(v, ...)
 	    when != v = \(vm_area_alloc\|vm_area_dup\|kmem_cache_alloc\|kmem_cache_zalloc\|kmalloc\|kzalloc\)(...)
-(
-	v->id@p
-|
-	v.id@p
-|
-	ACCESS_PRIVATE(v, id@p)
-|
-	id@p(...)
-)
+	\(v->id@p\|v.id@p\|ACCESS_PRIVATE(v, id@p)\|id@p(...)\)
 	... when any
 }
 
@@ -234,25 +184,10 @@ identifier id;
 |
 	mmap_write_downgrade@q(...)
 )
-	... when != vma_change_begin(v)
-	    when != vma_write_detach(v)
-	    when != vma_change_attach(v)
-	    when != vma_lock_retire(v)
-	    when != vma_mas_store(v, ...)
-	    when != vm_flags_set(v, ...)
-	    when != vm_flags_clear(v, ...)
-	    when != vm_flags_mod(v, ...)
-	    when != vma_init(v, ...)
+	... when != \(vma_change_begin\|vma_write_detach\|vma_change_attach\|vma_lock_retire\)(v)
+	    when != \(vma_mas_store\|vm_flags_set\|vm_flags_clear\|vm_flags_mod\|vma_init\)(v, ...)
 	    when != v = \(vm_area_alloc\|vm_area_dup\|kmem_cache_alloc\|kmem_cache_zalloc\|kmalloc\|kzalloc\)(...)
-(
-	v->id@p
-|
-	v.id@p
-|
-	ACCESS_PRIVATE(v, id@p)
-|
-	id@p(...)
-)
+	\(v->id@p\|v.id@p\|ACCESS_PRIVATE(v, id@p)\|id@p(...)\)
 
 @loop exists@
 position write.p;
@@ -263,17 +198,8 @@ iterator each;
 
 each(..., v, ...)
 {
-	... when != vma_change_begin(v)
-	    when != vma_write_detach(v)
-	    when != vma_change_attach(v)
-	    when != vma_lock_retire(v)
-(
-	v->id@p
-|
-	v.id@p
-|
-	id@p(...)
-)
+	... when != \(vma_change_begin\|vma_write_detach\|vma_change_attach\|vma_lock_retire\)(v)
+	\(v->id@p\|v.id@p\|id@p(...)\)
 	... when any
 }
 
@@ -339,13 +265,7 @@ identifier f, id, x;
 f(..., struct vm_area_struct *x, ...)
 {
 	<...
-(
-	x->id@p
-|
-	ACCESS_PRIVATE(x, id@p)
-|
-	id@p(..., x, ...)
-)
+	\(x->id@p\|ACCESS_PRIVATE(x, id@p)\|id@p(..., x, ...)\)
 	...>
 }
 
