@@ -42,33 +42,15 @@ position p;
 @@
 
 (
-	v->id@p ao e
+	\(v->id@p ao e\|v.id@p ao e\|ACCESS_PRIVATE(v, id@p) ao e\)
 |
-	v.id@p ao e
+	\(v->id@p++\|v->id@p--\|++v->id@p\|--v->id@p\)
 |
-	v->id@p++
+	\(&v->id@p\|&v.id@p\|&ACCESS_PRIVATE(v, id@p)\)
 |
-	v->id@p--
+	\(WRITE_ONCE(v->id@p, e)\|WRITE_ONCE(ACCESS_PRIVATE(v, id@p), e)\)
 |
-	++v->id@p
-|
-	--v->id@p
-|
-	&v->id@p
-|
-	&v.id@p
-|
-	WRITE_ONCE(v->id@p, e)
-|
-	swap(v->id@p, e)
-|
-	swap(e, v->id@p)
-|
-	ACCESS_PRIVATE(v, id@p) ao e
-|
-	&ACCESS_PRIVATE(v, id@p)
-|
-	WRITE_ONCE(ACCESS_PRIVATE(v, id@p), e)
+	\(swap(v->id@p, e)\|swap(e, v->id@p)\)
 |
 	\(vma_mas_szero@p\)(m, \(v->vm_start\|v->vm_end\), e)
 |
