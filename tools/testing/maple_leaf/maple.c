@@ -60,18 +60,6 @@ void tree_validate(struct maple_tree *mt)
 }
 
 /*
- * Switch the RCU mode of the tree on or off.
- * @mt: the tree; no writer and no reader is at work
- */
-void tree_set_rcu(struct maple_tree *mt, bool rcu)
-{
-	if (rcu)
-		mt_set_in_rcu(mt);
-	else
-		mt_clear_in_rcu(mt);
-}
-
-/*
  * Count the levels of nodes. Returns their number; 0 if the tree has no nodes.
  * @mt: the tree; no writer is at work
  */

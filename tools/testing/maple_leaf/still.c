@@ -145,7 +145,7 @@ void still_forked(struct world *world, u64 *rng, unsigned int places, struct sti
 {
 	world_init(world, random64(rng), 1 + below(rng, places), MT_FLAGS_ALLOC_RANGE, true);
 	world_fork(world);
-	tree_set_rcu(&world->mt, true);
+	mt_set_in_rcu(&world->mt);
 	still_compare(world, stats);
 	world_stores(world, 1 + below(rng, 8));
 	still_compare(world, stats);

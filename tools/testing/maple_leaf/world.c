@@ -263,7 +263,7 @@ static unsigned int world_width(struct world *world)
 }
 
 /* Change the tree in any way. */
-void world_store(struct world *world)
+static void world_store(struct world *world)
 {
 	unsigned int first = below(&world->rng, world->places);
 	unsigned int last = first + world_width(world) - 1;

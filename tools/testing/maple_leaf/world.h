@@ -70,7 +70,6 @@ struct tree_place {
 void tree_start(void);
 void tree_walk(struct maple_tree *mt, unsigned long index, struct tree_place *place);
 void tree_validate(struct maple_tree *mt);
-void tree_set_rcu(struct maple_tree *mt, bool rcu);
 unsigned int tree_height(struct maple_tree *mt);
 
 /* world.c */
@@ -79,7 +78,6 @@ unsigned int below(u64 *rng, unsigned int limit);
 void world_init(struct world *world, u64 seed, unsigned int places, unsigned int flags,
 		bool holes);
 void world_destroy(struct world *world);
-void world_store(struct world *world);
 void world_stores(struct world *world, unsigned int count);
 void world_fork(struct world *world);
 void world_root_entry(struct world *world);
