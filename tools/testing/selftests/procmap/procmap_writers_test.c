@@ -40,7 +40,6 @@
 #include <alloca.h>
 #include <fcntl.h>
 #include <sys/ipc.h>
-#include <sys/prctl.h>
 #include <sys/shm.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
