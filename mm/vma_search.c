@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The search for VMAs: see "The search" in Documentation/mm/vma_lock.rst.
+ * The search for VMAs: concurrent with a writer it retries, then sleeps without queueing
+ * for any lock. See "The search" in Documentation/mm/vma_lock.rst.
  *
  * A try looks up one VMA or hole concurrent with a writer: VMA_SEARCH_TRIES at one address.
  * A step passes a leaf, or such a VMA or hole: VMA_SEARCH_STEPS under one RCU read-lock.
