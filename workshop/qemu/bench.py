@@ -271,8 +271,9 @@ def compare(args):
                       "limits": [one._asdict() for one in more],
                       "instructions": counted, "scenes": played, "library": looked_up},
                      indent=1) + "\n")
-    if rows:
-        bench_plot.plot_sizes(os.path.join(RESULTS, "bench-vmas.svg"), rows)
+    plot = bench_plot.plot_sizes(rows)
+    if plot:
+        write(os.path.join(RESULTS, "bench-vmas.svg"), plot)
     sys.stdout.write(text)
     return 1 if missed else 0
 
