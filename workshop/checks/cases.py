@@ -5,12 +5,15 @@ import contextlib
 import functools
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
 import traceback
 
 from places import BASE, BUILD, ROOT
+
+from common import read  # pylint: disable=wrong-import-order
 
 VM = (sys.executable, os.path.join(ROOT, "workshop", "qemu", "vm.py"))
 
@@ -40,6 +43,14 @@ class Report:
         return 1 if self.failed else 0
 
 
+def table(rows):
+    """For a test that is a case for each row: {name of the case: arguments}."""
+    def mark(test):
+        test.rows = rows
+        return test
+    return mark
+
+
 def run(module, fixture=contextlib.nullcontext):
     """Run each test in turn. It is called with what the fixture gives, unless that is None.
 
@@ -48,15 +59,26 @@ def run(module, fixture=contextlib.nullcontext):
     # A shell ignores it in the background, and so would what is started here.
     signal.signal(signal.SIGINT, signal.default_int_handler)
     report = Report()
-    for test in [value for name, value in module.items() if name.startswith("test_")]:
+    tests = [value for name, value in module.items() if name.startswith("test_")]
+    for test, name, row in [(test, *pair) for test in tests for pair in getattr(
+            test, "rows", {test.__name__[5:].replace("_", " "): ()}).items()]:
         wrong = ""
         try:
             with fixture() as thing:
-                test(*([] if thing is None else [thing]))
+                test(*([] if thing is None else [thing]), *row)
         except Exception:  # pylint: disable=broad-except
             wrong = traceback.format_exc()
-        report.case(not wrong, test.__name__[5:].replace("_", " "), wrong)
+        report.case(not wrong, name, wrong)
     return report.end()
+
+
+def call(*command, **more):
+    """Run a command to its end, and keep what it prints as text."""
+    return subprocess.run(command, **{"capture_output": True, "text": True, "check": False, **more})
+
+
+def compile_c(source, path, *flags):
+    call("gcc", *flags, "-x", "c", "-", "-o", path, input=source, check=True, capture_output=False)
 
 
 def refused(result, *words):
@@ -72,16 +94,23 @@ def refused(result, *words):
 @functools.cache
 def build_id(path):
     """As readelf prints it; None for files without one, such as those of a locale."""
-    notes = subprocess.run(["readelf", "-n", path], capture_output=True, text=True, check=False)
-    found = re.search(r"Build ID: ([0-9a-f]+)", notes.stdout)
+    found = re.search(r"Build ID: ([0-9a-f]+)", call("readelf", "-n", path).stdout)
     return found and found.group(1)
 
 
 def machine(name, command, *options, **more):
     """Run a command in the test machine, with options of vm.py; logs go to results/NAME."""
-    more = {"capture_output": True, "text": True, **more}
-    return subprocess.run([*VM, "--results", os.path.join(BUILD, "results", name), *options, "--",
-                           *command], check=False, **more)
+    return call(*VM, "--results", os.path.join(BUILD, "results", name), *options, "--", *command,
+                **more)
+
+
+def files_of(name, command, *options):
+    """{file: content} of what a command that succeeds writes to /out in the test machine."""
+    out = os.path.join(BUILD, "results", name, "out")
+    shutil.rmtree(out, ignore_errors=True)
+    result = machine(name, command, *options, "--out", out)
+    assert result.returncode == 0, f"status {result.returncode}: {result.stderr}"
+    return {file: read(os.path.join(out, file), "rb") for file in os.listdir(out)}
 
 
 def run_in_machine(script, name, timeout, variant="plain"):

@@ -7,7 +7,6 @@ right if it fails on VARIANT=base, and if all other cases of its program pass.
 """
 
 import os
-import subprocess
 import sys
 
 import cases
@@ -30,7 +29,7 @@ def listed():
 def failing(program):
     """Which cases of a program fail on the unpatched kernel, and what it printed."""
     command = parts.kselftest("base", "root", program).command
-    result = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    result = cases.call(*command, cwd=ROOT)
     bad = [case for case in tap.parse(result.stdout) if not case.passed or case.skipped]
     return {case.name.rpartition(": ")[2] for case in bad}, result.stdout + result.stderr
 

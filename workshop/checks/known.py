@@ -42,8 +42,7 @@ int main(void)
 
 def build():
     os.makedirs(OUT, exist_ok=True)
-    subprocess.run(["gcc", *CFLAGS, "-x", "c", "-", "-o", PROGRAM], input=SOURCE, text=True,
-                   check=True)
+    cases.compile_c(SOURCE, PROGRAM, *CFLAGS)
 
 
 def build_id():

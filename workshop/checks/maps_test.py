@@ -13,9 +13,6 @@ import re
 import sys
 
 import cases
-from places import BUILD
-
-from common import read  # pylint: disable=wrong-import-order
 
 KERNELS = ("base", "plain")
 PROGRAMS = ("procmap_maps_dump", "procmap_maps_dump_32")
@@ -35,15 +32,9 @@ CALLS = (rb"^read 1048576 at 0 = 40\d\d$", rb"^read 1 at \d+ = 0$", rb"^read 409
 @functools.cache
 def dumps(kernel):
     """{program: what it wrote} on one kernel."""
-    out = os.path.join(BUILD, "results", f"maps-{kernel}", "out")
-    os.makedirs(out, exist_ok=True)
-    for name in os.listdir(out):
-        os.unlink(os.path.join(out, name))
     script = " && ".join(f"/kselftest/procmap/{program} /out/{program}" for program in PROGRAMS)
-    result = cases.machine(f"maps-{kernel}", ["sh", "-c", script], "--variant", kernel, "--accel",
-                           "icount", "--timeout", "300", "--out", out)
-    assert result.returncode == 0, f"status {result.returncode}: {result.stderr}"
-    return {program: read(os.path.join(out, program), "rb") for program in PROGRAMS}
+    return cases.files_of(f"maps-{kernel}", ["sh", "-c", script], "--variant", kernel, "--accel",
+                          "icount", "--timeout", "300")
 
 
 def difference(one, other):
@@ -58,17 +49,11 @@ def difference(one, other):
     return f"byte {at}, in or after `{call}`: {one[part]} and {other[part]}"
 
 
-def same(program):
+@cases.table({"the same for 64 bit programs": PROGRAMS[:1],
+              "the same for 32 bit programs": PROGRAMS[1:]})
+def test_the_same(program):
     words = difference(*(dumps(kernel)[program] for kernel in KERNELS))
     assert words is None, words
-
-
-def test_the_same_for_64_bit_programs():
-    same(PROGRAMS[0])
-
-
-def test_the_same_for_32_bit_programs():
-    same(PROGRAMS[1])
 
 
 def test_every_kind_of_line_and_of_answer_is_there():

@@ -18,8 +18,6 @@ import time
 import cases
 from places import BASE, BUILD
 
-from common import read  # pylint: disable=wrong-import-order
-
 OUT = os.path.join(BUILD, "perf-test")
 PERF = os.path.join(BUILD, "perf", "perf")
 WORK, LIBWORK = os.path.join(OUT, "work"), os.path.join(OUT, "libwork.so")
@@ -28,8 +26,6 @@ MANY = os.path.join(OUT, "many.so")
 SLEEPER32 = os.path.join(OUT, "sleeper32")
 LIBRARIES = [os.path.join(OUT, f"lib{number}.so") for number in range(50)]
 LOADED = {"few": [], "libraries": LIBRARIES, "mappings": [MANY]}
-# At most so much of what the text costs
-LIMITS = {"libraries": 3, "mappings": 20, "mt": 3}
 ROUNDS = {"text": 20, "query": 200, "scan": 200}
 SLEEPERS = 30
 CFLAGS = ["-O0", "-g", "-fno-omit-frame-pointer", "-Wl,--build-id"]
@@ -78,8 +74,7 @@ SCAN, QUERY = "0x1e", "0x11"
 # On this machine
 
 def compile_program(source, path, *flags):
-    subprocess.run(["gcc", *CFLAGS, *flags, "-x", "c", "-", "-o", path],
-                   input=source, text=True, check=True)
+    cases.compile_c(source, path, *CFLAGS, *flags)
 
 
 def build():
@@ -96,16 +91,11 @@ def build():
 @functools.cache
 def machine(name):
     """{file: text} of what perf said on a kernel: plain, base, or counted."""
-    out = os.path.join(BUILD, "results", f"perf-{name}", "out")
-    shutil.rmtree(out, ignore_errors=True)
-    os.makedirs(out)
     kernel = ["--variant", "plain", "--accel", "icount"] if name == "counted" else ["--variant", name]
     command = ["/usr/bin/python3", os.path.abspath(__file__), "--guest", name]
-    result = cases.machine(f"perf-{name}", command, *kernel, "--root", "host", "--memory", "2G",
-                           "--timeout", "600", "--out", out, "--env", f"BASE={BASE}")
-    assert result.returncode == 0, f"status {result.returncode}: {result.stderr}"
-    return {name: read(os.path.join(out, name), "rb").decode(errors="replace")
-            for name in os.listdir(out)}
+    files = cases.files_of(f"perf-{name}", command, *kernel, "--root", "host", "--memory", "2G",
+                           "--timeout", "600", "--env", f"BASE={BASE}")
+    return {file: content.decode(errors="replace") for file, content in files.items()}
 
 
 # In the test machine
@@ -131,7 +121,7 @@ def end(process):
 def compare_events():
     with open("/proc/sys/vm/nr_hugepages", "w", encoding="ascii") as file:
         file.write("8")
-    listing = subprocess.run([PERF, "test", "list"], capture_output=True, text=True, check=True)
+    listing = cases.call(PERF, "test", "list", check=True)
     number = re.search(r"^ *(\d+): Mappings of processes are", listing.stdout + listing.stderr, re.M)
     sleeper = start(SLEEPER32)
     perf("test", "test", "-v", number.group(1))
@@ -190,6 +180,11 @@ def guest(name):
 
 # The cases
 
+def on_both(claim):
+    """Rows for a case of each kernel."""
+    return {claim: ("plain",), f"{claim} on the base": ("base",)}
+
+
 def verdicts(kernel):
     text = machine(kernel)["test.err"] + machine(kernel)["test.out"]
     print("# " + text.rstrip().replace("\n", "\n# "))
@@ -233,8 +228,9 @@ def executable_lines(text):
     return found
 
 
-def check_mappings(kernel):
-    """A recording has the mappings of the program that ran before it."""
+@cases.table(on_both("a recording has the mappings"))
+def test_mappings(kernel):
+    """Those of the program that ran before it."""
     texts = machine(kernel)
     events = mmap_events(texts["events.out"])
     pid = events[WORK][0][0]
@@ -246,7 +242,8 @@ def check_mappings(kernel):
     assert LIBWORK in mine and "[vdso]" in mine and "[vsyscall]" in mine
 
 
-def check_symbols(kernel):
+@cases.table(on_both("a report has the right symbols"))
+def test_symbols(kernel):
     """Three of four samples are in a function that often() called."""
     texts = machine(kernel)
     samples = [re.findall(r"^\s*[0-9a-f]+ (\S+) \((.*)\)$", block, re.M)
@@ -265,24 +262,10 @@ def check_symbols(kernel):
     assert re.search(r"\[\.\] leaf\s+libwork\.so", first), first
 
 
-def test_a_recording_has_the_mappings():
-    check_mappings("plain")
-
-
-def test_a_recording_has_the_mappings_on_the_base():
-    check_mappings("base")
-
-
-def test_a_report_has_the_right_symbols():
-    check_symbols("plain")
-
-
-def test_a_report_has_the_right_symbols_on_the_base():
-    check_symbols("base")
-
-
-def check_build_ids(kernel):
-    """Build IDs are those of the files; returns whether perf has opened ours."""
+@cases.table({"build ids come from the kernel": ("plain", [False, False]),
+              "build ids come from files on the base": ("base", [True, True])})
+def test_build_ids(kernel, opened):
+    """They are those of the files; ours are opened where the kernel does not tell."""
     texts = machine(kernel)
     events = mmap_events(texts["id-events.out"])
     checked = 0
@@ -293,15 +276,7 @@ def check_build_ids(kernel):
             checked += 1
     print(f"# {checked} files")
     assert checked > 5 and WORK in events and LIBWORK in events
-    return [f'"{path}"' in texts["opened"] for path in (WORK, LIBWORK)]
-
-
-def test_build_ids_come_from_the_kernel():
-    assert check_build_ids("plain") == [False, False]
-
-
-def test_build_ids_come_from_files_on_the_base():
-    assert check_build_ids("base") == [True, True]
+    assert [f'"{path}"' in texts["opened"] for path in (WORK, LIBWORK)] == opened
 
 
 def calls(kernel):
@@ -334,25 +309,17 @@ def took(name):
     return [float(usec) * 1000 for usec in TOOK.findall(machine("counted")[f"{name}.out"])]
 
 
-def check_costs(name, limit):
-    costs = {maps: took(f"{name}-{maps}") for maps in ROUNDS}
-    for maps, some in costs.items():
-        print(f"# {name} {maps}: " + ", ".join(f"{cost:,.0f}" for cost in some) + " instructions")
-    for text, scan in zip(costs["text"], costs["scan"]):
-        assert scan * limit <= text, f"{text / scan:.1f} times cheaper, not {limit}"
-
-
-def test_a_scan_costs_less_with_50_libraries():
-    check_costs("st-few", 1)
-    check_costs("st-libraries", LIMITS["libraries"])
-
-
-def test_a_scan_costs_less_with_10000_mappings():
-    check_costs("st-mappings", LIMITS["mappings"])
-
-
-def test_a_scan_costs_less_with_all_processes():
-    check_costs("mt", LIMITS["mt"])
+@cases.table({"a scan costs less with 50 libraries": (("st-few", 1), ("st-libraries", 3)),
+              "a scan costs less with 10000 mappings": (("st-mappings", 20),),
+              "a scan costs less with all processes": (("mt", 3),)})
+def test_costs(*limits):
+    """So many times less than the text, at least."""
+    for name, limit in limits:
+        costs = {maps: took(f"{name}-{maps}") for maps in ROUNDS}
+        for maps, some in costs.items():
+            print(f"# {name} {maps}: " + ", ".join(f"{cost:,.0f}" for cost in some) + " instructions")
+        for text, scan in zip(costs["text"], costs["scan"]):
+            assert scan * limit <= text, f"{text / scan:.1f} times cheaper, not {limit}"
 
 
 if __name__ == "__main__":

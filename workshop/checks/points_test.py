@@ -27,8 +27,7 @@ POINTS = os.path.join(BUILD, "points")
 
 def offered():
     """The versions of the package that apt offers, oldest first."""
-    text = subprocess.run(["apt-cache", "madison", PACKAGE], capture_output=True, text=True,
-                          check=True).stdout
+    text = cases.call("apt-cache", "madison", PACKAGE, check=True).stdout
     found = {line.split("|")[1].strip() for line in text.splitlines() if line.count("|") == 2}
     if not found:
         sys.exit(f"error: apt offers no {PACKAGE}; run `apt-get update`")
@@ -58,8 +57,7 @@ def package(version):
 def download(version):
     """Under another name until it is complete; apt compares the checksum."""
     with tempfile.TemporaryDirectory(dir=POINTS) as where:
-        subprocess.run(["apt-get", "download", "-q", f"{PACKAGE}={version}"], cwd=where, check=True,
-                       stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+        cases.call("apt-get", "download", "-q", f"{PACKAGE}={version}", cwd=where, check=True)
         os.rename(os.path.join(where, os.path.basename(package(version))), package(version))
 
 
@@ -71,8 +69,7 @@ def unpack(version, names, where):
     with tempfile.NamedTemporaryFile("w", encoding="utf-8") as wanted:
         wanted.writelines(f"{PACKAGE}/{name}\n" for name in names)
         wanted.flush()
-        subprocess.run(["bash", "-c", command, package(version), PACKAGE, where, wanted.name],
-                       check=True, capture_output=True)
+        cases.call("bash", "-c", command, package(version), PACKAGE, where, wanted.name, check=True)
 
 
 def source(version, names):
@@ -96,8 +93,7 @@ def wrong(version, names):
     with tempfile.TemporaryDirectory(prefix="points-") as scratch:
         tree = os.path.join(scratch, "linux")
         shutil.copytree(source(version, names), tree)
-        result = subprocess.run([sys.executable, os.path.join(ROOT, "workshop", "series", "apply.py"),
-                                 tree], capture_output=True, text=True, check=False)
+        result = cases.call(sys.executable, os.path.join(ROOT, "workshop", "series", "apply.py"), tree)
     if result.returncode:
         return result.stdout + result.stderr
     right = f"Linux {point(version)}, " in result.stdout
@@ -114,7 +110,7 @@ def attempt(version, names):
     try:
         return wrong(version, names)
     except subprocess.CalledProcessError as error:
-        return f"{error}: {error.stderr.decode()}"
+        return f"{error}: {error.stderr}"
 
 
 def main():

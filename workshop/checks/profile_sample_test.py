@@ -50,13 +50,12 @@ def build():
     shutil.rmtree(OUT, ignore_errors=True)
     shutil.copytree(os.path.join(ROOT, "samples", "procmap", "profile"), OUT)
     subprocess.run(["make", "-s", "-C", OUT, "CFLAGS=-O2 -Wall -Wextra -Werror"], check=True)
-    subprocess.run(["gcc", "-O2", "-x", "c", "-", "-o", PROGRAM], input=SOURCE, text=True, check=True)
+    cases.compile_c(SOURCE, PROGRAM, "-O2")
 
 
 def of_file(path):
     """(build ID, ranges of its code in the file)"""
-    text = subprocess.run(["readelf", "-nlW", path], capture_output=True, text=True,
-                          check=True).stdout
+    text = cases.call("readelf", "-nlW", path, check=True).stdout
     code = re.findall(r"^\s+LOAD\s+0x(\w+) \S+ \S+ 0x(\w+) \S+ R E", text, re.M)
     return (re.search(r"Build ID: (\w+)", text).group(1),
             [(int(start, 16), int(start, 16) + int(size, 16)) for start, size in code])
@@ -64,7 +63,7 @@ def of_file(path):
 
 def files():
     """What the processes execute, by the last component of the path."""
-    ldd = subprocess.run(["ldd", PROGRAM], capture_output=True, text=True, check=True).stdout
+    ldd = cases.call("ldd", PROGRAM, check=True).stdout
     paths = [PROGRAM, *re.findall(r"(/\S+) \(0x", ldd)]
     return {os.path.basename(os.path.realpath(path)): of_file(path) for path in paths}
 

@@ -57,13 +57,12 @@ PROCMAP_QUERY, ENOENT, EFAULT = 0xC0686611, 2, 14
 
 def build():
     known.build()
-    subprocess.run(["gcc", *CFLAGS, f"-DCALLS={CALLS}", "-x", "c", "-", "-o", COUNTED],
-                   input=COUNTED_SOURCE, text=True, check=True)
+    cases.compile_c(COUNTED_SOURCE, COUNTED, *CFLAGS, f"-DCALLS={CALLS}")
 
 
 def run(*command):
     """(output, errors) of a program that succeeds."""
-    result = subprocess.run(command, capture_output=True, text=True, check=False, timeout=240)
+    result = cases.call(*command, timeout=240)
     assert result.returncode == 0, result
     return result.stdout, result.stderr
 

@@ -20,8 +20,7 @@ SHELL = os.path.join(ROOT, "workshop", "qemu", "shell.sh")
 
 
 def shell(*words):
-    return subprocess.run([SHELL, *words], capture_output=True, text=True, check=False, cwd=ROOT,
-                          stdin=subprocess.DEVNULL, timeout=300)
+    return cases.call(SHELL, *words, cwd=ROOT, stdin=subprocess.DEVNULL, timeout=300)
 
 
 def test_status_and_output_of_a_command_come_back():
@@ -32,9 +31,8 @@ def test_status_and_output_of_a_command_come_back():
 def test_make_passes_the_command_on_as_it_is():
     """Run it without the steps before it, which have their own tests."""
     line = """echo "$HOME" 'a  b' '$(nothing)' $((6 * 7)); pwd; exit 3"""
-    result = subprocess.run(["make", "-s", "SERIES=: ", "need=", "shell", f"CMD={line}"],
-                            capture_output=True, text=True, check=False, cwd=ROOT, timeout=300,
-                            env=dict(os.environ, HOME="/some where"))
+    result = cases.call("make", "-s", "SERIES=: ", "need=", "shell", f"CMD={line}", cwd=ROOT,
+                        timeout=300, env=dict(os.environ, HOME="/some where"))
     assert result.returncode == 2 and "Error 3" in result.stderr, result
     assert result.stdout == f"/some where a  b $(nothing) 42\n{ROOT}\n", result
 
@@ -55,7 +53,7 @@ def test_without_a_terminal_it_says_so():
 class Terminal:
     """A shell in the machine, on a terminal of ours."""
 
-    def __init__(self):
+    def __enter__(self):
         self.master, slave = pty.openpty()
         self.resize(33, 111)
         self.slave = slave
@@ -66,6 +64,7 @@ class Terminal:
             [SHELL], stdin=slave, stdout=slave, stderr=slave, cwd=ROOT, start_new_session=True,
             preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0),
             env=dict(os.environ, SHELL="/bin/bash", HOME="/nonexistent"))
+        return self
 
     def resize(self, lines, columns):
         fcntl.ioctl(self.master, termios.TIOCSWINSZ, struct.pack("HHHH", lines, columns, 0, 0))
@@ -91,7 +90,7 @@ class Terminal:
                 os.read(self.master, 65536)
         return self.process.poll()
 
-    def close(self):
+    def __exit__(self, *_):
         if self.process.poll() is None:
             self.process.terminate()
             self.drain()
@@ -121,23 +120,17 @@ def use_terminal(terminal):
 
 
 def test_the_terminal_has_size_ctrl_c_and_status():
-    terminal = Terminal()
-    try:
+    with Terminal() as terminal:
         use_terminal(terminal)
-    finally:
-        terminal.close()
 
 
 def test_a_killed_shell_leaves_the_terminal_as_it_was():
-    terminal = Terminal()
-    try:
+    with Terminal() as terminal:
         terminal.expect("# ")
         assert termios.tcgetattr(terminal.slave) != terminal.before, "it was never raw"
         terminal.process.terminate()
         assert terminal.drain() == 130
         assert termios.tcgetattr(terminal.slave) == terminal.before, "the terminal was changed"
-    finally:
-        terminal.close()
 
 
 if __name__ == "__main__":

@@ -28,8 +28,7 @@ def other(line, *variants):
 
 
 def test_a_failure_ends_it_with_the_end_of_the_log():
-    result = subprocess.run(other(SAYS.format(seconds=1, after="exit 3"), "plain", "other"),
-                            capture_output=True, text=True, check=False)
+    result = cases.call(*other(SAYS.format(seconds=1, after="exit 3"), "plain", "other"))
     assert result.returncode == 1 and result.stdout.count("TORTURE") == 1, result
     assert "ok 2 last\nerror: " in result.stderr, result.stderr
     assert re.search(r"status 3; the full log is \S+/torture-plain.log\n$", result.stderr), result

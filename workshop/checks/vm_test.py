@@ -15,6 +15,8 @@ import unittest.mock
 import cases
 from places import BUILD, ROOT
 
+from common import read, write  # pylint: disable=wrong-import-order
+
 NAME = "vm-test"
 RESULTS = os.path.join(BUILD, "results", NAME)
 
@@ -42,10 +44,6 @@ def test_much_output_arrives_whole():
     assert result.stdout.splitlines() == [str(number) for number in range(1, 100001)]
 
 
-def test_a_command_killed_by_a_signal_is_told():
-    ended(vm("kill -9 $$"), 137)
-
-
 def test_an_unknown_command_is_told():
     ended(cases.machine(NAME, ["no-such-command"]), 127, "no-such-command")
 
@@ -56,22 +54,25 @@ def test_a_repository_below_tmp_is_there():
             shutil.copytree(os.path.join(ROOT, name), os.path.join(top, name))
         program = os.path.join(top, "program")
         shutil.copy("/bin/true", program)
-        result = subprocess.run(
-            [sys.executable, os.path.join(top, "workshop", "qemu", "vm.py"), "--root", "host",
-             "--kernel", os.path.join(BUILD, "plain", "bzImage"),
-             "--initrd", os.path.join(BUILD, "initrd.cpio"), "--", "sh", "-c",
-             f"{program} && touch {top}/left_behind"], capture_output=True, text=True, check=False)
+        result = cases.call(
+            sys.executable, os.path.join(top, "workshop", "qemu", "vm.py"), "--root", "host",
+            "--kernel", os.path.join(BUILD, "plain", "bzImage"), "--initrd",
+            os.path.join(BUILD, "initrd.cpio"), "--", "sh", "-c", f"{program} && touch {top}/left_behind")
         ended(result, 0)
         assert not os.path.exists(os.path.join(top, "left_behind")), "the host was written to"
 
 
-def test_a_splat_fails_a_command_that_succeeds():
-    ended(vm("echo 'WARNING: CPU: 0 PID: 1 at mm/mmap.c:1 f+0x1/0x2' >/dev/kmsg; sleep 0.2"), 120,
-          "splat", "mm/mmap.c:1")
-
-
-def test_a_panic_is_told_from_a_splat():
-    ended(vm("echo c >/proc/sysrq-trigger; sleep 100"), 121, "panic", "sysrq triggered crash")
+@cases.table({
+    "a command killed by a signal is told": ("kill -9 $$", 137),
+    "a splat fails a command that succeeds":
+        ("echo 'WARNING: CPU: 0 PID: 1 at mm/mmap.c:1 f+0x1/0x2' >/dev/kmsg; sleep 0.2", 120, "splat",
+         "mm/mmap.c:1"),
+    "a panic is told from a splat": ("echo c >/proc/sysrq-trigger; sleep 100", 121, "panic",
+                                     "sysrq triggered crash"),
+    "silence is a broken harness": ("echo b >/proc/sysrq-trigger; sleep 100", 123, "without a verdict"),
+})
+def test_the_end(line, status, *words):
+    ended(vm(line), status, *words)
 
 
 def test_a_hang_ends_in_time_and_shows_the_console():
@@ -80,13 +81,8 @@ def test_a_hang_ends_in_time_and_shows_the_console():
     assert time.monotonic() - start < 60, "the time limit was not kept"
 
 
-def test_silence_is_a_broken_harness():
-    ended(vm("echo b >/proc/sysrq-trigger; sleep 100"), 123, "without a verdict")
-
-
 def test_a_stale_verdict_is_not_believed():
-    with open(os.path.join(RESULTS, "verdict"), "w", encoding="ascii") as file:
-        file.write("status 0 stdout 0 stderr 0 leaks 0\n")
+    write(os.path.join(RESULTS, "verdict"), "status 0 stdout 0 stderr 0 leaks 0\n")
     ended(vm("echo b >/proc/sysrq-trigger; sleep 100"), 123, "without a verdict")
 
 
@@ -104,10 +100,7 @@ def test_the_root_of_the_host_is_there_and_stays_as_it_is():
 
 
 def test_files_come_back_from_out():
-    with tempfile.TemporaryDirectory() as out:
-        ended(vm("--out", out, "echo hello >/out/file"), 0)
-        with open(os.path.join(out, "file"), encoding="ascii") as file:
-            assert file.read() == "hello\n"
+    assert cases.files_of(NAME, ["sh", "-c", "echo hello >/out/file"]) == {"file": b"hello\n"}
 
 
 def test_under_icount_a_run_repeats_to_the_instruction():
@@ -123,16 +116,14 @@ def accel_of(*options):
         result = vm(*options, "nproc")
     ended(result, 0)
     assert result.stdout == "2\n", result
-    with open(os.path.join(RESULTS, "command.json"), encoding="utf-8") as file:
-        command = json.load(file)
+    command = json.loads(read(os.path.join(RESULTS, "command.json")))
     return command[command.index("-accel") + 1]
 
 
 def test_a_kernel_with_probes_runs_in_one_thread():
     with tempfile.TemporaryDirectory() as where:
         kernel = shutil.copy(os.path.join(BUILD, "plain", "bzImage"), where)
-        with open(os.path.join(where, ".config"), "w", encoding="ascii") as file:
-            file.write("CONFIG_KPROBES=y\n")
+        write(os.path.join(where, ".config"), "CONFIG_KPROBES=y\n")
         assert accel_of("--kernel", kernel) == "tcg,thread=single"
         assert accel_of("--kernel", kernel, "--accel", "multi") == "tcg,thread=multi"
     assert accel_of() == "tcg,thread=multi"
@@ -146,8 +137,7 @@ def test_a_missing_kernel_is_one_line():
 
 def qemu_below(pid):
     """QEMU processes that a process started."""
-    with open(f"/proc/{pid}/task/{pid}/children", encoding="ascii") as children:
-        return [int(child) for child in children.read().split()]
+    return [int(child) for child in read(f"/proc/{pid}/task/{pid}/children").split()]
 
 
 def end_with(number):
@@ -168,8 +158,7 @@ def end_with(number):
 def is_alive(pid):
     """Whether a process runs; one that waits to be reaped does not."""
     try:
-        with open(f"/proc/{pid}/stat", encoding="ascii") as file:
-            return file.read().rpartition(")")[2].split()[0] != "Z"
+        return read(f"/proc/{pid}/stat").rpartition(")")[2].split()[0] != "Z"
     except FileNotFoundError:
         return False
 
