@@ -13,7 +13,6 @@ import hashlib
 import os
 import re
 import shutil
-import subprocess
 import sys
 
 import cases
@@ -71,10 +70,8 @@ def checkpatch():
         if os.path.exists(known) and not os.environ.get("FRESH"):
             report.case(True, name)
             continue
-        result = subprocess.run(["perl", os.path.join(SRC, "scripts/checkpatch.pl"), "--strict",
-                                 "--root", SRC, "--no-summary", "--show-types", *IGNORED,
-                                 "-"],
-                                cwd=SRC, input=text, capture_output=True, text=True, check=False)
+        result = cases.call("perl", os.path.join(SRC, "scripts/checkpatch.pl"), "--strict", "--root", SRC,
+                            "--no-summary", "--show-types", *IGNORED, "-", cwd=SRC, input=text)
         # A failure without any remark is one of checkpatch itself
         bad = result.returncode or re.search(r"^(ERROR|WARNING|CHECK):", result.stdout, re.M)
         if not bad:
@@ -91,10 +88,8 @@ def built_sources(names, lint):
 
 
 def warnings():
-    repo = Repo(SRC)
-    fields = repo.lines("diff", "-z", "--no-renames", "--name-status", "refs/heads/base", "HEAD")
-    added = [name for status, name in zip(fields[::2], fields[1::2]) if status == "A"]
-    changed = [name for status, name in zip(fields[::2], fields[1::2]) if status == "M"]
+    status = Repo(SRC).changes("refs/heads/base", "HEAD")
+    added, changed = ([name for name in status if status[name] == kind] for kind in "AM")
     ours = Lint("plain", "lint", SRC)
     old = Lint("base", "lint-base", SRC_BASE)
     changed = built_sources(changed, ours)
@@ -120,7 +115,7 @@ def commits():
     """One TAP case for each commit, in a work tree of its own that moves from one to the next."""
     repo = Repo(SRC)
     hashes = repo.out("rev-list", "--reverse", "refs/heads/base..HEAD").split()
-    changed = repo.lines("diff", "-z", "--no-renames", "--name-only", "refs/heads/base", "HEAD")
+    changed = repo.changes("refs/heads/base", "HEAD")
     report = cases.Report()
     where = os.path.join(BUILD, "commits", "src")
     work = repo.add_work_tree(where, "refs/heads/base")
@@ -139,8 +134,7 @@ def commits():
 
 def is_built(repo, commit):
     """Does the commit change what a kernel is built of? Else it builds if the one before does."""
-    names = repo.lines("diff", "-z", "--no-renames", "--name-only", f"{commit}^", commit)
-    return not all(name.startswith(NOT_BUILT) for name in names)
+    return not all(name.startswith(NOT_BUILT) for name in repo.changes(f"{commit}^", commit))
 
 
 def build_commit(lint, objects):

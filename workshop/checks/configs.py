@@ -71,10 +71,9 @@ class Config(Lint):
         text = (f"include {self.out}/include/config/auto.conf\nsrctree := {self.src}\n"
                 f"include {self.src}/{directory}/Makefile\n.PHONY: print-objects\n"
                 f"print-objects:\n\t@echo {LISTS}\n")
-        out = subprocess.run(["make", "-s", "-f", "-", "print-objects", f"SRCARCH={self.arch}"],
-                             input=text, capture_output=True, text=True, check=True,
-                             cwd=self.out, env={"PATH": os.environ["PATH"]}).stdout
-        return set(out.split())
+        return set(cases.call("make", "-s", "-f", "-", "print-objects", f"SRCARCH={self.arch}",
+                              input=text, check=True, cwd=self.out,
+                              env={"PATH": os.environ["PATH"]}).stdout.split())
 
 
 def table():
@@ -84,9 +83,8 @@ def table():
 
 def touched():
     """C files of the kernel that the series adds or changes, and whether each is new."""
-    repo = Repo(SRC)
-    fields = repo.lines("diff", "-z", "--no-renames", "--name-status", "refs/heads/base", "HEAD")
-    return {name: status == "A" for status, name in zip(fields[::2], fields[1::2])
+    return {name: status == "A"
+            for name, status in Repo(SRC).changes("refs/heads/base", "HEAD").items()
             if name.endswith(".c") and not name.startswith(("tools/", "samples/", "Documentation/"))}
 
 

@@ -12,7 +12,6 @@ import glob
 import os
 import re
 import shutil
-import subprocess
 import sys
 
 import cases
@@ -30,11 +29,9 @@ MAN = ("Documentation/man/*", "tools/procmap/*.[1-8]")
 
 def pages(repo):
     """The pages that the series adds or changes; index pages name many that are not built here."""
-    fields = repo.lines("diff", "-z", "--no-renames", "--name-status", "refs/heads/base", "HEAD",
-                        "--", "*.rst")
-    pairs = [(status, name) for status, name in zip(fields[::2], fields[1::2])
-             if not name.endswith("/index.rst")]
-    return [name for _, name in pairs], [name for status, name in pairs if status == "A"]
+    found = {name: status for name, status in repo.changes("refs/heads/base", "HEAD", "*.rst").items()
+             if not name.endswith("/index.rst")}
+    return list(found), [name for name, status in found.items() if status == "A"]
 
 
 def plant(repo, commit, names, where):
@@ -53,12 +50,11 @@ def plant(repo, commit, names, where):
 def remarks(where):
     """{text: count} of what Sphinx says, without line numbers; None in it means that it failed."""
     env = dict(os.environ, srctree=SRC, BUILDDIR=where, PYTHONDONTWRITEBYTECODE="1")
-    result = subprocess.run(
-        [SPHINX, "-E", "-q", "-b", "html", "-c", os.path.join(SRC, "Documentation"),
-         "-D", f"version={BASE}", "-D", f"release={BASE}", "-D", f"kerneldoc_srctree={SRC}",
-         "-D", f"kerneldoc_bin={SRC}/scripts/kernel-doc", "-d", os.path.join(where, "doctrees"),
-         os.path.join(where, "Documentation"), os.path.join(where, "html")],
-        cwd=where, env=env, capture_output=True, text=True, check=False)
+    result = cases.call(
+        SPHINX, "-E", "-q", "-b", "html", "-c", os.path.join(SRC, "Documentation"), "-D", f"version={BASE}",
+        "-D", f"release={BASE}", "-D", f"kerneldoc_srctree={SRC}", "-D",
+        f"kerneldoc_bin={SRC}/scripts/kernel-doc", "-d", os.path.join(where, "doctrees"),
+        os.path.join(where, "Documentation"), os.path.join(where, "html"), cwd=where, env=env)
     found = collections.Counter()
     for line in result.stderr.splitlines():
         # Without line numbers: they differ where text was added above
@@ -86,8 +82,7 @@ def check_pages(report):
 def check_papers(report):
     """docutils has no remarks about the papers of this repository."""
     for path in sorted(glob.glob(os.path.join(ROOT, "workshop", "*.rst"))):
-        result = subprocess.run([PYTHON, "-m", "docutils", path, os.devnull], capture_output=True,
-                                text=True, check=False)
+        result = cases.call(PYTHON, "-m", "docutils", path, os.devnull)
         report(result.returncode == 0 and not result.stderr, os.path.basename(path), result.stderr)
 
 
@@ -100,11 +95,10 @@ def check_man(report):
             report(os.path.exists(os.path.join(os.path.dirname(path), alias.group(1))),
                    f"{name} is an alias")
             continue
-        lint = subprocess.run(["mandoc", "-Tlint", path], capture_output=True, text=True,
-                              check=False)
+        lint = cases.call("mandoc", "-Tlint", path)
         report(lint.returncode == 0 and not lint.stdout, f"mandoc -Tlint {name}", lint.stdout)
-        man = subprocess.run(["man", "--warnings=w", "-l", path], capture_output=True, text=True,
-                             check=False, env=dict(os.environ, MANWIDTH="80", LC_ALL="C.UTF-8"))
+        man = cases.call("man", "--warnings=w", "-l", path,
+                         env=dict(os.environ, MANWIDTH="80", LC_ALL="C.UTF-8"))
         sections = re.findall(r"^[A-Z][A-Z ]+$", man.stdout, re.M)
         report(man.returncode == 0 and not man.stderr and "EXAMPLES" in sections and
                {"ERRORS", "EXIT STATUS"} & set(sections), f"man -l {name}", man.stderr)

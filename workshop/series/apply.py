@@ -106,7 +106,7 @@ def apply(target, commits):
     """Returns how many files are changed and how many are added."""
     refuse_existing(target, commits)
     first, tip = try_out(target, commits)
-    status = target.repo.lines("diff", "-z", "--no-renames", "--name-status", first, tip)[::2]
+    status = list(target.repo.changes(first, tip).values())
     signals = signal.pthread_sigmask(signal.SIG_BLOCK,
                                      {signal.SIGINT, signal.SIGTERM, signal.SIGHUP})
     try:

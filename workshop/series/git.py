@@ -50,6 +50,11 @@ class Repo:
         status, out, _ = self.run("rev-parse", "--verify", "--quiet", name, ok=(0, 1, 128))
         return out.decode().strip() if status == 0 else None
 
+    def changes(self, old, new, *paths):
+        """{path: status} of what differs between two commits; a rename is two changes."""
+        fields = self.lines("diff", "-z", "--no-renames", "--name-status", old, new, "--", *paths)
+        return dict(zip(fields[1::2], fields[::2]))
+
     def unlock(self):
         """Remove the locks of a git that was killed."""
         for name in ("index.lock", "HEAD.lock"):
