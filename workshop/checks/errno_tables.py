@@ -1,4 +1,3 @@
-#!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
 """The errno tables, in a DOC: comment beside the code.
 
@@ -9,12 +8,11 @@ errno. The pages take the table from the comment; the man page has the same errn
 import glob
 import os
 import re
-import sys
 from collections import namedtuple
 
 from places import ROOT
 
-from common import read  # pylint: disable=wrong-import-order
+from common import Failure, read  # pylint: disable=wrong-import-order
 
 SELFTESTS = os.path.join(ROOT, "tools", "testing", "selftests")
 
@@ -44,7 +42,7 @@ def rows_of(table):
     comment = re.search(rf"^/\*\*\n \* DOC: {re.escape(table.title)}\n(.*?)^ \*/$",
                         read(at(table.source)), re.M | re.S)
     if not comment:
-        sys.exit(f"{table.source}: no comment 'DOC: {table.title}'")
+        raise Failure(f"{table.source}: no comment 'DOC: {table.title}'")
     rows = []
     for line in re.findall(r"^ \*(?: {4}(.+))?$", comment.group(1), re.M):
         if line.startswith("* - "):
@@ -55,7 +53,7 @@ def rows_of(table):
             rows[-1][-1] += " " + line.strip()
     for row in rows:
         if len(row) not in (2, 3):
-            sys.exit(f"{table.source}: {table.title}: not a row: {row}")
+            raise Failure(f"{table.source}: {table.title}: not a row: {row}")
     return [Row(*row, *[""] * (3 - len(row))) for row in rows[1:]]
 
 
@@ -177,16 +175,10 @@ def missing(table, rows):
                     for errno in sorted(told ^ {row.errno for row in rows})]
 
 
-def main():
-    tests = Tests()
-    wrong = []
+def check():
+    """What is wrong with all tables."""
+    tests, wrong = Tests(), []
     for table in TABLES:
         rows = rows_of(table)
         wrong += untested(table, rows, tests) + missing(table, rows)
-    for text in wrong:
-        print(text)
-    sys.exit(1 if wrong else 0)
-
-
-if __name__ == "__main__":
-    main()
+    return wrong

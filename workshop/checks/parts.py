@@ -71,7 +71,7 @@ STATIC = [
     static("uapi", GUEST, packages=("uapi",), once=False),
     static("kernel-doc", TREE, once=False),
     # Each row of an errno table has a test, and the man pages have its errno.
-    Part("errno", every=True, once=True, **script("errno_tables.py", inputs=(".",))),
+    static("errno"),
     # The programs that read results and the console.
     Part("readers", every=True, once=True, **script("tap_test.py", inputs=("workshop",))),
     # checkpatch.pl --strict accepts every patch that `make series` writes.

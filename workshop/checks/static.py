@@ -5,15 +5,16 @@
 import fnmatch
 import os
 import re
-import subprocess
 import sys
 import tempfile
 
+import cases
 import covers
+import errno_tables
 import parts
 from places import BASE, BUILD, ROOT, SRC
 from base import stands_alone  # pylint: disable=wrong-import-order
-from common import entries, read  # pylint: disable=wrong-import-order
+from common import Failure, entries, main, read, write  # pylint: disable=wrong-import-order
 import maintainers  # pylint: disable=wrong-import-order
 from series import adapters, is_kernel_path, overlay_files, repository_files  # pylint: disable=wrong-import-order
 
@@ -98,9 +99,8 @@ def compiled(what, text, *where):
     for command in (["gcc", "-std=c90", "-pedantic", "-x", "c"],
                     ["gcc", "-std=c90", "-pedantic", "-m32", "-x", "c"],
                     ["g++", "-std=c++98", "-pedantic", "-Wno-long-long", "-x", "c++"]):
-        result = subprocess.run(
-            [*command, "-Wall", "-Wextra", "-Werror", "-fsyntax-only", "-nostdinc", *where, "-"],
-            input=text, capture_output=True, text=True, check=False)
+        result = cases.call(*command, "-Wall", "-Wextra", "-Werror", "-fsyntax-only", "-nostdinc", *where,
+                            "-", input=text)
         if result.returncode:
             wrong.append(f"{' '.join(command)} {what}:\n{result.stderr}")
     return wrong
@@ -130,9 +130,7 @@ def stand_in():
     wrong = compiled("*-abi.h, new headers", includes(*ours, *ours, uapi_header) + text, *where)
     wrong += compiled("*-abi.h behind new headers", includes(uapi_header, *ours) + text, *where)
     with tempfile.TemporaryDirectory() as old:
-        os.mkdir(os.path.join(old, "linux"))
-        with open(os.path.join(old, "linux/fs.h"), "w", encoding="ascii"):
-            pass
+        write(os.path.join(old, "linux/fs.h"), "")
         wrong += compiled("*-abi.h, old headers", includes(*ours, *ours) + text,
                           "-I", old, *where)
     return wrong
@@ -143,9 +141,8 @@ def kernel_doc():
     names = kernel_objects()
     if not names:
         return []
-    result = subprocess.run(["perl", os.path.join(SRC, "scripts/kernel-doc"), "-none", "-Werror",
-                             *[os.path.join(ROOT, name) for name in names]],
-                            capture_output=True, text=True, check=False)
+    result = cases.call("perl", os.path.join(SRC, "scripts/kernel-doc"), "-none", "-Werror",
+                        *[os.path.join(ROOT, name) for name in names])
     wrong = [line for line in result.stderr.splitlines() if line.strip()]
     if result.returncode and not wrong:
         wrong.append(f"kernel-doc: status {result.returncode}")
@@ -181,13 +178,10 @@ def shellcheck():
     """Scripts are silent under shellcheck and no longer than 150 lines."""
     scripts = [name for name in ours() if name.endswith(".sh") or
                lines_of(name)[:1] and re.match(r"#!.*\b(ba|da|)sh\b", lines_of(name)[0])]
-    result = subprocess.run(["shellcheck", "--shell=bash", *scripts], cwd=ROOT,
-                            capture_output=True, text=True, check=False)
+    result = cases.call("shellcheck", "--shell=bash", *scripts, cwd=ROOT)
     wrong = [result.stdout + result.stderr] if result.returncode else []
-    for name in scripts:
-        if len(lines_of(name)) > 150:
-            wrong.append(f"{name}: {len(lines_of(name))} lines, more than 150")
-    return wrong
+    return wrong + [f"{name}: {len(lines_of(name))} lines, more than 150" for name in scripts
+                    if len(lines_of(name)) > 150]
 
 
 def own_c_style():
@@ -196,9 +190,8 @@ def own_c_style():
     for name in ours_in_c():
         if is_kernel_path(name):
             continue
-        result = subprocess.run(["perl", os.path.join(SRC, "scripts/checkpatch.pl"), "--strict",
-                                 "--no-tree", "--terse", "--no-summary", "-f", name], cwd=ROOT,
-                                capture_output=True, text=True, check=False)
+        result = cases.call("perl", os.path.join(SRC, "scripts/checkpatch.pl"), "--strict", "--no-tree",
+                            "--terse", "--no-summary", "-f", name, cwd=ROOT)
         if result.returncode or result.stdout.strip():
             wrong.append(result.stdout.strip() or result.stderr.strip())
     return wrong
@@ -242,17 +235,18 @@ def covered():
 
 CHECKS = {"function-length": function_length, "spdx": spdx, "maintained": maintained,
           "uapi": uapi, "kernel-doc": kernel_doc, "shellcheck": shellcheck,
-          "own-c-style": own_c_style, "clocks": clocks, "covered": covered}
+          "own-c-style": own_c_style, "clocks": clocks, "covered": covered,
+          "errno": errno_tables.check}
 
 
-def main():
+def command():
     if len(sys.argv) != 2 or sys.argv[1] not in CHECKS:
-        sys.exit(f"usage: static.py {'|'.join(CHECKS)}")
+        raise Failure(f"usage: static.py {'|'.join(CHECKS)}")
     wrong = CHECKS[sys.argv[1]]()
     for text in wrong:
         print(text)
-    sys.exit(1 if wrong else 0)
+    return 1 if wrong else 0
 
 
 if __name__ == "__main__":
-    main()
+    main(command)
