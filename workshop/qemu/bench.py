@@ -226,7 +226,8 @@ def sections(rows, scenes):
 
 def conclude(rows, more, looked_up):
     """The last line, and whether a limit is missed."""
-    judged = [(row.name, row.kept) for row in rows] + [(one.what, one.kept) for one in more]
+    judged = [(row.name, row.kept) for row in rows.values()]
+    judged += [(one.what, one.kept) for one in more]
     judged = [(name, kept) for name, kept in judged if kept is not None]
     judged += [(f"library: {run['what']}", run["kept"]["worst"] <= BOUND * run["queries"]["worst"])
                for run in looked_up if run["queries"]["worst"]]
@@ -240,14 +241,13 @@ def conclude(rows, more, looked_up):
 def compare(args):
     configs = {kernel: read_config(kernel) for kernel in KERNELS}
     os.makedirs(RESULTS, exist_ok=True)
-    counted, played, rows, more, looked_up = None, None, [], [], []
+    counted, played, scenes, rows, more, looked_up = None, None, None, {}, [], []
     if args.part != "scenes":
         counted = measure(args, "instructions", configs)
         if counted:
             rows = make_rows(counted)
         if not args.select:
             looked_up = library()
-    scenes = None
     if args.part != "instructions":
         played = measure(args, "scenes", configs)
     if not counted and not played:
@@ -267,7 +267,7 @@ def compare(args):
     text = "\n".join(lines) + "\n"
     write(os.path.join(RESULTS, "bench.md"), text)
     write(os.path.join(RESULTS, "bench.json"),
-          json.dumps({"rows": [row.as_json() for row in rows],
+          json.dumps({"rows": [row.as_json() for row in rows.values()],
                       "limits": [one._asdict() for one in more],
                       "instructions": counted, "scenes": played, "library": looked_up},
                      indent=1) + "\n")

@@ -109,12 +109,8 @@ class Row:  # pylint: disable=too-many-instance-attributes
         for pattern, (text, kept) in LIMITS:
             if fnmatch.fnmatch(self.name, pattern):
                 self.limit = text
-                if self.patched is None:
-                    self.kept = False
-                elif "base" in text and self.base is None:
-                    self.kept = False
-                else:
-                    self.kept = kept(self, rows)
+                missing = self.patched is None or "base" in text and self.base is None
+                self.kept = False if missing else kept(self, rows)
                 return
 
     def figure(self, kernel):
@@ -166,20 +162,20 @@ def make_rows(results):
                        if name in cases[kernel]}) for name in cases["patched"]}
     for row in rows.values():
         row.judge(rows)
-    return list(rows.values())
+    return rows
 
 
 def table(rows):
     head = ("case", "what", "base", "patched", "change %", "limit", "kept", "agree")
     lines = ["| " + " | ".join(head) + " |", "|---|---|--:|--:|--:|---|---|--:|"]
-    lines += ["| " + " | ".join(row.cells()) + " |" for row in rows]
+    lines += ["| " + " | ".join(row.cells()) + " |" for row in rows.values()]
     return lines
 
 
 def reasons(rows):
     """Why a case has no figure, once for each reason."""
     told = {}
-    for row in rows:
+    for row in rows.values():
         for kernel, case in row.cases.items():
             if case["status"] != "ok":
                 told.setdefault((kernel, case["reason"]), []).append(f"`{row.name}`")

@@ -15,13 +15,15 @@ set border 3
 set tics nomirror
 set title "Cost of a pass against the number of mappings"
 """
-TEXT, QUERY = ("#b03030", "#d07070"), ("#205090", "#5080c0", "#90b0e0")
-TEXT_PATCHED = ("#307030", "#60a060")
-
-
-def block(name, rows):
-    """Data inside the script: $name."""
-    return f"${name} << EOD\n" + "".join(" ".join(map(str, row)) + "\n" for row in rows) + "EOD\n"
+# What, its colour and dashes, the case of each size, the kernel
+LINES = (
+    ("symbolizer pass, text (base)", "#b03030", 1, "symbolize/text/{}", "base"),
+    ("symbolizer pass, text", "#307030", 1, "symbolize/text/{}", "patched"),
+    ("symbolizer pass, queries", "#205090", 1, "symbolize/query/{}", "patched"),
+    ("synthesizer pass, text (base)", "#d07070", 2, "synthesize/text/{}", "base"),
+    ("synthesizer pass, text", "#60a060", 2, "synthesize/text/{}", "patched"),
+    ("synthesizer pass, queries", "#5080c0", 2, "synthesize/query/{}", "patched"),
+    ("one query", "#90b0e0", 1, "query/covering/{}", "patched"))
 
 
 def tidy(text):
@@ -43,22 +45,18 @@ def tidy(text):
     return LICENCE + ElementTree.tostring(root, encoding="unicode") + "\n"
 
 
-def lines_plot(series):
-    """The data blocks and the plot command for (title, colour, dashes, rows)."""
+def lines_plot(found):
+    """The data and the plot command of all lines for which there are figures."""
     blocks, parts = "", []
-    for index, (title, colour, dash, rows) in enumerate(series):
-        if not rows:
-            continue
-        blocks += block(f"d{index}", rows)
-        parts.append(f"$d{index} using 1:2 with linespoints lw 2 pt 7 ps 0.5 dt {dash} "
-                     f"lc rgb '{colour}' title '{title}'")
+    for title, colour, dash, pattern, kernel in LINES:
+        cases = {size: found.get(pattern.format(size)) for size in SIZES}
+        rows = [(size, getattr(case, kernel)) for size, case in cases.items() if case]
+        rows = [f"{size} {figure}\n" for size, figure in rows if figure is not None]
+        if rows:
+            blocks += f"$d{len(parts)} << EOD\n{''.join(rows)}EOD\n"
+            parts.append(f"$d{len(parts)} using 1:2 with linespoints lw 2 pt 7 ps 0.5 dt {dash} "
+                         f"lc rgb '{colour}' title '{title}'")
     return blocks, ", ".join(parts)
-
-
-def by_size(found, pattern, kernel="patched"):
-    rows = [(size, getattr(found[pattern.format(size)], kernel)) for size in SIZES
-            if pattern.format(size) in found]
-    return [row for row in rows if row[1] is not None]
 
 
 def addresses(found):
@@ -72,19 +70,9 @@ def addresses(found):
     return "addresses of the symbolizer pass: " + "; ".join(parts) if sizes else " "
 
 
-def plot_sizes(rows):
+def plot_sizes(found):
     """Cost against the number of mappings, as SVG; empty without figures."""
-    found = {row.name: row for row in rows}
-    blocks, parts = lines_plot((
-        ("symbolizer pass, text (base)", TEXT[0], 1,
-         by_size(found, "symbolize/text/{}", "base")),
-        ("symbolizer pass, text", TEXT_PATCHED[0], 1, by_size(found, "symbolize/text/{}")),
-        ("symbolizer pass, queries", QUERY[0], 1, by_size(found, "symbolize/query/{}")),
-        ("synthesizer pass, text (base)", TEXT[1], 2,
-         by_size(found, "synthesize/text/{}", "base")),
-        ("synthesizer pass, text", TEXT_PATCHED[1], 2, by_size(found, "synthesize/text/{}")),
-        ("synthesizer pass, queries", QUERY[1], 2, by_size(found, "synthesize/query/{}")),
-        ("one query", QUERY[2], 1, by_size(found, "query/covering/{}"))))
+    blocks, parts = lines_plot(found)
     if not parts:
         return ""
     script = (f"{STYLE}{blocks}set logscale xy\nset key top left\n"

@@ -30,7 +30,7 @@ def times(one, other):
 def limits(rows, more):
     """Every figure that has a limit, beside that limit."""
     lines = [(f"`{row.name}`: {row.what}", number(row.base, 1), number(row.patched, 1), row.limit,
-              verdict(row.kept)) for row in rows if row.limit]
+              verdict(row.kept)) for row in rows.values() if row.limit]
     lines += [(one.what, one.base, one.figure, one.limit, verdict(one.kept)) for one in more]
     return markdown(("figure", "base", "patched", "limit", "kept"), lines)
 
@@ -40,9 +40,8 @@ def best(row):
     return row.patched if row else None
 
 
-def passes(rows):
+def passes(found):
     """The symbolizer pass and the synthesizer pass, in instructions."""
-    found = {row.name: row for row in rows}
     lines = []
     for key in (*map(str, SIZES), *PROGRAMS):
         row = found.get(f"symbolize/text/{key}")
@@ -61,23 +60,20 @@ def passes(rows):
                      "times cheaper", "symbolizer pass with build IDs: times cheaper"), lines)
 
 
-def shares(rows):
+def shares(found):
     """How the cost depends on the share of the mappings that is asked for."""
-    found = {row.name: row for row in rows}
     lines = []
     for name, row in found.items():
-        if not name.startswith("share/text/"):
-            continue
-        share = name.rsplit("/", 1)[1]
-        text, query = row.patched, best(found.get(f"share/query/{share}"))
-        lines.append((f"{share} %", number(row.items), number(text), number(query),
-                      times(text, query)))
+        if name.startswith("share/text/"):
+            share = name.rsplit("/", 1)[1]
+            query = best(found.get(f"share/query/{share}"))
+            lines.append((f"{share} %", number(row.items), number(row.patched), number(query),
+                          times(row.patched, query)))
     return markdown(("of 10,000 mappings", "addresses", "text", "queries", "times cheaper"), lines)
 
 
-def scans(rows):
+def scans(found):
     """All mappings, and all executable files, of processes of each size."""
-    found = {row.name: row for row in rows}
     lines = []
     for size in SIZES:
         if f"dump/text/{size}" not in found and f"synthesize/scan/{size}" not in found:
@@ -93,9 +89,8 @@ def scans(rows):
                      "executable files: text, base", "text", "queries", "scan"), lines)
 
 
-def costs(rows):
+def costs(found):
     """What each way costs, for each mapping, or as a whole for the few that are code."""
-    found = {row.name: row for row in rows}
     lines = []
     for key, kind, what in COSTS:
         text, query, scan = (found.get(f"{kind}/{way}/{key}") for way in ("text", "query", "scan"))
@@ -111,9 +106,8 @@ def costs(rows):
                      "scan, names", "times cheaper than base", "than text"), lines)
 
 
-def loops(rows):
+def loops(found):
     """Rounds of a profiler, and how many of its answers were wrong."""
-    found = {row.name: row for row in rows}
     lines = []
     for size in LOOPS:
         for way in WAYS:
@@ -133,8 +127,10 @@ def library(runs):
     return markdown(("process", "last", "queries", "worst", "queries", "first", "queries"), lines)
 
 
-def micro(value):
-    return "-" if value is None else f"{value / 1000:,.1f}"
+def latencies(scenes, name, call):
+    """In microseconds."""
+    values = (scenes.latency(name, call, key) for key in ("p50", "p99", "max"))
+    return " / ".join(number(value and value / 1000, 1) for value in values)
 
 
 def stalls(scenes):
@@ -148,15 +144,10 @@ def stalls(scenes):
             if not scenes.get(name):
                 continue
             other = f"stall/{elsewhere(kind)}/{size}"
-            cells = [f"{size:,}: {kind}"]
-            for call in CALLS:
-                cells.append(" / ".join(micro(scenes.latency(name, call, key))
-                                        for key in ("p50", "p99", "max")))
-            for key in QUANTILES:
-                ratios = [scenes.ratio(name, other, call, key) for call in CALLS]
-                cells.append(" / ".join(number(ratio, 2) for ratio in ratios))
-            cells.append(number(scenes.rate(name, "sleeps"), 1))
-            lines.append(tuple(cells))
+            lines.append((f"{size:,}: {kind}", *(latencies(scenes, name, call) for call in CALLS),
+                          *(" / ".join(number(scenes.ratio(name, other, call, key), 2)
+                                       for call in CALLS) for key in QUANTILES),
+                          number(scenes.rate(name, "sleeps"), 1)))
     return markdown(("mappings: readers", *(f"{call}, p50 / p99 / max" for call in CALLS),
                      *(f"{key} of each, ratio" for key in QUANTILES), "waits a second"), lines)
 
@@ -170,8 +161,7 @@ def waits(scenes):
         rounds = len(scenes.get(name)["rounds"])
         hangs = scenes.count(name, "hangs")
         lines.append((f"`{name[5:]}`", number(scenes.calls(name, "reader") or 0),
-                      " / ".join(micro(scenes.latency(name, "reader", key))
-                                 for key in ("p50", "p99", "max")),
+                      latencies(scenes, name, "reader"),
                       f"{hangs} of {rounds}" if hangs else ""))
     return markdown(("page, flags", "calls that came back", "latency, p50 / p99 / max",
                      "rounds in which it hung"), lines)
