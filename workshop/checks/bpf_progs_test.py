@@ -17,6 +17,7 @@ import cases
 from places import BUILD, SRC
 
 from common import read, write  # pylint: disable=wrong-import-order
+from kernel import clean_environment  # pylint: disable=wrong-import-order
 
 BPF = os.path.join(SRC, "tools", "testing", "selftests", "bpf")
 # Of one variant: several run at the same time.
@@ -50,8 +51,8 @@ def build_tools(variant):
     """libbpf, bpftool, and the types of the kernel."""
     for name in ("libbpf", "bpftool"):
         os.makedirs(os.path.join(OUT, name), exist_ok=True)
-    env = {name: value for name, value in os.environ.items() if name not in ("MAKEFLAGS", "BASE")}
-    quiet = {"env": env, "stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    quiet = {"env": clean_environment("x86"), "stdout": subprocess.DEVNULL,
+             "stderr": subprocess.DEVNULL}
     run("make", "-C", f"{SRC}/tools/lib/bpf", f"OUTPUT={OUT}/libbpf/", f"DESTDIR={OUT}/inst",
         "prefix=/usr", "install_headers", f"{OUT}/libbpf/libbpf.a", **quiet)
     run("make", "-C", f"{SRC}/tools/bpf/bpftool", f"OUTPUT={OUT}/bpftool/", "bootstrap", **quiet)

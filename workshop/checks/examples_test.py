@@ -19,6 +19,8 @@ import tempfile
 import cases
 from places import BUILD, ROOT
 
+import common  # pylint: disable=wrong-import-order
+
 # On the base kernel the library reads the text.
 ON_BASE = sys.argv[-1] == "base"
 NAME = "examples-base" if ON_BASE else "examples"
@@ -33,17 +35,20 @@ INSTALLED = os.path.join(OUT, "installed")
 LIBRARY_PROGRAM = "library/a.out"
 # The same program with the library, in C and in Python
 FIND = ("find", "find.py")
-# The sample of scans with areas for so many records
-AREAS = (1, 5)
-SCANS = ("procmap-scan", "procmap-scan-32", *(f"procmap-scan-{area}" for area in AREAS))
+# What is built of samples: name, source, options. AREA: an area for so many records
+SAMPLE_PROGRAMS = (
+    ("procmap-scan", "procmap-scan"), ("process-vm-nowait", "process-vm-nowait"),
+    *((f"{name}-32", name, "-m32", "-static")
+      for name in ("procmap-query", "procmap-scan", "process-vm-nowait")),
+    *((f"procmap-scan-{area}", "procmap-scan", f"-DAREA={area}") for area in (1, 5)))
+SCANS = [name for name, sample, *_ in SAMPLE_PROGRAMS if sample == "procmap-scan"]
 # The same program in other languages, and what compiles it
 COMPILERS = {"query.go": "go build", "query.rs": "rustc -D warnings"}
 LANGUAGES = (*COMPILERS, "query.py")
 
 
 def read(*parts):
-    with open(os.path.join(ROOT, *parts), encoding="utf-8") as file:
-        return file.read()
+    return common.read(os.path.join(ROOT, *parts))
 
 
 def man_block(text, *path):
@@ -61,9 +66,7 @@ def readme_block(text, *path):
 
 
 def build(name, text, *more):
-    path = os.path.join(OUT, name)
-    subprocess.run(["gcc", *CFLAGS, "-x", "c", "-", *more, "-o", path], input=text, text=True,
-                   check=True)
+    cases.compile_c(text, os.path.join(OUT, name), *CFLAGS, *more)
 
 
 def follow(command, where, **env):
@@ -76,9 +79,7 @@ def follow(command, where, **env):
 
 
 def write(text, *path):
-    os.makedirs(os.path.join(OUT, *path[:-1]), exist_ok=True)
-    with open(os.path.join(OUT, *path), "w", encoding="utf-8") as file:
-        file.write(text)
+    common.write(os.path.join(OUT, *path), text)
 
 
 def build_by_readmes():
@@ -112,13 +113,8 @@ def build_all():
         return
     build_by_readmes()
     new = "-I", HEADERS
-    for name in "procmap-query", "procmap-scan", "process-vm-nowait":
-        build(f"{name}-32", read("samples", "procmap", f"{name}.c"), "-m32", "-static", *new)
-    for name in "procmap-scan", "process-vm-nowait":
-        build(name, read("samples", "procmap", f"{name}.c"), *new)
-    for area in AREAS:
-        build(f"procmap-scan-{area}", read("samples", "procmap", "procmap-scan.c"),
-              f"-DAREA={area}", *new)
+    for name, sample, *more in SAMPLE_PROGRAMS:
+        build(name, read("samples", "procmap", f"{sample}.c"), *more, *new)
     for page in MAN:
         build(page, man_block("\nmain(", "Documentation", "man", page), *new)
     for name, compiler in COMPILERS.items():
@@ -129,9 +125,8 @@ def build_all():
 
 def run(name, *words, given=b""):
     """(exit status, output, errors) of an example."""
-    result = subprocess.run([os.path.join(OUT, name), *map(str, words)], capture_output=True,
-                            check=False, timeout=60, input=given,
-                            env=dict(os.environ, LD_LIBRARY_PATH=f"{INSTALLED}/usr/lib"))
+    result = cases.call(os.path.join(OUT, name), *map(str, words), timeout=60, input=given, text=False,
+                        env=dict(os.environ, LD_LIBRARY_PATH=f"{INSTALLED}/usr/lib"))
     return result.returncode, result.stdout, result.stderr.decode()
 
 
@@ -231,7 +226,7 @@ def test_the_man_page_of_scans_has_the_sample(_):
 
 
 def test_the_sample_of_scans_tells_what_is_wrong(target):
-    for name in "procmap-scan", "procmap-scan-32":
+    for name in SCANS[:2]:
         equal(run(name, 0, given=b"0"), (1, b"", "/proc/0/maps: No such file or directory\n"))
         equal(run(name, 2, given=b"0"),
               (1, b"", "the process is gone, or has called execve()\n"))
@@ -292,8 +287,7 @@ def test_the_program_of_the_readme(target):
 
 
 def test_the_program_of_the_readme_finds_itself(_):
-    symbols = subprocess.run(["nm", os.path.join(OUT, "query")], capture_output=True, text=True,
-                             check=True).stdout
+    symbols = cases.call("nm", os.path.join(OUT, "query"), check=True).stdout
     (addr,) = re.findall(r"^(\w+) T main$", symbols, re.M)
     equal(run("query"), (0, f"{OUT}/query + {int(addr, 16):#x}\n".encode(), ""))
 

@@ -16,7 +16,7 @@ import sys
 import cases
 from places import BUILD, SRC_BASE
 
-from guest import clean_environment  # pylint: disable=wrong-import-order
+from kernel import clean_environment  # pylint: disable=wrong-import-order
 
 TESTS = "tools/testing/selftests"
 OUT = os.path.join(BUILD, "mainline")

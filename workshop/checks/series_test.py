@@ -14,7 +14,7 @@ import tempfile
 import time
 
 import cases
-from cases import refused
+from cases import call, refused
 from places import BASE, BUILD, ROOT, SRC
 from base import fitting  # pylint: disable=wrong-import-order
 from common import read, write  # pylint: disable=wrong-import-order
@@ -44,12 +44,8 @@ def content(work):
     return work.out("write-tree")
 
 
-def run(command, **kwargs):
-    return subprocess.run(command, capture_output=True, text=True, check=False, **kwargs)
-
-
 def good(command):
-    result = run(command, cwd=ROOT)
+    result = call(*command, cwd=ROOT)
     assert not result.returncode, result.stdout + result.stderr
     return result.stdout
 
@@ -64,7 +60,7 @@ def test_apply_works_without_git():
     work = pristine()
     hidden = f"{KDIR}.git"
     os.rename(os.path.join(KDIR, ".git"), hidden)
-    result = run(APPLY)
+    result = call(*APPLY)
     os.rename(hidden, os.path.join(KDIR, ".git"))
     assert not result.returncode, result.stderr
     assert content(work) == PATCHED, "a different tree"
@@ -72,8 +68,8 @@ def test_apply_works_without_git():
 
 def test_apply_twice_is_refused():
     work = pristine()
-    run(APPLY)
-    refused(run(APPLY), "untouched")
+    call(*APPLY)
+    refused(call(*APPLY), "untouched")
     assert content(work) == PATCHED, "the refused call changed something"
 
 
@@ -107,7 +103,7 @@ def test_each_hunk_that_does_not_fit_is_named_and_nothing_changes():
         break_hunk(name, line)
     set_version(9876)
     before = content(work)
-    result = run(APPLY)
+    result = call(*APPLY)
     refused(result, f"{BASE}.9876", "2 hunks do not fit", "untouched", *fitting())
     told = [line.split(None, 1)[1] for line in result.stdout.splitlines() if "REJECT" in line]
     assert told == [f"patches/{BASE}/{patch}: hunk {number} of {name} (line {line})"
@@ -120,7 +116,7 @@ def test_a_file_that_is_missing_is_named_and_nothing_changes():
     name = hunks_to_break()[0][1]
     os.unlink(os.path.join(KDIR, name))
     before = content(work)
-    refused(run(APPLY), name, "missing", "untouched")
+    refused(call(*APPLY), name, "missing", "untouched")
     assert content(work) == before, "the refused call changed something"
 
 
@@ -131,14 +127,18 @@ def test_another_point_release_is_fine():
     assert work.out("diff", "--name-only", PATCHED, content(work)) == "Makefile"
 
 
+def signalled(earliest, number):
+    """Apply, and send a signal after some time; the signal hits at any moment."""
+    with subprocess.Popen(APPLY, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as child:
+        time.sleep(random.uniform(earliest, 1.2))
+        child.send_signal(number)
+
+
 def test_an_interrupted_apply_is_all_or_nothing():
     outcomes = set()
     for number in range(6):
         work = pristine()
-        with subprocess.Popen(APPLY, stdout=subprocess.DEVNULL,
-                              stderr=subprocess.DEVNULL) as child:
-            time.sleep(random.uniform(0.05, 1.2))
-            child.send_signal(random.choice([signal.SIGINT, signal.SIGTERM]))
+        signalled(0.05, random.choice([signal.SIGINT, signal.SIGTERM]))
         outcomes.add(content(work))
         assert outcomes <= {PATCHED, PRISTINE}, f"neither of both in round {number}"
     assert outcomes, "no round"
@@ -147,11 +147,8 @@ def test_an_interrupted_apply_is_all_or_nothing():
 def test_a_killed_apply_is_undone_by_the_next():
     for number in range(3):
         work = pristine()
-        with subprocess.Popen(APPLY, stdout=subprocess.DEVNULL,
-                              stderr=subprocess.DEVNULL) as child:
-            time.sleep(random.uniform(0.3, 1.2))
-            child.kill()
-        result = run(APPLY)
+        signalled(0.3, signal.SIGKILL)
+        result = call(*APPLY)
         assert not result.returncode or "exists already" in result.stderr, result.stderr
         assert content(work) == PATCHED, f"a different tree in round {number}"
 
@@ -201,10 +198,10 @@ def b4_am(where):
         letter = os.path.join(where, "0000-cover-letter.txt")
         write(box, b"".join(read(path, "rb") for path in [letter, *mails(where)]))
         # b4 wants to know who calls it.
-        result = run(["b4", "am", "--no-cache", "--use-local-mbox", box, "--outdir", home], cwd=KDIR,
-                     env=dict(os.environ, HOME=home, GIT_CONFIG_COUNT="2", GIT_CONFIG_KEY_0="user.name",
-                              GIT_CONFIG_VALUE_0="x", GIT_CONFIG_KEY_1="user.email",
-                              GIT_CONFIG_VALUE_1="x@localhost"))
+        result = call("b4", "am", "--no-cache", "--use-local-mbox", box, "--outdir", home, cwd=KDIR,
+                      env=dict(os.environ, HOME=home, GIT_CONFIG_COUNT="2", GIT_CONFIG_KEY_0="user.name",
+                               GIT_CONFIG_VALUE_0="x", GIT_CONFIG_KEY_1="user.email",
+                               GIT_CONFIG_VALUE_1="x@localhost"))
         assert not result.returncode, result.stderr
         made = glob.glob(os.path.join(home, "*.mbx"))
         assert len(made) == 1 and "Cover: " in result.stderr, result.stderr
@@ -227,7 +224,7 @@ def test_the_same_series_is_the_same_mails():
     texts = []
     for _ in range(2):
         good(["make", "-s", "series"])
-        texts.append(run(["cat", *mails(os.path.join(BUILD, "series"))]).stdout)
+        texts.append([read(path) for path in mails(os.path.join(BUILD, "series"))])
         time.sleep(1.1)
     assert texts[0] == texts[1], "the time is in them"
 
@@ -238,15 +235,15 @@ def test_refresh_after_tree_changes_nothing():
 
 def test_a_path_with_a_space_is_refused_at_once():
     with tempfile.TemporaryDirectory(prefix="series test ") as place:
-        refused(run(["make", "-s", "-f", os.path.join(ROOT, "Makefile"), "run"], cwd=place),
-                 "a space or a colon")
+        refused(call("make", "-s", "-f", os.path.join(ROOT, "Makefile"), "run", cwd=place),
+                "a space or a colon")
 
 
 def test_what_make_cannot_do_is_refused():
     for line, *said in (("series PART=tools", "PART=tools", "all", "kernel"),
                         ("kernel VARIANT=fancy", "fancy", "plain"), ("apply", "KDIR"),
                         ("apply KDIR=/nonexistent", "/nonexistent"), ("apply KDIR=/etc", "/etc")):
-        refused(run(["make", "-s", *line.split()], cwd=ROOT), *said)
+        refused(call("make", "-s", *line.split(), cwd=ROOT), *said)
 
 
 def main():

@@ -18,7 +18,7 @@ import initrd
 from common import BUILD, PATCHES, ROOT, SRC, lock, logged, main, read, rel, say, write
 from git import Repo
 from initrd import BUSYBOX, QEMU
-from kernel import CROSS, Kernel, compiler_version
+from kernel import CROSS, Kernel, clean_environment, compiler_version
 
 ALONE = base.stands_alone()
 SELFTESTS = base.own_tests() or \
@@ -48,15 +48,6 @@ def digest_of(*directories):
                 if stat.S_ISREG(os.lstat(path).st_mode):
                     digest.update(path.encode() + b"\0" + read(path, "rb"))
     return digest.hexdigest()
-
-
-def clean_environment(arch):
-    """The environment without what our own make left there for its children."""
-    drop = ("MAKEFLAGS", "MFLAGS", "MAKELEVEL", "KSRC", "VARIANT", "BASE", "O", "OUTPUT", "T")
-    env = {name: value for name, value in os.environ.items() if name not in drop}
-    if CROSS[arch]:
-        env.update(ARCH=arch, CROSS_COMPILE=CROSS[arch])
-    return env
 
 
 def install_tests(src, out, installed, targets, arch="x86"):

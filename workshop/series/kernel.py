@@ -51,6 +51,15 @@ def compiler_version(arch):
         if compiler else b""
 
 
+def clean_environment(arch):
+    """The environment without what our own make left there for its children."""
+    drop = ("MAKEFLAGS", "MFLAGS", "MAKELEVEL", "KSRC", "VARIANT", "BASE", "O", "OUTPUT", "T")
+    env = {name: value for name, value in os.environ.items() if name not in drop}
+    if CROSS[arch]:
+        env.update(ARCH=arch, CROSS_COMPILE=CROSS[arch])
+    return env
+
+
 class Kernel:
     """One variant's build directory."""
 
@@ -77,13 +86,11 @@ class Kernel:
             [path for path in own if os.path.exists(path)]
 
     def make(self, log, *targets):
-        env = dict(os.environ, KBUILD_BUILD_TIMESTAMP="1970-01-01", KBUILD_BUILD_USER="procmap",
-                   KBUILD_BUILD_HOST="build", LOCALVERSION="", ARCH=self.arch,
+        env = dict(clean_environment(self.arch), KBUILD_BUILD_TIMESTAMP="1970-01-01", LOCALVERSION="",
+                   KBUILD_BUILD_USER="procmap", KBUILD_BUILD_HOST="build", ARCH=self.arch,
                    CROSS_COMPILE=CROSS[self.arch])
         env.setdefault("CCACHE_BASEDIR", BUILD)
         env.setdefault("CCACHE_NOHASHDIR", "1")
-        for name in ("MAKEFLAGS", "MFLAGS", "MAKELEVEL", "KSRC", "VARIANT", "BASE"):
-            env.pop(name, None)
         cache = [f"CC=ccache {CROSS[self.arch]}gcc", "HOSTCC=ccache gcc"] \
             if shutil.which("ccache") else []
         jobs = f"-j{os.cpu_count() or 1}"

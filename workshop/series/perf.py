@@ -6,7 +6,6 @@ import hashlib
 import os
 import shutil
 
-import guest
 import kernel
 import tree
 from common import BUILD, SRC, lock, logged, main, need_space, read, rel, say, write
@@ -44,7 +43,7 @@ def build():
     compiler = ["CC=ccache gcc"] if shutil.which("ccache") else []
     logged("perf", ["make", "-C", os.path.join(SRC, "tools", "perf"), f"O={OUT}",
                     f"-j{os.cpu_count() or 1}", *(f"NO_{name}=1" for name in WITHOUT), *compiler],
-           env=guest.clean_environment("x86"))
+           env=kernel.clean_environment("x86"))
     write(STAMP, now)
 
 
