@@ -61,7 +61,6 @@ def build_tools(variant):
 
 
 def build_program(name):
-    """A BPF program and its skeleton."""
     program = os.path.join(OUT, f"{name}.bpf.o")
     run("clang", "-g", "-O2", "-target", "bpf", "-mcpu=v3", "-D__TARGET_ARCH_x86", "-fms-extensions",
         "-Wno-microsoft-anon-tag", "-Wno-compare-distinct-pointer-types", *INCLUDES[:3],
@@ -92,7 +91,6 @@ def sources(tests):
 
 
 def build(variant, tests):
-    """test_progs with these tests."""
     build_tools(variant)
     write(f"{OUT}/verification_cert.h", CERT)
     write(f"{OUT}/prog_tests/tests.h", "".join(f"DEFINE_TEST({test})\n" for test in tests))

@@ -47,7 +47,6 @@ def read_batch(paths):
 
 
 def from_readelf(top):
-    """{path: build ID or "-"} of all ELF files below top."""
     paths = sorted(path for path in elf_files(top) if "\t" not in path)
     ids = {}
     for i in range(0, len(paths), BATCH):
@@ -83,7 +82,6 @@ def differences(want, got, name):
 
 
 def main():
-    """Compare both passes, and print the counts."""
     top = os.path.abspath(sys.argv[1]) if len(sys.argv) > 1 else "/usr"
     if len(sys.argv) > 2 or not os.path.isdir(top):
         sys.exit("usage: buildid_usr.py [DIRECTORY]")

@@ -60,7 +60,6 @@ def known_patch(text):
 
 
 def checkpatch():
-    """One TAP case for each patch."""
     mails = {os.path.basename(path): of_base(read(path))
              for path in sorted(glob.glob(os.path.join(BUILD, "series", "*.patch")))}
     mails = {name: text for name, text in mails.items() if text}

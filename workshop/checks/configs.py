@@ -104,7 +104,6 @@ def remarks_of(config, names):
 
 
 def run(report, line, names):
-    """One TAP case."""
     try:
         wrong, sources = remarks_of(Config(*line), names)
     except (Failure, subprocess.CalledProcessError) as failure:

@@ -32,15 +32,10 @@ TABLES = (
 )
 
 
-def at(name):
-    """Where a file of the repository is."""
-    return os.path.join(ROOT, name)
-
-
 def rows_of(table):
     """The rows of the list-table in the DOC: comment."""
     comment = re.search(rf"^/\*\*\n \* DOC: {re.escape(table.title)}\n(.*?)^ \*/$",
-                        read(at(table.source)), re.M | re.S)
+                        read(os.path.join(ROOT, table.source)), re.M | re.S)
     if not comment:
         raise Failure(f"{table.source}: no comment 'DOC: {table.title}'")
     rows = []
@@ -55,13 +50,6 @@ def rows_of(table):
         if len(row) not in (2, 3):
             raise Failure(f"{table.source}: {table.title}: not a row: {row}")
     return [Row(*row, *[""] * (3 - len(row))) for row in rows[1:]]
-
-
-# The sources of the tests
-
-def chunks_of(text):
-    """The top-level definitions of a C file, each with the lines before it that are in none."""
-    return [chunk for chunk in re.split(r"^\}.*;?\n", text, flags=re.M) if chunk.strip()]
 
 
 # The name in a line that begins a function or a variable
@@ -81,11 +69,12 @@ class Source:
     """A C file of the selftests."""
 
     def __init__(self, path):
-        self.chunks = chunks_of(read(path))
+        # The top-level definitions, each with the lines before it that are in none
+        chunks = [chunk for chunk in re.split(r"^\}.*;?\n", read(path), flags=re.M) if chunk.strip()]
         self.definitions = {}
         self.cases = {}     # (fixture or None, case): chunk
         self.variants = {}  # (fixture, variant): chunk
-        for chunk in self.chunks:
+        for chunk in chunks:
             for name in names_of(chunk):
                 self.definitions.setdefault(name, chunk)
             for case in re.findall(r"^TEST(?:_SIGNAL)?\((\w+)", chunk, re.M):
@@ -149,7 +138,6 @@ def tests_of(row):
 
 
 def untested(table, rows, tests):
-    """What is wrong with the tests of a table."""
     wrong = []
     for row in rows:
         where = f"{table.source}: {row.errno} ({row.when})"
@@ -165,18 +153,16 @@ def untested(table, rows, tests):
 
 
 def missing(table, rows):
-    """What is wrong with the pages of a table."""
     wrong = []
-    if f":doc: {table.title}\n" not in read(at(table.page)):
+    if f":doc: {table.title}\n" not in read(os.path.join(ROOT, table.page)):
         wrong.append(f"{table.page}: does not take '{table.title}' from {table.source}")
-    errors = read(at(table.man)).partition("\n.SH ERRORS\n")[2].partition("\n.SH ")[0]
+    errors = read(os.path.join(ROOT, table.man)).partition("\n.SH ERRORS\n")[2].partition("\n.SH ")[0]
     told = set(re.findall(r"^\.TP\n\.B (E\w+)$", errors, re.M))
     return wrong + [f"{table.man}: {errno} is not in ERRORS, or not in {table.source}"
                     for errno in sorted(told ^ {row.errno for row in rows})]
 
 
 def check():
-    """What is wrong with all tables."""
     tests, wrong = Tests(), []
     for table in TABLES:
         rows = rows_of(table)

@@ -45,10 +45,6 @@ def build():
     cases.compile_c(SOURCE, PROGRAM, *CFLAGS)
 
 
-def build_id():
-    return cases.build_id(PROGRAM)
-
-
 class Target:
     """The program, running."""
 

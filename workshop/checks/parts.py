@@ -48,7 +48,6 @@ class Part:
 
 
 def script(name, *words, **more):
-    """A part that is a script of this directory."""
     own = f"{CHECKS}/{name}"
     shared = (f"{CHECKS}/cases.py", f"{CHECKS}/places.py")
     more["inputs"] = (own, *shared, *more.get("inputs", ()))
@@ -182,7 +181,6 @@ def in_host_root(name, *words, every=False, inputs=(), packages=()):
 
 
 def torture(variant):
-    """A minute of the torture test."""
     return Part(f"torture-{variant}", ("python3", "workshop/qemu/torture.py", "1", variant),
                 (f"kernel:{variant}", GUEST), ("workshop/qemu", SHARED, f"{TESTS}/procmap/torture"),
                 ("vm",), True)

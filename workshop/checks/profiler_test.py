@@ -100,7 +100,6 @@ def listing(pid):
 
 
 def mappings(lines):
-    """How many mappings the command has listed."""
     found = [line for line in lines if re.match(r"[0-9a-f]+-[0-9a-f]+ r-xp [0-9a-f]+ /", line)]
     assert len(found) >= 3, lines
     return len(found)
@@ -205,7 +204,7 @@ def test_perf_record_names_the_functions_of_a_process():
         text, _ = run("perf", "script", "-i", data, "-F", "ip,sym")
     assert_known(known_shares(script_stacks(text)), 300)
     ids, _ = run("perf", "buildid-list", "-i", data)
-    assert f"{known.build_id()} {known.PROGRAM}\n" in ids, ids
+    assert f"{cases.build_id(known.PROGRAM)} {known.PROGRAM}\n" in ids, ids
 
 
 def test_perf_record_has_the_build_ids_of_processes_that_are_gone():

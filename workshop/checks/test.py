@@ -24,7 +24,6 @@ INSTALLED = os.path.join(BUILD, "kselftest", "kselftest-list.txt")
 
 
 def make(*wanted):
-    """Make what is needed, with the progress lines of each step."""
     needs.run_packages([group for need in wanted for group in needs.packages(need)] + ["vm"])
     tree.make_tree()
     for need in wanted:

@@ -82,7 +82,6 @@ def config_difference(configs):
 
 
 def command_of(args, kernel, part, config):
-    """The command line that runs the benchmark in one kernel."""
     accel, told = ACCEL[part]
     command = [*VM, "--accel", accel, "--memory", "2G", "--variant", VARIANTS[kernel],
                "--results", os.path.join(RESULTS, f"bench-{part}-{kernel}"), "--",
@@ -118,7 +117,6 @@ def finish(machines):
 
 
 def fetch(kernel, part, machine):
-    """The figures of a machine that has ended."""
     if machine.returncode not in (0, 1):
         raise Failure(f"the {kernel} kernel gave no figures (status {machine.returncode})")
     path = os.path.join(RESULTS, f"bench-{part}-{kernel}", "stdout")

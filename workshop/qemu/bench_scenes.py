@@ -89,7 +89,6 @@ def stall_figures(kernels, kind, key, doing):
 
 
 def stall_limits(patched, base):
-    """What readers do to a process that changes its address space."""
     kinds = [(f"{kind}-{readers}", f"{readers} {verb}") for kind, verb in
              (("query", "querying"), ("text", "reading the text of")) for readers in READERS]
     return ([stall_limit(patched, kind, key, doing) for key in QUANTILES for kind, doing in kinds]

@@ -120,7 +120,6 @@ def loops(found):
 
 
 def library(runs):
-    """What look-ups of the library cost, in instructions, beside queries."""
     lines = [(run["what"], *(number(run[who][when]) if run[who][when] else ""
                              for when in ("last", "worst", "first") for who in ("kept", "queries")))
              for run in runs]
@@ -153,7 +152,6 @@ def stalls(scenes):
 
 
 def waits(scenes):
-    """process_vm_readv() of memory that keeps it waiting."""
     lines = []
     for name in scenes.all:
         if not name.startswith("wait/") or not scenes.get(name):

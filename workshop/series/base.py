@@ -26,7 +26,6 @@ def described(name=BASE):
 
 
 def pinned(name=BASE):
-    """The pin of patches/<base>/base as a dictionary."""
     return dict(described(name))
 
 

@@ -234,7 +234,6 @@ def on_disk(path):
 
 
 def put(path, entry):
-    """Write or remove one file of this repository."""
     full = os.path.join(ROOT, path)
     mode, content = entry or ("", b"")
     if os.path.lexists(full):

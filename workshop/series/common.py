@@ -144,15 +144,6 @@ class Progress:
             print("\r\033[K", end="", flush=True)
 
 
-def end(child):
-    """End a process, which may take its time to leave nothing behind."""
-    child.terminate()
-    try:
-        child.wait(20)
-    except subprocess.TimeoutExpired:
-        child.kill()
-
-
 def wait_for(child, path, describe):
     """Wait for a process that writes to a log; show meanwhile what describes its last line."""
     progress = Progress()
@@ -163,7 +154,12 @@ def wait_for(child, path, describe):
             except subprocess.TimeoutExpired:
                 progress.tell(describe(tail(path, 1).strip()))
     except BaseException:
-        end(child)
+        # It may take its time to leave nothing behind.
+        child.terminate()
+        try:
+            child.wait(20)
+        except subprocess.TimeoutExpired:
+            child.kill()
         raise
     finally:
         progress.end()

@@ -116,7 +116,6 @@ class Guest:
         install_tests(SRC, self.out, installed, targets, self.arch)
 
     def make_client(self):
-        """Build the command-line client, linked statically for the initramfs."""
         program = os.path.join(self.place("tools"), "bin", "procmap")
         os.makedirs(os.path.dirname(program), exist_ok=True)
         if not os.path.isdir(CLIENT):

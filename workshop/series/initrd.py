@@ -30,7 +30,6 @@ def base_spec(init, etc, busybox):
 
 
 def directory_spec(source, target):
-    """All files below a directory of the host."""
     parents = target.strip("/").split("/")
     lines = [f"dir /{'/'.join(parents[:n])} 755 0 0" for n in range(1, len(parents) + 1)]
     for where, directories, files in sorted(os.walk(source)):

@@ -107,7 +107,6 @@ class Kernel:
         return digest.hexdigest()
 
     def merge(self, fragments, origin="tinyconfig", log="config"):
-        """Make .config of a target of kbuild and fragments."""
         os.makedirs(self.out, exist_ok=True)
         self.make(log, origin)
         logged(f"{log}-merge-{self.variant}",

@@ -62,7 +62,6 @@ def from_disk(repo, path):
 
 
 def files_of(chain, known):
-    """The files that a chain stands for."""
     name_patches(chain.commits, known)
     return as_files(chain.commits, chain.overlay(), known)
 

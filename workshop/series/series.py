@@ -61,7 +61,6 @@ class Commit:
         return self
 
     def store(self):
-        """The text of the patch file."""
         head = f"From: {self.author} <{self.mail}>\nDate: {self.date}\nSubject: {self.subject}\n"
         return f"{head}\n{self.body}\n---\n{self.diff}"
 
@@ -88,7 +87,6 @@ def series_lines(base=BASE):
 
 
 def load_series():
-    """All commits of the series, in order."""
     there = overlay_files()
     own = adapters()
     taken = taken_files(BASE, {*there, *own[BASE]})

@@ -83,7 +83,8 @@ class Builder:
         status, _, err = self.repo.run("apply", "--cached", "--whitespace=nowarn", *options, "-",
                                        data=diff.encode(), ok=(0, 1, 128))
         if status:
-            raise Misfit(f"{rel(commit.path)} does not fit: {first_line(err)}")
+            first = err.decode(errors="replace").strip().partition("\n")[0]
+            raise Misfit(f"{rel(commit.path)} does not fit: {first}")
 
     def apply_hunks(self, commit):
         """Returns what the hunks change, as ls-files prints it."""
@@ -103,7 +104,6 @@ class Builder:
             self.writer.file("MAINTAINERS", "100644", text)
 
     def add(self, commit):
-        """Make the next commit."""
         hunks = self.apply_hunks(commit)
         self.writer.commit(Author(commit.author, commit.mail, commit.date),
                            commit.message.encode())
@@ -124,11 +124,6 @@ class Builder:
 def targets(commit):
     """The files that the hunks of a commit change."""
     return sorted(name for name, _ in series.file_diffs(commit.diff))
-
-
-def first_line(err):
-    text = err.decode(errors="replace").strip()
-    return text.splitlines()[0] if text else "git apply gave no reason"
 
 
 class Misfit(Failure):
