@@ -4,12 +4,11 @@
 
 import os
 import shutil
-import subprocess
 import sys
 import tempfile
 
 import cases
-from cases import refused
+from cases import call, refused
 from places import ROOT
 
 from common import read, write  # pylint: disable=wrong-import-order
@@ -88,9 +87,8 @@ class Project:
         self.holder.cleanup()
 
     def git(self, *args, tree="."):
-        return subprocess.run(["git", "-c", "safe.directory=*", "-c", "user.name=A", "-c",
-                               "user.email=a@localhost", "-C", os.path.join(self.top, tree), *args],
-                              check=True, capture_output=True, text=True).stdout
+        return call("git", "-c", "safe.directory=*", "-c", "user.name=A", "-c", "user.email=a@localhost",
+                    "-C", os.path.join(self.top, tree), *args, check=True).stdout
 
     def write(self, name, text):
         write(os.path.join(self.top, name), text)
@@ -101,9 +99,6 @@ class Project:
     def has(self, name):
         return os.path.lexists(os.path.join(self.top, name))
 
-    def remove(self, name):
-        os.unlink(os.path.join(self.top, name))
-
     def make(self, *args, path=""):
         """Run make with the kernel of the chosen base."""
         drop = ("MAKEFLAGS", "MFLAGS", "MAKELEVEL", "UNLISTED", "KSRC", "VARIANT", "FORCE", "BASE",
@@ -112,8 +107,7 @@ class Project:
         env["PATH"] = path + env["PATH"]
         base = ([arg[5:] for arg in args if arg.startswith("BASE=")] + ["9.1"])[0]
         kernel = f"KSRC={self.holder.name}/kernel-{base}"
-        return subprocess.run(["make", "-s", kernel, *args], cwd=self.top, env=env,
-                              capture_output=True, text=True, check=False)
+        return call("make", "-s", kernel, *args, cwd=self.top, env=env)
 
     def good(self, *args, **kwargs):
         result = self.make(*args, **kwargs)
@@ -185,10 +179,20 @@ def test_an_overlay_file_that_no_base_takes_is_an_error(project):
     project.good("tree", "UNLISTED=ok")
 
 
-def test_an_overlay_file_that_only_adapters_stand_for_is_an_error(project):
-    project.write("patches/9.1/files/include/ours.h", "/* of 9.1 */\n")
-    project.git("add", "-A")
-    refused(project.make("tree", "BASE=9.2"), "include/ours.h", "no base")
+@cases.table({
+    "an overlay file that only adapters stand for is an error":
+        ("patches/9.1/files/include/ours.h", "/* of 9.1 */\n", "include/ours.h", "no base"),
+    "a file of a base that its series does not name is an error":
+        ("patches/9.2/files/mm/surplus.c", "", "patches/9.2/files/mm/surplus.c", "patches/9.2/series"),
+    "a file that is in neither place is an error":
+        ("patches/9.2/files/mm/extra.c", None, "mm/extra.c", "neither", "patches/9.2/files"),
+})
+def test_files_of_a_base(project, name, text, *words):
+    if text is None:
+        os.unlink(os.path.join(project.top, name))
+    else:
+        project.write(name, text)
+    refused(project.make("tree", "BASE=9.2"), *words)
 
 
 def test_a_series_with_an_error_is_refused(project):
@@ -205,23 +209,12 @@ def test_what_is_no_kernel_of_the_base_is_refused(project):
         refused(project.make("tree", f"KSRC={where}"), *(words or [where]))
 
 
-def test_a_file_of_a_base_that_its_series_does_not_name_is_an_error(project):
-    project.write("patches/9.2/files/mm/surplus.c", "")
-    refused(project.make("tree", "BASE=9.2"), "patches/9.2/files/mm/surplus.c", "patches/9.2/series")
-
-
-def test_a_file_that_is_in_neither_place_is_an_error(project):
-    project.remove("patches/9.2/files/mm/extra.c")
-    refused(project.make("tree", "BASE=9.2"), "mm/extra.c", "neither", "patches/9.2/files")
-
-
 def test_an_unknown_base_is_an_error(project):
     for target in ("tree", "help", "check"):
         refused(project.make(target, "BASE=9.9"), "BASE=9.9", "9.1", "9.2")
     refused(project.make("tree", "BASE=9.1 9.2"), "9.1 9.2")
     script = os.path.join(project.top, "workshop", "series", "tree.py")
-    refused(subprocess.run([sys.executable, script], env=dict(os.environ, BASE="9.9"), text=True,
-                           capture_output=True, check=False), "BASE=9.9", "9.1", "9.2")
+    refused(call(sys.executable, script, env=dict(os.environ, BASE="9.9")), "BASE=9.9", "9.1", "9.2")
     assert not project.has("build"), "work was done before"
 
 
@@ -246,8 +239,8 @@ def test_the_verdict_on_all_bases_is_the_sum(project):
                                         (("9.2", "9.1"), "1", 1, "5 passed, 1 failed, 1 skipped"),
                                         (("9.3", "9.1"), "0", 1, "2 passed, 1 failed, 1 skipped")):
         path = f"{project.holder.name}/bin:{os.environ['PATH']}"
-        result = subprocess.run([sys.executable, script, "check", *bases], text=True, capture_output=True,
-                                env=dict(os.environ, PATH=path, BAD=bad), check=False)
+        result = call(sys.executable, script, "check", *bases,
+                      env=dict(os.environ, PATH=path, BAD=bad))
         assert (result.returncode, result.stdout.splitlines()[-1]) == (status, verdict), result
 
 

@@ -98,15 +98,9 @@ def stall_limits(patched, base):
 
 def wait_limits(patched):
     """With NOWAIT every call comes back."""
-    names = sorted(name for name in patched.all
-                   if name.startswith("wait/") and name.endswith("/nowait"))
-    found = []
-    for name in names:
-        longest = patched.latency(name, "reader", "max")
-        if longest is None:
-            found.append(Limit(f"`{name}` comes back", "-", "always", False))
-            continue
-        hangs = patched.count(name, "hangs")
-        text = f"{patched.calls(name, 'reader'):,} calls, the longest {longest / 1e6:.1f} ms"
-        found.append(Limit(f"`{name}` comes back", f"{hangs} hung; {text}", "always", not hangs))
-    return found
+    for name in sorted(patched.all):
+        if name.startswith("wait/") and name.endswith("/nowait"):
+            longest, hangs = patched.latency(name, "reader", "max"), patched.count(name, "hangs")
+            figure = "-" if longest is None else f"{hangs} hung; {patched.calls(name, 'reader'):,} " \
+                f"calls, the longest {longest / 1e6:.1f} ms"
+            yield Limit(f"`{name}` comes back", figure, "always", longest is not None and not hangs)

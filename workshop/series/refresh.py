@@ -66,19 +66,10 @@ def files_of(chain, known):
     return as_files(chain.commits, chain.overlay(), known)
 
 
-def write_all(files, obsolete):
-    """Write what differs; returns the paths."""
-    touched = [path for path, entry in files.items() if on_disk(path) != entry]
-    for path in touched:
-        put(path, files[path])
-    for path in obsolete:
-        put(path, None)
-    return touched + list(obsolete)
-
-
 def merge(old, new):
-    """What to write: changed in the tree; a file changed on both sides is a conflict."""
-    files, obsolete, kept = {}, [], series.taken_elsewhere()
+    """{path: entry or None} of what the tree has changed and the repository lacks; a file that is
+    changed on both sides is a conflict."""
+    changed, kept = {}, series.taken_elsewhere()
     for path in sorted(set(old) | set(new)):
         if old.get(path) == new.get(path):
             continue
@@ -87,11 +78,9 @@ def merge(old, new):
             raise Failure(f"{path} was changed here and in {rel(SRC)}; undo one of both "
                           f"(`git diff` shows the one, `git -C {rel(SRC)} diff {tree.GENERATED}` "
                           "the other)")
-        if path in new:
-            files[path] = new[path]
-        elif here is not None and path not in kept:
-            obsolete.append(path)
-    return files, obsolete
+        if here != new.get(path) and (path in new or path not in kept):
+            changed[path] = new.get(path)
+    return changed
 
 
 def refresh():
@@ -109,11 +98,11 @@ def refresh():
         # They may still be written in another way, with other context or line numbers.
         old = {path: on_disk(path) for path in old}
     tip = fold_edits(repo, base, "HEAD")
-    files, obsolete = merge(old, files_of(Chain(repo, base, tip, tree.GENERATED, known), known))
-    touched = write_all(files, obsolete)
-    for path in touched:
+    changed = merge(old, files_of(Chain(repo, base, tip, tree.GENERATED, known), known))
+    for path, entry in changed.items():
+        put(path, entry)
         say("REFRESH", path)
-    if touched:
+    if changed:
         take_over(repo, base, tip)
     else:
         say("REFRESH", "nothing to do")
