@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
 """Compare the build IDs that PROCMAP_QUERY finds with those of readelf -n, for all ELF files below
-a directory of this machine (usage: buildid_usr.py [DIRECTORY]; the default is /usr).
+/usr of this machine.
 
 The files are mapped in the test machine, on the root file system of the host: first with an empty
 page cache, then once more. The exit status is 0 only if there was at least one file and all agree.
@@ -9,15 +9,16 @@ page cache, then once more. The exit status is 0 only if there was at least one 
 
 import os
 import re
-import subprocess
 import sys
 
 import cases
 from places import BUILD, ROOT
 
+from common import Failure, main, rel, write  # pylint: disable=wrong-import-order
+
 RESULTS = os.path.join(BUILD, "results", "buildid-usr")
-PROGRAM = os.path.join(BUILD, "kselftest", "procmap", "buildid",
-                       "procmap_buildid_list")
+PROGRAM = os.path.join(BUILD, "kselftest", "procmap", "buildid", "procmap_buildid_list")
+TOP = "/usr"
 TIMEOUT = 1800
 BATCH = 500
 MAX_BYTES = 20    # of a build ID
@@ -33,9 +34,8 @@ from corpus_from_files import elf_files  # noqa: E402  pylint: disable=wrong-imp
 def read_batch(paths):
     """{path: first build ID or "-"} as readelf -n prints it."""
     # With one file, readelf does not say which one it is about.
-    out = subprocess.run(["readelf", "-nW", "/dev/null", *paths], stdout=subprocess.PIPE,
-                         stderr=subprocess.DEVNULL, env={**os.environ, "LC_ALL": "C"},
-                         text=True, errors="surrogateescape", check=False).stdout
+    out = cases.call("readelf", "-nW", "/dev/null", *paths, env={**os.environ, "LC_ALL": "C"},
+                     errors="surrogateescape").stdout
     ids, path = dict.fromkeys(paths, "-"), None
     for line in out.splitlines():
         if line.startswith("File: "):
@@ -56,18 +56,16 @@ def from_readelf(top):
 
 def from_queries(paths):
     """For each pass {path: (build ID or "-", "cold" or "warm")}."""
-    os.makedirs(RESULTS, exist_ok=True)
     listing = os.path.join(RESULTS, "list")
-    with open(listing, "w", encoding="utf-8", errors="surrogateescape") as file:
-        file.writelines(path + "\n" for path in paths)
+    write(listing, b"".join(os.fsencode(path) + b"\n" for path in paths))
     result = cases.machine("buildid-usr/vm", ["sh", "-c", BOTH, PROGRAM, listing], "--root", "host",
                            "--timeout", str(TIMEOUT), encoding="utf-8", errors="surrogateescape")
     if result.returncode:
-        sys.exit(f"{result.stderr}buildid_usr: the test machine ended with status "
-                 f"{result.returncode}; see {os.path.relpath(RESULTS)}")
+        raise Failure(f"{result.stderr}the test machine ended with status {result.returncode}; see "
+                      f"{rel(RESULTS)}")
     passes = result.stdout.split("\n\n")
     if len(passes) != 2:
-        sys.exit(f"buildid_usr: the test machine printed {len(passes)} lists instead of two")
+        raise Failure(f"the test machine printed {len(passes)} lists instead of two")
     return [{path: (found, state) for path, found, state in
              (line.split("\t") for line in text.rstrip("\n").split("\n"))} for text in passes]
 
@@ -81,28 +79,20 @@ def differences(want, got, name):
     return len(wrong)
 
 
-def main():
-    top = os.path.abspath(sys.argv[1]) if len(sys.argv) > 1 else "/usr"
-    if len(sys.argv) > 2 or not os.path.isdir(top):
-        sys.exit("usage: buildid_usr.py [DIRECTORY]")
-    if not os.path.exists(PROGRAM):
-        sys.exit(f"buildid_usr: {os.path.relpath(PROGRAM)} is missing; `make initrd` makes it")
-    want = from_readelf(top)
+def command():
+    want = from_readelf(TOP)
     if not want:
-        sys.exit(f"buildid_usr: there is no ELF file below {top}")
+        raise Failure(f"there is no ELF file below {TOP}")
     first, second = from_queries(want)
     wrong = differences(want, first, "cold") + differences(want, second, "warm")
     cold = sum(state == "cold" for _, state in first.values())
     with_id = sum(found != "-" for found in want.values())
-    print(f"{len(want)} ELF files below {top}, {with_id} of them with a build ID; "
+    print(f"{len(want)} ELF files below {TOP}, {with_id} of them with a build ID; "
           f"{cold} were not in the page cache at first; {wrong} differences")
     if cold < MIN_COLD * len(want):
-        sys.exit("buildid_usr: too many files were in the page cache: the first pass was not cold")
-    sys.exit(1 if wrong else 0)
+        raise Failure("too many files were in the page cache: the first pass was not cold")
+    return 1 if wrong else 0
 
 
 if __name__ == "__main__":
-    try:
-        main()
-    except KeyboardInterrupt:
-        sys.exit(130)
+    main(command)

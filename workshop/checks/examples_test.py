@@ -352,16 +352,12 @@ def test_a_short_copy_is_told(target):
     equal((status, len(out), errors), (1, there, f"only the first {there} bytes are there\n"))
 
 
-def test_what_is_not_mapped_is_told(target):
-    equal(run("process-vm-nowait", target.pid, "10", 1),
+@cases.table({"what is not mapped is told": ("process-vm-nowait",),
+              "the flags are found by 32 bit programs": ("process-vm-nowait-32",)})
+def test_what_is_not_mapped(target, name):
+    equal(run(name, target.pid, "10", 1),
           (1, b"", "the first byte is not mapped, or not there without waiting\n"))
-    equal(run("process-vm-nowait", 0x7fffffff, "10", 1),
-          (1, b"", "pidfd_open: No such process\n"))
-
-
-def test_the_flags_are_found_by_32_bit_programs(target):
-    equal(run("process-vm-nowait-32", target.pid, "10", 1),
-          (1, b"", "the first byte is not mapped, or not there without waiting\n"))
+    equal(run(name, 0x7fffffff, "10", 1), (1, b"", "pidfd_open: No such process\n"))
 
 
 def test_the_program_of_the_man_page_of_process_vm(target):

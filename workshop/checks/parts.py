@@ -228,7 +228,7 @@ MACHINE = [
     guest_script("buildid_usr.py", part="buildid-usr",
                  inputs=(f"{TESTS}/procmap", "tools/testing/buildid")),
     # The BPF selftests find the same offsets by queries and by text.
-    guest_script("bpf_test.py", "plain", packages=("bpf",), inputs=("patches", f"{TESTS}/bpf")),
+    guest_script("bpf_test.py", packages=("bpf",), inputs=("patches", f"{TESTS}/bpf")),
     # Lookups of BPF programs, and the base's own tests of these helpers.
     guest_script("bpf_progs_test.py", "profiler", *BPF_PROGS, part="bpf-vma",
                  needs=("kernel:profiler", GUEST), packages=("bpf", "profiler"),
