@@ -77,6 +77,19 @@ def call(*command, **more):
     return subprocess.run(command, **{"capture_output": True, "text": True, "check": False, **more})
 
 
+@contextlib.contextmanager
+def running(*command, given="", says):
+    """A program that has said something, and is killed in the end."""
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as child:
+        try:
+            child.stdin.write(given)
+            child.stdin.flush()
+            assert child.stdout.readline() == says
+            yield child
+        finally:
+            child.kill()
+
+
 def compile_c(source, path, *flags):
     call("gcc", *flags, "-x", "c", "-", "-o", path, input=source, check=True, capture_output=False)
 

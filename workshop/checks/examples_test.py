@@ -11,7 +11,6 @@ import contextlib
 import os
 import re
 import shutil
-import signal
 import subprocess
 import sys
 import tempfile
@@ -138,19 +137,8 @@ def equal(got, want):
 class Target:
     """A process to look at."""
 
-    def __enter__(self):
-        # pylint: disable=consider-using-with
-        self.process = subprocess.Popen(["cat", "-n"], stdin=subprocess.PIPE,
-                                        stdout=subprocess.PIPE)
-        self.process.stdin.write(b"ready\n")
-        self.process.stdin.flush()
-        self.process.stdout.readline()
-        self.pid = self.process.pid
-        return self
-
-    def __exit__(self, *_):
-        self.process.send_signal(signal.SIGKILL)
-        self.process.communicate()
+    def __init__(self, pid):
+        self.pid = pid
 
     def maps(self):
         """(start, end, permissions, offset, path) of the mappings of files."""
@@ -176,6 +164,12 @@ class Target:
     def stack_end(self):
         (end,) = re.findall(r"^\w+-(\w+) .*\[stack\]$", read(f"/proc/{self.pid}/maps"), re.M)
         return int(end, 16)
+
+
+@contextlib.contextmanager
+def running_target():
+    with cases.running("cat", "-n", given="ready\n", says="     1\tready\n") as child:
+        yield Target(child.pid)
 
 
 def line(addr, row):
@@ -368,7 +362,7 @@ def test_the_program_of_the_man_page_of_process_vm(target):
 def main():
     if sys.argv[1:2] == ["--guest"]:
         chosen = {"test_": test_the_examples_of_the_library} if ON_BASE else globals()
-        sys.exit(cases.run(chosen, Target))
+        sys.exit(cases.run(chosen, running_target))
     build_all()
     sys.exit(cases.run_in_machine(__file__, NAME, 180, "base" if ON_BASE else "plain"))
 

@@ -2,7 +2,6 @@
 """A program whose functions and their shares of the time are known, for tests of profilers."""
 
 import os
-import subprocess
 
 import cases
 from places import BUILD
@@ -45,15 +44,5 @@ def build():
     cases.compile_c(SOURCE, PROGRAM, *CFLAGS)
 
 
-class Target:
-    """The program, running."""
-
-    def __enter__(self):
-        # pylint: disable=consider-using-with
-        self.process = subprocess.Popen([PROGRAM], stdout=subprocess.PIPE, text=True)
-        assert self.process.stdout.readline() == "ready\n"
-        return self.process
-
-    def __exit__(self, *_):
-        self.process.kill()
-        self.process.wait()
+def running():
+    return cases.running(PROGRAM, says="ready\n")

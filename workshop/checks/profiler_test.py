@@ -6,7 +6,6 @@ What the profilers count is compared with what the programs did.
 """
 
 import collections
-import contextlib
 import json
 import os
 import re
@@ -80,15 +79,9 @@ def bpftrace(program, *words):
     return maps, rest
 
 
-@contextlib.contextmanager
 def sleeper():
-    """The PID of a process that has its libraries and waits."""
-    with subprocess.Popen(["cat"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as child:
-        child.stdin.write("loaded\n")
-        child.stdin.flush()
-        assert child.stdout.readline() == "loaded\n"
-        yield child.pid
-        child.kill()
+    """A process that has its libraries and waits."""
+    return cases.running("cat", given="loaded\n", says="loaded\n")
 
 
 def listing(pid):
@@ -118,12 +111,12 @@ def test_btf_has_the_types_and_functions_of_the_series():
 
 
 def test_bpftrace_kprobe_counts_queries():
-    with sleeper() as pid:
+    with sleeper() as child:
         maps, lines = bpftrace(f"""
             kprobe:procmap_ioctl /comm == "procmap" && arg1 == {PROCMAP_QUERY}/
             {{ @calls[arg1] = count(); @stack[kstack(3)] = count(); }}
             kretprobe:procmap_query /comm == "procmap"/ {{ @returned[(int32)retval] = count(); }}
-            """, "-c", shlex.join(listing(pid)))
+            """, "-c", shlex.join(listing(child.pid)))
     found = mappings(lines)
     assert maps["@calls"] == {str(PROCMAP_QUERY): found + 2}, (maps, lines)
     assert maps["@returned"] == {"0": found + 1, str(-ENOENT): 1}, (maps, lines)
@@ -133,15 +126,15 @@ def test_bpftrace_kprobe_counts_queries():
 
 
 def test_bpftrace_reads_the_types_of_the_kernel():
-    with sleeper() as pid:
-        with open(f"/proc/{pid}/maps", encoding="utf-8") as text:
+    with sleeper() as child:
+        with open(f"/proc/{child.pid}/maps", encoding="utf-8") as text:
             vmas = sum("[vsyscall]" not in line for line in text)
         maps, _ = bpftrace("""
             kprobe:vma_search_next /comm == "procmap"/
             { @vmas[((struct vma_search *)arg0)->mm->map_count] = count(); }
             kprobe:procmap_ioctl /comm == "procmap"/
             { @name[str(((struct file *)arg0)->f_path.dentry->d_name.name)] = count(); }
-            """, "-c", shlex.join(listing(pid)))
+            """, "-c", shlex.join(listing(child.pid)))
     assert list(maps["@vmas"]) == [str(vmas)], (maps, vmas)
     assert list(maps["@name"]) == ["maps"], maps
 
@@ -182,7 +175,7 @@ def assert_known(shares, least):
 
 
 def test_bpftrace_profile_names_the_functions_of_a_process():
-    with known.Target() as target:
+    with known.running() as target:
         maps, _ = bpftrace(f"profile:hz:97 /pid == {target.pid}/ {{ @[ustack] = count(); }}"
                            "interval:s:5 { exit(); }", "-p", str(target.pid))
     assert_known(known_shares((re.findall(r"(\w+)\+\d+", stack), count)
@@ -198,7 +191,7 @@ def script_stacks(text):
 
 def test_perf_record_names_the_functions_of_a_process():
     data = "/tmp/perf.user"
-    with known.Target() as target:
+    with known.running() as target:
         run("perf", "record", "-q", "-e", "cpu-clock:u", "-F", "97", "-g", "-o", data,
             "-p", str(target.pid), "--", "sleep", "5")
         text, _ = run("perf", "script", "-i", data, "-F", "ip,sym")
@@ -245,12 +238,12 @@ def perf_count(event, *command):
 
 
 def test_perf_counts_queries_by_a_tracepoint_and_by_a_probe_of_its_own():
-    with sleeper() as pid:
-        base, _ = perf_count("syscalls:sys_enter_ioctl", PROCMAP, "--text", "-xf", str(pid))
-        calls, lines = perf_count("syscalls:sys_enter_ioctl", *listing(pid))
+    with sleeper() as child:
+        base, _ = perf_count("syscalls:sys_enter_ioctl", PROCMAP, "--text", "-xf", str(child.pid))
+        calls, lines = perf_count("syscalls:sys_enter_ioctl", *listing(child.pid))
         run("perf", "probe", "-q", "--add", "queries=procmap_query")
         try:
-            probed, _ = perf_count("probe:queries", *listing(pid))
+            probed, _ = perf_count("probe:queries", *listing(child.pid))
         finally:
             run("perf", "probe", "-q", "--del", "queries")
     assert calls - base == probed == mappings(lines) + 2, (base, calls, probed, lines)

@@ -23,8 +23,6 @@ VARIANTS = ("plain", "base", "debug", "kcsan", "arm64", "nolock", "up", "preempt
 UNPATCHED = ("base", "base-profiler")
 # Megabytes
 SPACE = {"debug": 1500, "kcsan": 800, "profiler": 1500, "base-profiler": 1500}
-# Variants for another machine than the PC: its name for kbuild
-ARCH = {"arm64": "arm64"}
 # Prefix of the tools, and the image that kbuild makes
 CROSS = {"x86": "", "i386": "", "arm64": "aarch64-linux-gnu-", "riscv": "riscv64-linux-gnu-",
          "s390": "s390x-linux-gnu-", "powerpc": "powerpc64le-linux-gnu-"}
@@ -69,7 +67,7 @@ class Kernel:
         self.variant = variant
         self.out = os.path.join(BUILD, variant)
         self.src = SRC_BASE if variant in UNPATCHED else SRC
-        self.arch = ARCH.get(variant, "x86")
+        self.arch = "arm64" if variant == "arm64" else "x86"
         self.image = os.path.join(self.out, "bzImage")
         self.stamp = os.path.join(self.out, ".built")
 
