@@ -20,7 +20,7 @@ from lint import Lint
 from places import BASE, BUILD, PATCHES, ROOT, SRC
 
 import tree  # pylint: disable=wrong-import-order
-from base import own_tests, stands_alone  # pylint: disable=wrong-import-order
+from base import stands_alone, values  # pylint: disable=wrong-import-order
 from common import SRC_BASE, Failure, default_base, logged, read, write  # pylint: disable=wrong-import-order
 from git import Repo  # pylint: disable=wrong-import-order
 from guest import install_tests  # pylint: disable=wrong-import-order
@@ -155,7 +155,7 @@ def boot_commit(lint):
     tests = os.path.join(BUILD, "commits", "kselftest")
     shutil.rmtree(tests, ignore_errors=True)
     lint.make("commits", "bzImage", "headers")
-    install_tests(lint.src, lint.out, tests, own_tests())
+    install_tests(lint.src, lint.out, tests, values("tests"))
     logged("commits-boot", [*cases.VM, "--kernel", os.path.join(lint.out, "arch/x86/boot/bzImage"),
                             "--memory", "2G", "--timeout", "3600", "--root", "host", "--results",
                             os.path.join(BUILD, "results", "commits"), "--",

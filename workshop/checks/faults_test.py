@@ -26,22 +26,16 @@ def listed():
     return faults
 
 
-def failing(program):
-    """Which cases of a program fail on the unpatched kernel, and what it printed."""
-    command = parts.kselftest("base", "root", program).command
-    result = cases.call(*command, cwd=ROOT)
-    bad = [case for case in tap.parse(result.stdout) if not case.passed or case.skipped]
-    return {case.name.rpartition(": ")[2] for case in bad}, result.stdout + result.stderr
-
-
 def main():
     report = cases.Report()
     for program, wanted in listed().items():
-        found, text = failing(program)
+        result = cases.call(*parts.kselftest("base", "root", program).command, cwd=ROOT)
+        found = {case.name.rpartition(": ")[2] for case in tap.parse(result.stdout)
+                 if not case.passed or case.skipped}
         for case in sorted(wanted | found):
             report.case(case in wanted & found, f"{program} {case}")
         if found != wanted:
-            cases.comment("\n".join(text.splitlines()[-40:]))
+            cases.comment("\n".join((result.stdout + result.stderr).splitlines()[-40:]))
     return report.end()
 
 

@@ -32,14 +32,9 @@ def above_case(name, percent):
         beside(name, "patched", lambda figure, other: figure <= other * (1 + percent / 100))
 
 
-def share_of_case(name, times):
-    return f"1/{times} of {name}", \
-        beside(name, "patched", lambda figure, other: figure <= other / times)
-
-
-def share_of_base_case(name, times):
-    return f"1/{times} of {name}, unpatched", \
-        beside(name, "base", lambda figure, other: figure <= other / times)
+def share_of_case(name, times, kernel="patched"):
+    return f"1/{times} of {name}" + (", unpatched" if kernel == "base" else ""), \
+        beside(name, kernel, lambda figure, other: figure <= other / times)
 
 
 def right_and_below(name):
@@ -64,9 +59,9 @@ LIMITS = (
     ("scan/libraries", at_most(120)),
     ("scan/libraries-names", at_most(250)),
     ("scan/anonymous-names", at_most(140)),
-    ("scan/executable", share_of_base_case("synthesize/text/mixed", 50)),
+    ("scan/executable", share_of_case("synthesize/text/mixed", 50, "base")),
     ("dump/scan/anonymous", share_of_case("dump/text/anonymous", 4)),
-    *((f"dump/scan/{key}", share_of_base_case(f"dump/text/{key}", 5))
+    *((f"dump/scan/{key}", share_of_case(f"dump/text/{key}", 5, "base"))
       for key in ("libraries", "mixed", "10000")),
     *((f"loop/cache/{size}", right_and_below(f"loop/query/{size}")) for size in LOOPS),
     ("readv/8", above_base(1)),

@@ -127,11 +127,7 @@ def config_of(kernel):
 
 
 def default_accel(kernel):
-    """A kernel with probes patches its code.
-
-    With one thread per processor, QEMU 7.2 may keep a breakpoint that stood there for a moment:
-    the translation of it and the write that removes it race. In turn they cannot.
-    """
+    """A kernel with probes patches its code, which QEMU can bear only in one thread: see README.md."""
     return "single" if "CONFIG_KPROBES=y" in config_of(kernel) else "multi"
 
 

@@ -34,19 +34,16 @@ def stands_alone(name=BASE):
     return pinned(name).get("stands") == "alone"
 
 
-def own_tests():
-    """The folders of kselftests that the test machine of a base has, if not those of the series."""
-    return tuple(value for word, value in described() if word == "tests")
+def values(wanted):
+    """Of a word that may have several lines. tests: the folders of kselftests that the test machine
+    has, if not those of the series; narrow: files whose hunks have little context, because other
+    lines differ between point releases."""
+    return tuple(value for word, value in described() if word == wanted)
 
 
 def fitting():
     """The point releases that the series was tried on and fits."""
-    return [*(value for word, value in described() if word == "fits"), pinned()["version"]]
-
-
-def narrow_files():
-    """Files whose hunks have little context, because other lines differ between point releases."""
-    return [value for word, value in described() if word == "narrow"]
+    return [*values("fits"), pinned()["version"]]
 
 
 def find_source():

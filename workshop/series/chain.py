@@ -7,7 +7,7 @@ import os
 import re
 
 import maintainers
-from base import narrow_files, stands_alone
+from base import stands_alone, values
 from common import PATCHES, ROOT, Failure, notice, read, rel, write
 from series import (FILES, Commit, file_diffs, fold_directories, is_kernel_path, place_of,
                     taken_elsewhere)
@@ -58,7 +58,7 @@ def history(repo, base, tip):
 
 def diff_of(repo, commit, paths):
     """The hunks, without blob names, which would change with every base."""
-    narrow = narrow_files()
+    narrow = values("narrow")
     return "".join(hunks(repo, commit, [path for path in paths if (path in narrow) == is_narrow], lines)
                    for is_narrow, lines in ((True, 1), (False, 3)))
 

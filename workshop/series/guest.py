@@ -21,7 +21,7 @@ from initrd import BUSYBOX, QEMU
 from kernel import CROSS, Kernel, clean_environment, compiler_version
 
 ALONE = base.stands_alone()
-SELFTESTS = base.own_tests() or \
+SELFTESTS = base.values("tests") or \
     ("procmap", *(f"procmap/{name}" for name in ("bench", "buildid", "fuzz", "torture", "wait")), "process_vm")
 # What each step is made of, in the kernel tree
 HEADERS = ("Makefile", "arch/arm64/include/uapi", "arch/x86/entry/syscalls", "arch/x86/include/uapi",
