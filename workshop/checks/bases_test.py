@@ -87,8 +87,9 @@ class Project:
         self.holder.cleanup()
 
     def git(self, *args, tree="."):
-        return call("git", "-c", "safe.directory=*", "-c", "user.name=A", "-c", "user.email=a@localhost",
-                    "-C", os.path.join(self.top, tree), *args, check=True).stdout
+        return call("git", "-c", "safe.directory=*", "-c", "user.name=A", "-c",
+                    "user.email=a@localhost", "-C", os.path.join(self.top, tree), *args,
+                    check=True).stdout
 
     def write(self, name, text):
         write(os.path.join(self.top, name), text)
@@ -183,7 +184,8 @@ def test_an_overlay_file_that_no_base_takes_is_an_error(project):
     "an overlay file that only adapters stand for is an error":
         ("patches/9.1/files/include/ours.h", "/* of 9.1 */\n", "include/ours.h", "no base"),
     "a file of a base that its series does not name is an error":
-        ("patches/9.2/files/mm/surplus.c", "", "patches/9.2/files/mm/surplus.c", "patches/9.2/series"),
+        ("patches/9.2/files/mm/surplus.c", "", "patches/9.2/files/mm/surplus.c",
+         "patches/9.2/series"),
     "a file that is in neither place is an error":
         ("patches/9.2/files/mm/extra.c", None, "mm/extra.c", "neither", "patches/9.2/files"),
 })
@@ -214,7 +216,8 @@ def test_an_unknown_base_is_an_error(project):
         refused(project.make(target, "BASE=9.9"), "BASE=9.9", "9.1", "9.2")
     refused(project.make("tree", "BASE=9.1 9.2"), "9.1 9.2")
     script = os.path.join(project.top, "workshop", "series", "tree.py")
-    refused(call(sys.executable, script, env=dict(os.environ, BASE="9.9")), "BASE=9.9", "9.1", "9.2")
+    result = call(sys.executable, script, env=dict(os.environ, BASE="9.9"))
+    refused(result, "BASE=9.9", "9.1", "9.2")
     assert not project.has("build"), "work was done before"
 
 

@@ -48,8 +48,8 @@ def build(name):
 def main():
     report = cases.Report()
     for name, source in ("new", "PROCMAP_QUERY"), ("old", "the text of /proc/self/maps"):
-        result = cases.machine("bpf-plain", [build(name), "-v", "-t", "maps_lookup"], "--memory", "1G",
-                               "--root", "host", "--timeout", "120")
+        result = cases.machine("bpf-plain", [build(name), "-v", "-t", "maps_lookup"], "--memory",
+                               "1G", "--root", "host", "--timeout", "120")
         cases.comment(result.stdout + result.stderr)
         what = f"built with {name} headers, on the plain kernel"
         report.case(result.returncode == 0 and "#1       maps_lookup:OK\n" in result.stdout,

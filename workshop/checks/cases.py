@@ -59,16 +59,16 @@ def run(module, fixture=contextlib.nullcontext):
     # A shell ignores it in the background, and so would what is started here.
     signal.signal(signal.SIGINT, signal.default_int_handler)
     report = Report()
-    tests = [value for name, value in module.items() if name.startswith("test_")]
-    for test, name, row in [(test, *pair) for test in tests for pair in getattr(
-            test, "rows", {test.__name__[5:].replace("_", " "): ()}).items()]:
-        wrong = ""
-        try:
-            with fixture() as thing:
-                test(*([] if thing is None else [thing]), *row)
-        except Exception:  # pylint: disable=broad-except
-            wrong = traceback.format_exc()
-        report.case(not wrong, name, wrong)
+    for test in [value for name, value in module.items() if name.startswith("test_")]:
+        rows = getattr(test, "rows", {test.__name__[5:].replace("_", " "): ()})
+        for name, row in rows.items():
+            wrong = ""
+            try:
+                with fixture() as thing:
+                    test(*([] if thing is None else [thing]), *row)
+            except Exception:  # pylint: disable=broad-except
+                wrong = traceback.format_exc()
+            report.case(not wrong, name, wrong)
     return report.end()
 
 
@@ -80,7 +80,8 @@ def call(*command, **more):
 @contextlib.contextmanager
 def running(*command, given="", says):
     """A program that has said something, and is killed in the end."""
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as child:
+    pipe = subprocess.PIPE
+    with subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True) as child:
         try:
             child.stdin.write(given)
             child.stdin.flush()

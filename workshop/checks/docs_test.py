@@ -29,9 +29,9 @@ MAN = ("Documentation/man/*", "tools/procmap/*.[1-8]")
 
 def pages(repo):
     """The pages that the series adds or changes; index pages name many that are not built here."""
-    found = {name: status for name, status in repo.changes("refs/heads/base", "HEAD", "*.rst").items()
-             if not name.endswith("/index.rst")}
-    return list(found), [name for name, status in found.items() if status == "A"]
+    found = repo.changes("refs/heads/base", "HEAD", "*.rst")
+    names = [name for name in found if not name.endswith("/index.rst")]
+    return names, [name for name in names if found[name] == "A"]
 
 
 def plant(repo, commit, names, where):
@@ -51,9 +51,9 @@ def remarks(where):
     """{text: count} of what Sphinx says, without line numbers; None in it means that it failed."""
     env = dict(os.environ, srctree=SRC, BUILDDIR=where, PYTHONDONTWRITEBYTECODE="1")
     result = cases.call(
-        SPHINX, "-E", "-q", "-b", "html", "-c", os.path.join(SRC, "Documentation"), "-D", f"version={BASE}",
-        "-D", f"release={BASE}", "-D", f"kerneldoc_srctree={SRC}", "-D",
-        f"kerneldoc_bin={SRC}/scripts/kernel-doc", "-d", os.path.join(where, "doctrees"),
+        SPHINX, "-E", "-q", "-b", "html", "-c", os.path.join(SRC, "Documentation"),
+        "-D", f"version={BASE}", "-D", f"release={BASE}", "-D", f"kerneldoc_srctree={SRC}",
+        "-D", f"kerneldoc_bin={SRC}/scripts/kernel-doc", "-d", os.path.join(where, "doctrees"),
         os.path.join(where, "Documentation"), os.path.join(where, "html"), cwd=where, env=env)
     found = collections.Counter()
     for line in result.stderr.splitlines():

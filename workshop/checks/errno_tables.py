@@ -70,7 +70,7 @@ class Source:
 
     def __init__(self, path):
         # The top-level definitions, each with the lines before it that are in none
-        chunks = [chunk for chunk in re.split(r"^\}.*;?\n", read(path), flags=re.M) if chunk.strip()]
+        chunks = re.split(r"^\}.*;?\n", read(path), flags=re.M)
         self.definitions = {}
         self.cases = {}     # (fixture or None, case): chunk
         self.variants = {}  # (fixture, variant): chunk
@@ -156,7 +156,8 @@ def missing(table, rows):
     wrong = []
     if f":doc: {table.title}\n" not in read(os.path.join(ROOT, table.page)):
         wrong.append(f"{table.page}: does not take '{table.title}' from {table.source}")
-    errors = read(os.path.join(ROOT, table.man)).partition("\n.SH ERRORS\n")[2].partition("\n.SH ")[0]
+    man = read(os.path.join(ROOT, table.man))
+    errors = man.partition("\n.SH ERRORS\n")[2].partition("\n.SH ")[0]
     told = set(re.findall(r"^\.TP\n\.B (E\w+)$", errors, re.M))
     return wrong + [f"{table.man}: {errno} is not in ERRORS, or not in {table.source}"
                     for errno in sorted(told ^ {row.errno for row in rows})]

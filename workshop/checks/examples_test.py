@@ -124,8 +124,8 @@ def build_all():
 
 def run(name, *words, given=b""):
     """(exit status, output, errors) of an example."""
-    result = cases.call(os.path.join(OUT, name), *map(str, words), timeout=60, input=given, text=False,
-                        env=dict(os.environ, LD_LIBRARY_PATH=f"{INSTALLED}/usr/lib"))
+    result = cases.call(os.path.join(OUT, name), *map(str, words), timeout=60, input=given,
+                        text=False, env=dict(os.environ, LD_LIBRARY_PATH=f"{INSTALLED}/usr/lib"))
     return result.returncode, result.stdout, result.stderr.decode()
 
 

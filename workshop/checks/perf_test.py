@@ -317,7 +317,8 @@ def test_costs(*limits):
     for name, limit in limits:
         costs = {maps: took(f"{name}-{maps}") for maps in ROUNDS}
         for maps, some in costs.items():
-            print(f"# {name} {maps}: " + ", ".join(f"{cost:,.0f}" for cost in some) + " instructions")
+            told = ", ".join(f"{cost:,.0f}" for cost in some)
+            print(f"# {name} {maps}: {told} instructions")
         for text, scan in zip(costs["text"], costs["scan"]):
             assert scan * limit <= text, f"{text / scan:.1f} times cheaper, not {limit}"
 

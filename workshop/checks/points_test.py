@@ -93,7 +93,8 @@ def wrong(version, names):
     with tempfile.TemporaryDirectory(prefix="points-") as scratch:
         tree = os.path.join(scratch, "linux")
         shutil.copytree(source(version, names), tree)
-        result = cases.call(sys.executable, os.path.join(ROOT, "workshop", "series", "apply.py"), tree)
+        apply = os.path.join(ROOT, "workshop", "series", "apply.py")
+        result = cases.call(sys.executable, apply, tree)
     if result.returncode:
         return result.stdout + result.stderr
     right = f"Linux {point(version)}, " in result.stdout

@@ -199,9 +199,9 @@ def b4_am(where):
         write(box, b"".join(read(path, "rb") for path in [letter, *mails(where)]))
         # b4 wants to know who calls it.
         result = call("b4", "am", "--no-cache", "--use-local-mbox", box, "--outdir", home, cwd=KDIR,
-                      env=dict(os.environ, HOME=home, GIT_CONFIG_COUNT="2", GIT_CONFIG_KEY_0="user.name",
-                               GIT_CONFIG_VALUE_0="x", GIT_CONFIG_KEY_1="user.email",
-                               GIT_CONFIG_VALUE_1="x@localhost"))
+                      env=dict(os.environ, HOME=home, GIT_CONFIG_COUNT="2",
+                               GIT_CONFIG_KEY_0="user.name", GIT_CONFIG_VALUE_0="x",
+                               GIT_CONFIG_KEY_1="user.email", GIT_CONFIG_VALUE_1="x@localhost"))
         assert not result.returncode, result.stderr
         made = glob.glob(os.path.join(home, "*.mbx"))
         assert len(made) == 1 and "Cover: " in result.stderr, result.stderr

@@ -37,8 +37,8 @@ def main():
     report = cases.Report()
     for name, what, before, text in CASES:
         script = f"{before or ':'}; (echo {what} >{DIRECT}) & sleep 60"
-        result = cases.machine("splats", ["sh", "-c", script], "--variant", "debug", "--memory", "2G",
-                               "--timeout", "240", "--quiet")
+        result = cases.machine("splats", ["sh", "-c", script], "--variant", "debug", "--memory",
+                               "2G", "--timeout", "240", "--quiet")
         shown = f"status {result.returncode}\n{result.stderr}".splitlines()[:40]
         report.case(result.returncode == SPLAT and text in result.stderr, f"{name} is told",
                     "\n".join(shown))

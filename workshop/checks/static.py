@@ -99,8 +99,8 @@ def compiled(what, text, *where):
     for command in (["gcc", "-std=c90", "-pedantic", "-x", "c"],
                     ["gcc", "-std=c90", "-pedantic", "-m32", "-x", "c"],
                     ["g++", "-std=c++98", "-pedantic", "-Wno-long-long", "-x", "c++"]):
-        result = cases.call(*command, "-Wall", "-Wextra", "-Werror", "-fsyntax-only", "-nostdinc", *where,
-                            "-", input=text)
+        result = cases.call(*command, "-Wall", "-Wextra", "-Werror", "-fsyntax-only", "-nostdinc",
+                            *where, "-", input=text)
         if result.returncode:
             wrong.append(f"{' '.join(command)} {what}:\n{result.stderr}")
     return wrong
@@ -190,8 +190,8 @@ def own_c_style():
     for name in ours_in_c():
         if is_kernel_path(name):
             continue
-        result = cases.call("perl", os.path.join(SRC, "scripts/checkpatch.pl"), "--strict", "--no-tree",
-                            "--terse", "--no-summary", "-f", name, cwd=ROOT)
+        result = cases.call("perl", os.path.join(SRC, "scripts/checkpatch.pl"), "--strict",
+                            "--no-tree", "--terse", "--no-summary", "-f", name, cwd=ROOT)
         if result.returncode or result.stdout.strip():
             wrong.append(result.stdout.strip() or result.stderr.strip())
     return wrong

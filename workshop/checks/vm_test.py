@@ -56,8 +56,9 @@ def test_a_repository_below_tmp_is_there():
         shutil.copy("/bin/true", program)
         result = cases.call(
             sys.executable, os.path.join(top, "workshop", "qemu", "vm.py"), "--root", "host",
-            "--kernel", os.path.join(BUILD, "plain", "bzImage"), "--initrd",
-            os.path.join(BUILD, "initrd.cpio"), "--", "sh", "-c", f"{program} && touch {top}/left_behind")
+            "--kernel", os.path.join(BUILD, "plain", "bzImage"),
+            "--initrd", os.path.join(BUILD, "initrd.cpio"), "--", "sh", "-c",
+            f"{program} && touch {top}/left_behind")
         ended(result, 0)
         assert not os.path.exists(os.path.join(top, "left_behind")), "the host was written to"
 
@@ -65,11 +66,12 @@ def test_a_repository_below_tmp_is_there():
 @cases.table({
     "a command killed by a signal is told": ("kill -9 $$", 137),
     "a splat fails a command that succeeds":
-        ("echo 'WARNING: CPU: 0 PID: 1 at mm/mmap.c:1 f+0x1/0x2' >/dev/kmsg; sleep 0.2", 120, "splat",
-         "mm/mmap.c:1"),
+        ("echo 'WARNING: CPU: 0 PID: 1 at mm/mmap.c:1 f+0x1/0x2' >/dev/kmsg; sleep 0.2", 120,
+         "splat", "mm/mmap.c:1"),
     "a panic is told from a splat": ("echo c >/proc/sysrq-trigger; sleep 100", 121, "panic",
                                      "sysrq triggered crash"),
-    "silence is a broken harness": ("echo b >/proc/sysrq-trigger; sleep 100", 123, "without a verdict"),
+    "silence is a broken harness": ("echo b >/proc/sysrq-trigger; sleep 100", 123,
+                                    "without a verdict"),
 })
 def test_the_end(line, status, *words):
     ended(vm(line), status, *words)

@@ -27,8 +27,8 @@ LINES = (
 
 
 def tidy(text):
-    """The same picture, a line for each group, without what gnuplot writes and does not draw: groups
-    with nothing in them, marks and filters that no line uses."""
+    """The same picture, a line for each group, without what gnuplot writes and does not draw:
+    groups with nothing in them, marks and filters that no line uses."""
     for prefix, name in NAMES.items():
         ElementTree.register_namespace(prefix, name)
     root = ElementTree.fromstring(text)
@@ -37,7 +37,7 @@ def tidy(text):
         parent.text, parent.tail = (part if part and part.strip() else ""
                                     for part in (parent.text, parent.tail))
         for child in list(parent):
-            if child.tag == f"{SVG}g" and not len(child) or \
+            if child.tag == f"{SVG}g" and len(child) == 0 or \
                     parent.tag == f"{SVG}defs" and f"#{child.get('id')}" not in used:
                 parent.remove(child)
     for group in (*root, *root.find(f"{SVG}g")):

@@ -101,6 +101,7 @@ def wait_limits(patched):
     for name in sorted(patched.all):
         if name.startswith("wait/") and name.endswith("/nowait"):
             longest, hangs = patched.latency(name, "reader", "max"), patched.count(name, "hangs")
-            figure = "-" if longest is None else f"{hangs} hung; {patched.calls(name, 'reader'):,} " \
-                f"calls, the longest {longest / 1e6:.1f} ms"
+            calls = patched.calls(name, "reader")
+            figure = "-" if longest is None else \
+                f"{hangs} hung; {calls:,} calls, the longest {longest / 1e6:.1f} ms"
             yield Limit(f"`{name}` comes back", figure, "always", longest is not None and not hangs)

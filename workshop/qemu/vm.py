@@ -127,7 +127,7 @@ def config_of(kernel):
 
 
 def default_accel(kernel):
-    """A kernel with probes patches its code, which QEMU can bear only in one thread: see README.md."""
+    """A kernel with probes patches its code: QEMU has to run it in one thread, see README.md."""
     return "single" if "CONFIG_KPROBES=y" in config_of(kernel) else "multi"
 
 

@@ -84,9 +84,9 @@ class Kernel:
             [path for path in own if os.path.exists(path)]
 
     def make(self, log, *targets):
-        env = dict(clean_environment(self.arch), KBUILD_BUILD_TIMESTAMP="1970-01-01", LOCALVERSION="",
-                   KBUILD_BUILD_USER="procmap", KBUILD_BUILD_HOST="build", ARCH=self.arch,
-                   CROSS_COMPILE=CROSS[self.arch])
+        env = dict(clean_environment(self.arch), KBUILD_BUILD_TIMESTAMP="1970-01-01",
+                   KBUILD_BUILD_USER="procmap", KBUILD_BUILD_HOST="build", LOCALVERSION="",
+                   ARCH=self.arch, CROSS_COMPILE=CROSS[self.arch])
         env.setdefault("CCACHE_BASEDIR", BUILD)
         env.setdefault("CCACHE_NOHASHDIR", "1")
         cache = [f"CC=ccache {CROSS[self.arch]}gcc", "HOSTCC=ccache gcc"] \
