@@ -69,8 +69,9 @@ def checkpatch():
         if os.path.exists(known) and not os.environ.get("FRESH"):
             report.case(True, name)
             continue
-        result = cases.call("perl", os.path.join(SRC, "scripts/checkpatch.pl"), "--strict", "--root",
-                            SRC, "--no-summary", "--show-types", *IGNORED, "-", cwd=SRC, input=text)
+        result = cases.call("perl", os.path.join(SRC, "scripts/checkpatch.pl"), "--strict",
+                            "--root", SRC, "--no-summary", "--show-types", *IGNORED, "-", cwd=SRC,
+                            input=text)
         # A failure without any remark is one of checkpatch itself
         bad = result.returncode or re.search(r"^(ERROR|WARNING|CHECK):", result.stdout, re.M)
         if not bad:
