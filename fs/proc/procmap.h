@@ -18,18 +18,11 @@
 /* Most paths are shorter, and so are all names that are no paths. */
 #define PROCMAP_NAME_SHORT	256
 
-/**
- * struct procmap_name - the name of a VMA, and the space for it
- * @buf: the space: the caller's own, or memory of PATH_MAX bytes
- * @size: its size
- * @str: the name, if there is one
- * @len: its length with the NUL; 0: none
- */
 struct procmap_name {
-	char *buf;
+	char *buf;	/* the caller's own, or memory of PATH_MAX bytes */
 	size_t size;
-	const char *str;
-	size_t len;
+	const char *str;	/* the name, if there is one */
+	size_t len;	/* of the name with its NUL; 0: none */
 };
 
 const char *procmap_vma_name(struct vm_area_struct *vma, char *buf, size_t size);
@@ -102,15 +95,11 @@ struct procmap_build_id {
 static inline bool procmap_build_id_find(struct procmap_build_id *id, struct file *file,
 					 struct file **later)
 {
-	unsigned int size;
-	int err = build_id_read_cached(file, id->bytes, &size);
+	int err = build_id_read_cached(file, id->bytes, &id->size);
 
-	if (!err)
-		id->size = size;
-	else if (err == -EAGAIN && later)
-		*later = get_file(file);
-	else
-		return err == -ENODATA;
+	if (err != -EAGAIN || !later)
+		return !err || err == -ENODATA;
+	*later = get_file(file);
 	return true;
 }
 
@@ -123,14 +112,11 @@ static inline bool procmap_build_id_find(struct procmap_build_id *id, struct fil
  */
 static inline int procmap_build_id_read(struct procmap_build_id *id, struct file **later)
 {
-	unsigned int size;
-	int err = build_id_read_file(*later, id->bytes, &size);
+	int err = build_id_read_file(*later, id->bytes, &id->size);
 
 	fput(*later);
 	*later = NULL;
-	if (!err)
-		id->size = size;
-	return err == -EIO || err == -EINTR ? err : 0;
+	return err == -ENODATA ? 0 : err;
 }
 
 #endif /* _PROC_PROCMAP_H */

@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/*
- * PROCMAP_QUERY: one VMA of an address space, as a struct. The locked VMA keeps its file
- * open: only reading from disk needs a reference.
- */
+/* PROCMAP_QUERY: one VMA of an address space. Its file stays open while it is locked. */
 #include <linux/fs.h>
 #include <linux/hugetlb.h>
 #include <linux/limits.h>
@@ -28,7 +25,7 @@ struct procmap_answer {
 	struct procmap_name name;
 	struct procmap_build_id build_id;	/* its size is 0 while it is not known */
 	struct file *file;	/* a reference, if it must be read from disk; or NULL */
-	char space[PROCMAP_NAME_SHORT];	/* for most names */
+	char space[PROCMAP_NAME_SHORT];
 };
 
 /**
@@ -58,10 +55,7 @@ int procmap_fetch(void *to, size_t known, const void __user *from, size_t min)
 	return err;
 }
 
-/*
- * Fetch only the input fields of a struct of the usual size: half the cost of
- * copy_struct_from_user(). -EAGAIN leaves all else to procmap_fetch().
- */
+/* Fetch only the input fields, at half the cost. -EAGAIN leaves all else to procmap_fetch(). */
 static int procmap_query_fetch_fast(struct procmap_query *q, const struct procmap_query __user *uq)
 {
 	/* Some 32-bit architectures cannot read a u64 in this way. */
@@ -84,8 +78,8 @@ fault:
 }
 
 /*
- * Write all answers or none. The struct lies in two pages at most: write its first and its
- * last word first, unchanged, so that a fault comes before any value changes.
+ * Write all answers or none. The struct lies in two pages at most: write its ends first,
+ * unchanged, so that a fault comes before any value changes.
  */
 static int procmap_query_store_fast(const struct procmap_query *q,
 				    const struct procmap_answer *answer,
@@ -131,11 +125,8 @@ static int procmap_query_store(struct procmap_query *q, const struct procmap_ans
 
 static int procmap_query_check(const struct procmap_query *q)
 {
-	if (q->query_flags & ~(u64)PROCMAP_QUERY_FLAGS)
-		return -EINVAL;
-	if (!q->vma_name_size != !q->vma_name_addr)
-		return -EINVAL;
-	if (!q->build_id_size != !q->build_id_addr)
+	if (q->query_flags & ~(u64)PROCMAP_QUERY_FLAGS ||
+	    !q->vma_name_size != !q->vma_name_addr || !q->build_id_size != !q->build_id_addr)
 		return -EINVAL;
 	return 0;
 }
@@ -179,22 +170,10 @@ static int procmap_query_snapshot(struct procmap_query *q, struct procmap_answer
 	return 0;
 }
 
-static int procmap_query_find(struct vma_search *search, struct procmap_query *q,
-			      struct procmap_answer *answer)
-{
-	struct vm_area_struct *vma = vma_search_next(search);
-	int err;
-
-	if (IS_ERR_OR_NULL(vma))
-		return vma ? PTR_ERR(vma) : -ENOENT;
-	err = procmap_query_snapshot(q, answer, vma);
-	vma_search_end(search);
-	return err;
-}
-
 static int procmap_query_look_up(struct mm_struct *mm, struct procmap_query *q,
 				 struct procmap_answer *answer)
 {
+	struct vm_area_struct *vma;
 	struct vma_search search;
 	int err;
 
@@ -209,7 +188,11 @@ static int procmap_query_look_up(struct mm_struct *mm, struct procmap_query *q,
 	search.file_only = q->query_flags & PROCMAP_QUERY_FILE_BACKED_VMA;
 	search.covering = !(q->query_flags & PROCMAP_QUERY_COVERING_OR_NEXT_VMA);
 	for (;;) {
-		err = procmap_query_find(&search, q, answer);
+		vma = vma_search_next(&search);
+		if (IS_ERR_OR_NULL(vma))
+			return vma ? PTR_ERR(vma) : -ENOENT;
+		err = procmap_query_snapshot(q, answer, vma);
+		vma_search_end(&search);
 		if (likely(err != -ENAMETOOLONG))
 			return err;
 		err = procmap_name_grow(&answer->name, q->vma_name_size);
@@ -259,11 +242,10 @@ static int procmap_query_answer(struct procmap_query *q, struct procmap_answer *
  *      - procmap_errors_test: errors.enoent_hole, errors.enoent_filter,
  *        errors.enoent_nothing_above
  *    * - ESRCH
- *      - the address space is gone (its processes have exited or called execve(2))
- *      - procmap_errors_test: errors.esrch_process_gone; procmap_fd_test: fd.opened_before_exec
- *    * - ESRCH
- *      - there was none when the file was opened (a kernel thread, a process that has exited)
- *      - procmap_perm_test: perm.kernel_thread_has_no_address_space,
+ *      - the address space is gone (its processes have exited or called execve(2)), or there was
+ *        none when the file was opened (a kernel thread, a process that has exited)
+ *      - procmap_errors_test: errors.esrch_process_gone; procmap_fd_test: fd.opened_before_exec;
+ *        procmap_perm_test: perm.kernel_thread_has_no_address_space,
  *        perm.zombie_has_no_address_space
  *    * - EINVAL
  *      - ``size`` is below 24
@@ -277,28 +259,21 @@ static int procmap_query_answer(struct procmap_query *q, struct procmap_answer *
  *        errors.einval_name_address_without_size, errors.einval_build_id_size_without_address,
  *        errors.einval_build_id_address_without_size
  *    * - E2BIG
- *      - ``size`` is larger than a page
- *      - procmap_errors_test: errors.e2big_size_above_page_size
- *    * - E2BIG
- *      - the struct is larger than the kernel's, and the excess bytes are not zero
- *      - procmap_sizes_test: sizes.longer_with_other_tail_is_e2big_and_unchanged
+ *      - ``size`` is larger than a page, or than the kernel's with excess bytes that are not zero
+ *      - procmap_errors_test: errors.e2big_size_above_page_size; procmap_sizes_test:
+ *        sizes.longer_with_other_tail_is_e2big_and_unchanged
  *    * - ENAMETOOLONG
- *      - the name does not fit its buffer
- *      - procmap_errors_test: errors.enametoolong_name_one_short
- *    * - ENAMETOOLONG
- *      - the name has more than ``PATH_MAX`` bytes, with its NUL
- *      - procmap_names_test: deep.a_path_longer_than_path_max_is_too_long_for_every_buffer,
+ *      - the name does not fit its buffer, or ``PATH_MAX`` bytes, with its NUL
+ *      - procmap_errors_test: errors.enametoolong_name_one_short; procmap_names_test:
+ *        deep.a_path_longer_than_path_max_is_too_long_for_every_buffer,
  *        deep.the_longest_path_fits_exactly_and_in_no_buffer_one_short
  *    * - ENAMETOOLONG
  *      - the build ID does not fit its buffer
  *      - procmap_errors_test: errors.enametoolong_build_id_one_short
  *    * - EFAULT
- *      - the struct cannot be read or written
- *      - procmap_errors_test: errors.efault_argument_unmapped, errors.efault_argument_read_only
- *    * - EFAULT
- *      - the name or the build ID cannot be written to its buffer
- *      - procmap_errors_test: errors.efault_name_buffer_read_only,
- *        errors.efault_build_id_buffer_read_only
+ *      - the struct cannot be read or written, or the name or build ID cannot be written
+ *      - procmap_errors_test: errors.efault_argument_unmapped, errors.efault_argument_read_only,
+ *        errors.efault_name_buffer_read_only, errors.efault_build_id_buffer_read_only
  *    * - ENOMEM
  *      - there is no memory for a name of more than 256 bytes
  *      - procmap_faults_test: faults.query_path.right_error_and_nothing_left_behind
@@ -323,9 +298,8 @@ int procmap_query(struct mm_struct *mm, struct procmap_query __user *uq)
 {
 	struct procmap_answer answer;
 	struct procmap_query q;
-	int err;
+	int err = procmap_query_fetch_fast(&q, uq);
 
-	err = procmap_query_fetch_fast(&q, uq);
 	if (unlikely(err))
 		err = procmap_fetch(&q, sizeof(q), uq, PROCMAP_QUERY_SIZE_MIN);
 	if (!err)
