@@ -3,10 +3,9 @@
  * The maps output, /proc/<pid>/maps, one locked VMA at a time: seq_file allocates and
  * copies to user memory when nothing is held.
  *
- * The position between two reads is the start of the VMA after the last line, so that no
- * address that stays mapped is left out. A VMA that reaches below it has grown or merged
- * since. It takes the place of the last line while the buffer still has that; afterwards it
- * is printed whole.
+ * The position is the start of the VMA after the last line: no address that stays mapped is
+ * left out. A VMA that reaches below it has grown or merged since. It replaces the last
+ * line while the buffer still has that; afterwards it is printed whole.
  */
 #include <linux/err.h>
 #include <linux/fs.h>
@@ -27,19 +26,13 @@
 
 /* The position after the gate VMA, which is the last line. */
 #define PROCMAP_MAPS_END	(-1UL)
-
 /* How long a read that has lines waits at one place for a writer, in jiffies. */
 #define PROCMAP_MAPS_PATIENCE	(HZ / 10)
-
 /* The column of the name. */
 #define PROCMAP_MAPS_WIDTH	(25 + sizeof(void *) * 6 - 1)
-
 /* Offset, device and inode without a file. */
 #define PROCMAP_NO_FILE		"00000000 00:00 0 "
-
-/* The digits of a hexadecimal number of 64 bits. */
 #define PROCMAP_MAPS_DIGITS	16
-
 /* Space for a part of a line: 3 numbers, 4 permissions and 4 other characters. */
 #define PROCMAP_MAPS_PART	(3 * PROCMAP_MAPS_DIGITS + 4 + 4)
 
@@ -49,24 +42,20 @@ struct procmap_digits {
 	char str[PROCMAP_MAPS_DIGITS];
 };
 
-/* The second part of a line, from the device to the newline; @column: where it begins. */
+/* The second part of a line, from the device to the newline. */
 struct procmap_file_part {
 	const struct file *file;
 	unsigned long seq;
 	size_t column;
-	size_t start;
+	size_t start;	/* in the buffer */
 	size_t len;
 };
 
-/*
- * The last line: it must not begin below @after, the end of the VMA of the line before.
- * @start and @end are its place in the buffer; @end is 0 if there is none yet.
- */
 struct procmap_line {
-	unsigned long after;
+	unsigned long after;	/* the end of the VMA of the line before; @addr is not below it */
 	unsigned long addr;
-	size_t start;
-	size_t end;
+	size_t start;	/* in the buffer */
+	size_t end;	/* 0: no line yet */
 };
 
 struct procmap_maps {
@@ -266,9 +255,8 @@ static void procmap_show_path(struct seq_file *m, struct vm_area_struct *vma)
 static bool procmap_repeat_file_part(struct seq_file *m, const struct procmap_file_part *last,
 				     const struct procmap_file_part *now)
 {
-	if (!now->file || now->file != last->file || now->column != last->column)
-		return false;
-	if (!now->seq || now->seq != last->seq)
+	if (!now->file || now->file != last->file || now->column != last->column ||
+	    !now->seq || now->seq != last->seq)
 		return false;
 	/* After lseek() the buffer is filled from its start. */
 	if (last->start + last->len > now->start)
@@ -291,16 +279,6 @@ static void procmap_show_name(struct seq_file *m, struct vm_area_struct *vma)
 	seq_putc(m, '\n');
 }
 
-static void procmap_show_file_part(struct seq_file *m, struct vm_area_struct *vma, char *spare)
-{
-	char *what = procmap_maps_space(m, spare);
-
-	procmap_maps_print(m, what, procmap_format_inode(what, vma_file_inode(vma->vm_file)));
-	seq_pad(m, ' ');
-	procmap_show_path(m, vma);
-	seq_putc(m, '\n');
-}
-
 static void procmap_show_file(struct seq_file *m, struct vm_area_struct *vma, size_t column,
 			      char *spare)
 {
@@ -311,9 +289,16 @@ static void procmap_show_file(struct seq_file *m, struct vm_area_struct *vma, si
 		.column = column,
 		.start = m->count,
 	};
+	char *what;
 
-	if (!procmap_repeat_file_part(m, &pm->last, &now))
-		procmap_show_file_part(m, vma, spare);
+	if (!procmap_repeat_file_part(m, &pm->last, &now)) {
+		what = procmap_maps_space(m, spare);
+		procmap_maps_print(m, what,
+				   procmap_format_inode(what, vma_file_inode(vma->vm_file)));
+		seq_pad(m, ' ');
+		procmap_show_path(m, vma);
+		seq_putc(m, '\n');
+	}
 	now.len = m->count - now.start;
 	pm->last = now;
 }
@@ -344,8 +329,8 @@ static void procmap_show_line(struct seq_file *m, struct vm_area_struct *vma, un
 }
 
 /*
- * Print the held VMA, which has grown over the last line, in the place of that line. If
- * there is no space for both, the last line stays, and the next read prints this VMA.
+ * The held VMA has grown over the last line: replace that. If there is no space for both,
+ * the last line stays, and the next read prints this VMA.
  */
 static void procmap_replace_line(struct seq_file *m, struct vm_area_struct *vma)
 {
@@ -358,7 +343,6 @@ static void procmap_replace_line(struct seq_file *m, struct vm_area_struct *vma)
 	procmap_show_line(m, vma, line->addr);
 	if (seq_has_overflowed(m))
 		return;
-	/* The buffer has the last line, then this one: move this one over it. */
 	len = m->count - line->end;
 	memmove(m->buf + line->start, m->buf + line->end, len);
 	m->count = line->start + len;
@@ -368,7 +352,8 @@ static void procmap_replace_line(struct seq_file *m, struct vm_area_struct *vma)
 
 static int procmap_maps_show(struct seq_file *m, void *v)
 {
-	struct procmap_line *line = &((struct procmap_maps *)m->private)->line;
+	struct procmap_maps *pm = m->private;
+	struct procmap_line *line = &pm->line;
 	struct vm_area_struct *vma = v;
 	unsigned long start = vma->vm_start;
 
@@ -380,7 +365,7 @@ static int procmap_maps_show(struct seq_file *m, void *v)
 		/* It begins inside of the last line: what is before it must stay. */
 		start = m->index;
 	}
-	line->after = ((struct procmap_maps *)m->private)->last_end.value;
+	line->after = pm->last_end.value;
 	line->addr = start;
 	line->start = m->count;
 	procmap_show_line(m, vma, start);
@@ -395,19 +380,6 @@ static const struct seq_operations procmap_maps_operations = {
 	.show	= procmap_maps_show,
 };
 
-/* Like proc_mem_open(), but mm_users is not taken, not even for a moment. */
-static struct mm_struct *procmap_maps_mm(struct inode *inode)
-{
-	struct task_struct *task = get_proc_task(inode);
-	struct mm_struct *mm;
-
-	if (!task)
-		return ERR_PTR(-ESRCH);
-	mm = mm_ref_access(task, PTRACE_MODE_READ_FSCREDS);
-	put_task_struct(task);
-	return mm == ERR_PTR(-ESRCH) ? NULL : mm;
-}
-
 /**
  * procmap_maps_open() - open /proc/<pid>/maps
  * @inode: the inode
@@ -419,10 +391,18 @@ static struct mm_struct *procmap_maps_mm(struct inode *inode)
  */
 int procmap_maps_open(struct inode *inode, struct file *file)
 {
-	struct mm_struct *mm = procmap_maps_mm(inode);
+	struct task_struct *task = get_proc_task(inode);
 	struct proc_maps_private *maps;
+	struct mm_struct *mm;
 
-	if (IS_ERR(mm))
+	if (!task)
+		return -ESRCH;
+	/* proc_mem_open() would take mm_users, if only for a moment. */
+	mm = mm_ref_access(task, PTRACE_MODE_READ_FSCREDS);
+	put_task_struct(task);
+	if (mm == ERR_PTR(-ESRCH))
+		mm = NULL;
+	else if (IS_ERR(mm))
 		return PTR_ERR(mm);
 	maps = __seq_open_private(file, &procmap_maps_operations, sizeof(struct procmap_maps));
 	if (maps) {
