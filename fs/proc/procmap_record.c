@@ -29,7 +29,6 @@ static const struct {
 	 VM_DONTDUMP | VM_DONTCOPY | VM_WIPEONFORK | VM_UFFD_MISSING |	\
 	 VM_UFFD_WP | VM_UFFD_MINOR)
 
-/* Inlined in the loop over records. */
 static __always_inline u64 procmap_record_flags(const struct vma_props *props)
 {
 	const unsigned long vm = props->flags;
@@ -49,10 +48,10 @@ static __always_inline u64 procmap_record_flags(const struct vma_props *props)
 }
 
 /**
- * procmap_record_to_vm_flags() - find the bits that a VMA must have
- * @flags: bits that its record must have
+ * procmap_record_to_vm_flags() - translate bits of a record
+ * @flags: the bits
  *
- * Return: VM_* bits.
+ * Return: their VM_* bits.
  */
 unsigned long procmap_record_to_vm_flags(u64 flags)
 {
@@ -84,7 +83,7 @@ bool procmap_record_wanted(const struct procmap_scan *s, const struct vma_props 
 	return procmap_flags_wanted(s, procmap_record_flags(props));
 }
 
-/* Zero what the caller's records have after those of the kernel, from record @first on. */
+/* Zero what the kernel does not know of the caller's records, from record @first on. */
 static int procmap_records_clear_tails(const struct procmap_records *records, u32 first)
 {
 	const u32 size = records->args.record_size, known = sizeof(struct procmap_record);

@@ -11,10 +11,7 @@
 #include <uapi/linux/procmap_scan.h>
 #include "procmap.h"
 
-/*
- * The bits of a record that conditions may name. The last term has all bits from GROWS_DOWN
- * up to, not including, UNLINKED.
- */
+/* The last term has all bits from GROWS_DOWN up to, not including, UNLINKED. */
 #define PROCMAP_CONDITIONS						\
 	(PROCMAP_QUERY_VMA_READABLE | PROCMAP_QUERY_VMA_WRITABLE |	\
 	 PROCMAP_QUERY_VMA_EXECUTABLE | PROCMAP_QUERY_VMA_SHARED |	\

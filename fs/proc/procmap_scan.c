@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * PROCMAP_SCAN: all VMAs of an address space as records, and whether they have changed.
- * While no writer is at work, a scan copies a whole leaf of the tree without a lock. It
- * locks a VMA for its name or build ID: the first of a run of VMAs that share both.
- * Concurrent with a writer it locks each. The caller's memory, which may fault, is written
- * when nothing of the target is held.
+ * While no writer is at work, a scan copies a whole leaf of the tree without a lock, and
+ * locks only the first of a run of VMAs that share name and build ID. Concurrent with a
+ * writer it locks each. It writes the caller's memory, which may fault, with nothing held.
  */
 #include <linux/fs.h>
 #include <linux/hugetlb.h>
@@ -55,7 +54,7 @@ struct procmap_scanner {
 	struct file *file;	/* a reference, if its build ID must be read; or NULL */
 };
 
-/* As for a query: fetch only the input fields of a struct of the usual size. */
+/* As for a query. */
 static int procmap_scan_fetch_fast(struct procmap_scan *s, const struct procmap_scan __user *us)
 {
 	/* Some 32-bit architectures cannot read a u64 in this way. */
@@ -90,21 +89,15 @@ static int procmap_scan_check(const struct procmap_scan *s)
 {
 	const u64 both = PROCMAP_SCAN_IF_CHANGED | PROCMAP_SCAN_IF_CODE_CHANGED;
 
-	if (s->flags & ~(u64)PROCMAP_SCAN_FLAGS || (s->flags & both) == both)
+	if (s->flags & ~(u64)PROCMAP_SCAN_FLAGS || (s->flags & both) == both ||
+	    (s->all_of | s->any_of | s->none_of) & ~(u64)PROCMAP_CONDITIONS ||
+	    (s->end && s->start >= s->end) ||
+	    s->record_size < PROCMAP_RECORD_SIZE_VER0 || s->record_size > PAGE_SIZE || s->reserved)
 		return -EINVAL;
-	if ((s->all_of | s->any_of | s->none_of) & ~(u64)PROCMAP_CONDITIONS)
-		return -EINVAL;
-	if (s->end && s->start >= s->end)
-		return -EINVAL;
-	if (s->record_size < PROCMAP_RECORD_SIZE_VER0 || s->record_size > PAGE_SIZE)
-		return -EINVAL;
-	return s->reserved ? -EINVAL : 0;
+	return 0;
 }
 
-/*
- * Write all answers or none. The struct lies in two pages at most: write its last word
- * first, unchanged.
- */
+/* As for a query: the last word first, unchanged. Then only the first answer can fault. */
 static int procmap_scan_store(const struct procmap_scanner *sc, u64 next,
 			      const struct vma_generations *generations,
 			      struct procmap_scan __user *us)
@@ -124,11 +117,6 @@ fault:
 	return -EFAULT;
 }
 
-static void __user *procmap_scan_names(const struct procmap_scanner *sc)
-{
-	return u64_to_user_ptr(sc->out.args.names) + sc->names;
-}
-
 static size_t procmap_scan_names_left(const struct procmap_scanner *sc)
 {
 	return sc->out.args.names_size - sc->names;
@@ -145,13 +133,6 @@ static int procmap_scan_copy_out(struct procmap_scanner *sc, unsigned int nr)
 	return procmap_records_copy_out(&sc->out, props, nr);
 }
 
-/* Is the held VMA one more of the run? Its file cannot be another one then. */
-static bool procmap_scan_in_run(const struct procmap_scanner *sc, const struct vma_props *props,
-				unsigned long seq)
-{
-	return props->file && sc->run.file == props->file && seq && sc->run.seq == seq;
-}
-
 /* A name that fits no buffer is no error. */
 static int procmap_scan_copy_name(struct procmap_scanner *sc, struct vm_area_struct *vma)
 {
@@ -162,14 +143,6 @@ static int procmap_scan_copy_name(struct procmap_scanner *sc, struct vm_area_str
 		return err;
 	sc->out.flags = PROCMAP_RECORD_NAME_TOO_LONG;
 	return 0;
-}
-
-static void procmap_scan_find_build_id(struct procmap_scanner *sc, struct file *file)
-{
-	struct file **later = sc->out.args.flags & PROCMAP_SCAN_NOWAIT ? NULL : &sc->file;
-
-	if (!procmap_build_id_find(&sc->out.tail.build_id, file, later))
-		sc->out.flags |= PROCMAP_RECORD_BUILD_ID_UNKNOWN;
 }
 
 static void procmap_scan_reset_run(struct procmap_scanner *sc)
@@ -184,16 +157,19 @@ static void procmap_scan_reset_run(struct procmap_scanner *sc)
 static int procmap_scan_begin_run(struct procmap_scanner *sc, struct vm_area_struct *vma,
 				  unsigned long seq)
 {
+	const u64 flags = sc->out.args.flags;
 	int err;
 
 	procmap_scan_reset_run(sc);
-	if (sc->out.args.flags & PROCMAP_SCAN_NAMES) {
+	if (flags & PROCMAP_SCAN_NAMES) {
 		err = procmap_scan_copy_name(sc, vma);
 		if (err)
 			return err;
 	}
-	if (vma->vm_file && sc->out.args.flags & PROCMAP_SCAN_BUILD_IDS)
-		procmap_scan_find_build_id(sc, vma->vm_file);
+	if (vma->vm_file && flags & PROCMAP_SCAN_BUILD_IDS &&
+	    !procmap_build_id_find(&sc->out.tail.build_id, vma->vm_file,
+				   flags & PROCMAP_SCAN_NOWAIT ? NULL : &sc->file))
+		sc->out.flags |= PROCMAP_RECORD_BUILD_ID_UNKNOWN;
 	/* A given name, or that of memory, is that of one VMA only. */
 	if (vma_given_name(vma) || (!vma->vm_file && sc->name.len))
 		return 0;
@@ -216,7 +192,7 @@ static int procmap_scan_end_run(struct procmap_scanner *sc)
 	}
 	if (!sc->name.len)
 		return 0;
-	err = procmap_name_copy_out(&sc->name, procmap_scan_names(sc),
+	err = procmap_name_copy_out(&sc->name, u64_to_user_ptr(sc->out.args.names) + sc->names,
 				    procmap_scan_names_left(sc));
 	if (err)
 		return err;
@@ -240,7 +216,9 @@ static int procmap_scan_copy(struct procmap_scanner *sc, struct vm_area_struct *
 	if (procmap_has_conditions(&sc->out.args) && !procmap_record_wanted(&sc->out.args, props))
 		return 0;
 	seq = vma_search_seq(&sc->walk.search);
-	if (!vma_given_name(vma) && procmap_scan_in_run(sc, props, seq))
+	/* One more of the run? With the same seq its file cannot be another one. */
+	if (!vma_given_name(vma) && props->file && sc->run.file == props->file &&
+	    seq && sc->run.seq == seq)
 		return 0;
 	return procmap_scan_begin_run(sc, vma, seq);
 }
@@ -251,11 +229,9 @@ static int procmap_scan_one(struct procmap_scanner *sc)
 	struct vm_area_struct *vma = vma_walk_next(&sc->walk);
 	int err;
 
-	if (IS_ERR(vma))
-		return PTR_ERR(vma);
 	sc->complete = !vma;
-	if (!vma)
-		return 0;
+	if (IS_ERR_OR_NULL(vma))
+		return PTR_ERR_OR_ZERO(vma);
 	err = procmap_scan_copy(sc, vma);
 	vma_search_release(&sc->walk.search);
 	if (!err)
@@ -365,20 +341,15 @@ static bool procmap_scan_current(const struct procmap_scan *s, const struct vma_
  *      - ``all_of``, ``any_of`` or ``none_of`` has an unknown bit, or one that is no condition
  *      - procmap_scan_errors_test: errors.einval_unknown_condition
  *    * - EINVAL
- *      - ``reserved`` is not 0
- *      - procmap_scan_errors_test: errors.einval_reserved
- *    * - EINVAL
- *      - ``end`` is not 0, and ``start`` is not below it
- *      - procmap_scan_errors_test: errors.einval_start_not_below_end
+ *      - ``reserved`` is not 0, or ``end`` is not 0 and ``start`` is not below it
+ *      - procmap_scan_errors_test: errors.einval_reserved, errors.einval_start_not_below_end
  *    * - EINVAL
  *      - ``record_size`` is below 96, or larger than a page
  *      - procmap_scan_errors_test: errors.einval_record_size
  *    * - E2BIG
- *      - ``size`` is larger than a page
- *      - procmap_scan_errors_test: errors.e2big_size_above_page_size
- *    * - E2BIG
- *      - the struct is larger than the kernel's, and the excess bytes are not zero
- *      - procmap_scan_errors_test: errors.e2big_longer_with_other_tail
+ *      - ``size`` is larger than a page, or than the kernel's with excess bytes that are not zero
+ *      - procmap_scan_errors_test: errors.e2big_size_above_page_size,
+ *        errors.e2big_longer_with_other_tail
  *    * - ENAMETOOLONG
  *      - the name of the first mapping does not fit the area of names, which has less than
  *        ``PATH_MAX`` bytes
@@ -389,14 +360,11 @@ static bool procmap_scan_current(const struct procmap_scan *s, const struct vma_
  *        before it
  *      - procmap_holes_test: holes.a_scan_that_does_not_wait_is_EAGAIN
  *    * - EFAULT
- *      - the struct cannot be read or written
+ *      - the struct cannot be read or written, or a record or a name cannot be written
  *      - procmap_scan_errors_test: errors.efault_argument_unmapped,
- *        errors.efault_argument_half_unmapped, errors.efault_argument_read_only
- *    * - EFAULT
- *      - a record or a name cannot be written
- *      - procmap_scan_errors_test: errors.efault_records_read_only,
- *        errors.efault_records_end_in_a_hole, errors.efault_names_read_only,
- *        errors.efault_tail_of_a_record
+ *        errors.efault_argument_half_unmapped, errors.efault_argument_read_only,
+ *        errors.efault_records_read_only, errors.efault_records_end_in_a_hole,
+ *        errors.efault_names_read_only, errors.efault_tail_of_a_record
  *    * - ENOMEM
  *      - there is no memory for the scan, at most 6 KiB
  *      - procmap_faults_test: faults.scan.right_error_and_nothing_left_behind
@@ -423,9 +391,8 @@ int procmap_scan(struct mm_struct *mm, struct procmap_scan __user *us)
 	struct procmap_scan *const s = &sc.out.args;
 	struct vma_generations generations;
 	u64 next;
-	int err;
+	int err = procmap_scan_fetch_fast(s, us);
 
-	err = procmap_scan_fetch_fast(s, us);
 	if (unlikely(err))
 		err = procmap_fetch(s, sizeof(*s), us, PROCMAP_SCAN_SIZE_VER0);
 	if (!err)
