@@ -2,8 +2,7 @@
 /*
  * Find the build ID of an ELF image, which is not trusted: positions are computed with
  * checked arithmetic, and checked against the window by build_id_copy() and
- * build_id_skip(). No byte is read a second time on the assumption that it is still the
- * same.
+ * build_id_skip(). No byte is read a second time as if it were still the same.
  */
 #include <linux/elf.h>
 #include <linux/errno.h>
@@ -18,9 +17,14 @@
 #define BUILD_ID_NOTE_TYPE 3	/* NT_GNU_BUILD_ID */
 #define BUILD_ID_NOTE_NAME "GNU"
 
-/* Offsets of fields in a header; @note_type: p_type or sh_type of one that describes notes. */
+/* A table of headers: offsets of its fields in the ELF header, and of fields in one of them. */
 struct build_id_table {
-	u32 note_type;
+	u32 note_type;	/* p_type or sh_type of a header that describes notes */
+	u16 e_num_extended;	/* e_num if the number is in section header 0, at sh_num */
+	u8 e_num;
+	u8 e_off;
+	u8 e_entsize;
+	u8 sh_num;
 	u8 entry_size;
 	u8 type;
 	u8 offset;
@@ -31,14 +35,6 @@ struct build_id_table {
 /* What differs between the ELF classes: the size of a word, and offsets. */
 struct build_id_layout {
 	u8 word;
-	u8 e_phoff;
-	u8 e_phentsize;
-	u8 e_phnum;
-	u8 e_shoff;
-	u8 e_shentsize;
-	u8 e_shnum;
-	u8 sh_size;
-	u8 sh_info;
 	struct build_id_table segments;
 	struct build_id_table sections;
 };
@@ -50,16 +46,13 @@ struct build_id_layout {
 #endif
 
 #define BUILD_ID_LAYOUT(bits) {							\
-	.word		= sizeof(((struct elf##bits##_hdr *)0)->e_phoff),	\
-	.e_phoff	= offsetof(struct elf##bits##_hdr, e_phoff),		\
-	.e_phentsize	= offsetof(struct elf##bits##_hdr, e_phentsize),	\
-	.e_phnum	= offsetof(struct elf##bits##_hdr, e_phnum),		\
-	.e_shoff	= offsetof(struct elf##bits##_hdr, e_shoff),		\
-	.e_shentsize	= offsetof(struct elf##bits##_hdr, e_shentsize),	\
-	.e_shnum	= offsetof(struct elf##bits##_hdr, e_shnum),		\
-	.sh_size	= offsetof(struct elf##bits##_shdr, sh_size),		\
-	.sh_info	= offsetof(struct elf##bits##_shdr, sh_info),		\
+	.word = (bits) / 8,							\
 	.segments = {								\
+		.e_num_extended	= PN_XNUM,					\
+		.e_num		= offsetof(struct elf##bits##_hdr, e_phnum),	\
+		.e_off		= offsetof(struct elf##bits##_hdr, e_phoff),	\
+		.e_entsize	= offsetof(struct elf##bits##_hdr, e_phentsize), \
+		.sh_num		= offsetof(struct elf##bits##_shdr, sh_info),	\
 		.note_type	= PT_NOTE,					\
 		.entry_size	= sizeof(struct elf##bits##_phdr),		\
 		.type		= offsetof(struct elf##bits##_phdr, p_type),	\
@@ -68,6 +61,11 @@ struct build_id_layout {
 		.align		= offsetof(struct elf##bits##_phdr, p_align),	\
 	},									\
 	.sections = {								\
+		.e_num_extended	= 0,						\
+		.e_num		= offsetof(struct elf##bits##_hdr, e_shnum),	\
+		.e_off		= offsetof(struct elf##bits##_hdr, e_shoff),	\
+		.e_entsize	= offsetof(struct elf##bits##_hdr, e_shentsize), \
+		.sh_num		= offsetof(struct elf##bits##_shdr, sh_size),	\
 		.note_type	= SHT_NOTE,					\
 		.entry_size	= sizeof(struct elf##bits##_shdr),		\
 		.type		= offsetof(struct elf##bits##_shdr, sh_type),	\
@@ -127,7 +125,7 @@ static void build_id_copy_slow(struct build_id_reader *r, u64 pos, u8 *dst, size
 	build_id_fail(r, -ENODATA);
 }
 
-/* Copy bytes, or zeros after an error. @len is mostly a constant: a few instructions. */
+/* Copy bytes, or zeros after an error. @len is mostly a constant. */
 static __always_inline void build_id_copy(struct build_id_reader *r, u64 pos, void *dst, size_t len)
 {
 	/* A position before the window wraps round to one after its end. */
@@ -243,8 +241,7 @@ static void build_id_notes(struct build_id_elf *e, u64 pos, u64 size, u64 align)
 
 /*
  * The first position up to @end whose header tells of notes, or is not wholly in the
- * window. Headers that are skipped are no reads: the size of the window and its moves bound
- * their number.
+ * window. Headers that are skipped are no reads: the window and its moves bound their number.
  */
 static u64 build_id_skip(const struct build_id_elf *e, const struct build_id_table *t, u64 pos,
 			 u64 end)
@@ -264,21 +261,34 @@ static u64 build_id_skip(const struct build_id_elf *e, const struct build_id_tab
 	return pos;
 }
 
-static void build_id_table(struct build_id_elf *e, const struct build_id_table *t, u64 pos,
-			   u64 count)
+/* If a table has more headers than the ELF header can count, section header 0 has their number. */
+static u64 build_id_extended(struct build_id_elf *e, const struct build_id_table *t)
 {
+	const struct build_id_layout *l = e->layout;
+	u64 pos = build_id_word(e, l->sections.e_off);
+
+	if (!pos || check_add_overflow(pos, (u64)t->sh_num, &pos))
+		return 0;
+	return t == &l->segments ? build_id_full(e, pos) : build_id_word(e, pos);
+}
+
+static void build_id_table(struct build_id_elf *e, const struct build_id_table *t)
+{
+	u64 pos = build_id_word(e, t->e_off);
+	u64 count = build_id_half(e, t->e_num);
 	u64 size, end;
 
+	if (!pos || build_id_half(e, t->e_entsize) != t->entry_size)
+		return;
+	if (count == t->e_num_extended)
+		count = build_id_extended(e, t);
 	if (check_mul_overflow(count, (u64)t->entry_size, &size) ||
 	    check_add_overflow(pos, size, &end)) {
 		build_id_fail(e->r, -ENODATA);
 		return;
 	}
 
-	for (;;) {
-		pos = build_id_skip(e, t, pos, end);
-		if (pos == end)
-			return;
+	while ((pos = build_id_skip(e, t, pos, end)) != end) {
 		/* If the type has changed since, the new one counts. */
 		if (build_id_full(e, pos + t->type) == t->note_type)
 			build_id_notes(e, build_id_word(e, pos + t->offset),
@@ -290,74 +300,17 @@ static void build_id_table(struct build_id_elf *e, const struct build_id_table *
 	}
 }
 
-/*
- * If a table has more headers than the ELF header can count, section header 0 has their
- * number. Return the position of the field at @off there; 0 if there is no such header.
- */
-static u64 build_id_extended(struct build_id_elf *e, u8 off)
-{
-	u64 shoff = build_id_word(e, e->layout->e_shoff);
-	u64 pos;
-
-	if (!shoff || check_add_overflow(shoff, (u64)off, &pos))
-		return 0;
-	return pos;
-}
-
-static void build_id_segments(struct build_id_elf *e)
-{
-	const struct build_id_layout *l = e->layout;
-	u64 phoff = build_id_word(e, l->e_phoff);
-	u32 phnum = build_id_half(e, l->e_phnum);
-	u64 pos;
-
-	if (phnum == PN_XNUM) {
-		pos = build_id_extended(e, l->sh_info);
-		phnum = pos ? build_id_full(e, pos) : 0;
-	}
-	if (!phoff || !phnum || build_id_half(e, l->e_phentsize) != l->segments.entry_size)
-		return;
-	build_id_table(e, &l->segments, phoff, phnum);
-}
-
-/*
- * Object files and kernel modules have only sections, Go's linker leaves the build ID out
- * of PT_NOTE, and program headers of split debug information may point to the wrong place.
- */
-static void build_id_sections(struct build_id_elf *e)
-{
-	const struct build_id_layout *l = e->layout;
-	u64 shoff = build_id_word(e, l->e_shoff);
-	u64 shnum = build_id_half(e, l->e_shnum);
-	u64 pos;
-
-	if (!shoff || build_id_half(e, l->e_shentsize) != l->sections.entry_size)
-		return;
-	if (!shnum) {
-		pos = build_id_extended(e, l->sh_size);
-		shnum = pos ? build_id_word(e, pos) : 0;
-	}
-	build_id_table(e, &l->sections, shoff, shnum);
-}
-
 static bool build_id_ident(struct build_id_elf *e)
 {
 	u8 ident[8];
 
 	build_id_copy(e->r, 0, ident, sizeof(ident));
-	if (memcmp(ident, ELFMAG, SELFMAG))
+	if (memcmp(ident, ELFMAG, SELFMAG) ||
+	    (ident[EI_CLASS] != ELFCLASS32 && ident[EI_CLASS] != ELFCLASS64) ||
+	    (ident[EI_DATA] != ELFDATA2LSB && ident[EI_DATA] != ELFDATA2MSB))
 		return false;
-
-	if (ident[EI_CLASS] == ELFCLASS32)
-		e->layout = &build_id_layout_32;
-	else if (ident[EI_CLASS] == ELFCLASS64)
-		e->layout = &build_id_layout_64;
-	else
-		return false;
-
+	e->layout = ident[EI_CLASS] == ELFCLASS32 ? &build_id_layout_32 : &build_id_layout_64;
 	/* A file of the other byte order can still be mapped, for example by gdb. */
-	if (ident[EI_DATA] != ELFDATA2LSB && ident[EI_DATA] != ELFDATA2MSB)
-		return false;
 	e->swap = ident[EI_DATA] != BUILD_ID_NATIVE;
 	return true;
 }
@@ -369,27 +322,25 @@ static bool build_id_ident(struct build_id_elf *e)
  * @size: out: the length of the ID, 1 to BUILD_ID_ELF_MAX
  *
  * Context: any in which @r->seek may be called. Ends after @r->reads reads.
- * Return: 0; -ENODATA if the image has no build ID that can be reported, is no
- * ELF image or is damaged, or if no reads are left; else the error of @r->seek.
- * Writes @build_id and @size only on success.
+ * Return: 0; -ENODATA: no build ID that can be reported, a damaged image, or no
+ * reads are left; else the error of @r->seek. Only 0 writes @build_id and @size.
  */
 int build_id_elf_parse(struct build_id_reader *r, unsigned char *build_id, unsigned int *size)
 {
 	struct build_id_elf e = { .r = r, .build_id = build_id, .size = size };
 
-	r->win_len = 0;
-	r->err = 0;
-
 	if (!build_id_ident(&e))
 		return r->err ?: -ENODATA;
 
-	build_id_segments(&e);
-	/* After damaged segments try the sections, but not after a read error. */
+	build_id_table(&e, &e.layout->segments);
+	/*
+	 * Object files and kernel modules have only sections, Go's linker leaves the build ID
+	 * out of PT_NOTE, and segments of split debug information may point to the wrong place.
+	 * After a read error, do not try the sections.
+	 */
 	if (!e.found && r->err == -ENODATA)
 		r->err = 0;
 	if (!e.found && !r->err)
-		build_id_sections(&e);
-	if (!e.found && !r->err)
-		return -ENODATA;
-	return r->err;
+		build_id_table(&e, &e.layout->sections);
+	return e.found ? r->err : r->err ?: -ENODATA;
 }

@@ -1,33 +1,23 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/*
- * Find the build ID in untrusted bytes of an ELF image. The parser knows no files or pages,
- * only a window that a seek() callback moves: so it also runs in tests and in user space.
- */
+/* The parser knows no files or pages: so it also runs in tests and in user space. */
 #ifndef _LIB_BUILDID_ELF_H
 #define _LIB_BUILDID_ELF_H
 
 #include <linux/types.h>
 
-/*
- * The longest ID that is reported: a SHA-1, as BUILD_ID_SIZE_MAX. A truncated ID would name
- * another file, so a longer ID counts as none.
- */
+/* A SHA-1, as BUILD_ID_SIZE_MAX. A longer ID counts as none: cut, it would name another file. */
 #define BUILD_ID_ELF_MAX 20
 
-/*
- * What one file may cost: moves of a window of one page, and reads. A usual file needs one
- * and about 20; headers that are skipped do not count.
- */
+/* Limits of the cost of a file. A usual one needs one window of a page, and about 20 reads. */
 #define BUILD_ID_FILE_PAGES 64
 #define BUILD_ID_FILE_READS 4096
 
 /**
  * struct build_id_reader - cursor over the bytes of an image
- * @seek: move the window so that it holds at least the byte at @pos, and set @win,
- *	@win_pos and @win_len; in any order. Returns 0, -ENODATA after the
- *	end, or another negative errno if the byte cannot be read
- * @win: the bytes in the window. Others may change them at any time: the parser
- *	copies each byte out once and decides on the copy
+ * @seek: move the window to the byte at @pos, forwards or backwards: set @win,
+ *	@win_pos and @win_len. Returns 0, -ENODATA after the end, or another
+ *	negative errno if the byte cannot be read
+ * @win: the bytes in the window; others may change them at any time
  * @win_pos: position in the image of the window's first byte
  * @win_len: bytes in the window, 0 before the first seek
  * @reads: how many reads, and moves of the window, are left
