@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Read the build ID of a mapped file in any context. A lookup in the page cache that takes
- * a reference loops while the count of the page is frozen, perhaps by the code that this
- * has interrupted. So copy a few bytes without one, by reads that may fail, and look up the
- * page again. If it is the same, the bytes are right, unless it left the file, had other
- * contents and came back meanwhile.
+ * Read the build ID of a mapped file in any context. Taking a reference to a page loops
+ * while its count is frozen, perhaps by the code that this has interrupted. So copy a few
+ * bytes without one, by reads that may fail, and look up the page again. If it is the same,
+ * the bytes are right, unless it left the file, had other contents and came back meanwhile.
  */
 #include <linux/buildid_file.h>
 #include <linux/fs.h>
@@ -81,10 +80,9 @@ static int build_id_atomic_seek(struct build_id_reader *r, u64 pos)
  * @size: out: the length of the ID, 1 to BUILD_ID_SIZE_MAX
  *
  * Context: any; NMI only with 64 bits, where i_size_read() does not loop.
- * Return: 0 if there is a build ID; -ENODATA if there is none, if the file may not
- * be read, or after BUILD_ID_ATOMIC_READS reads; -EAGAIN if a page that is needed
- * cannot be had like this, or after BUILD_ID_ATOMIC_WINDOWS windows. On an error,
- * @build_id and @size stay unchanged.
+ * Return: 0; -ENODATA: there is no build ID, the file may not be read, or after
+ * BUILD_ID_ATOMIC_READS reads; -EAGAIN: a page cannot be had like this, or after
+ * BUILD_ID_ATOMIC_WINDOWS windows. An error leaves @build_id and @size unchanged.
  */
 int build_id_read_atomic(struct file *file, unsigned char *build_id, unsigned int *size)
 {

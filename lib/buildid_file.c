@@ -3,15 +3,13 @@
  * Read the build ID of a mapped file: at once from the page cache, or in sleepable context
  * from the disk. The caller does, and pays for, all of it.
  *
- * The bytes come from the page cache, which is what the mapping shows: ->read_iter() may do
- * anything, and vfs_read() would tell LSMs, fanotify and the access time. A hole of a file
- * that exists only in memory reads as zeros and stays a hole. A page in swap stays there:
- * no build ID meanwhile.
+ * The page cache is what the mapping shows: ->read_iter() may do anything, and vfs_read()
+ * would tell LSMs, fanotify and the access time. A hole of a file in memory stays a hole,
+ * and a page in swap stays there: no build ID meanwhile.
  *
- * Only build_id_read_file() brings in what is missing, one page at a time by readahead, and
- * waits for it killably. A signal does not end the wait for a file system that reads
- * metadata, or data (squashfs), before it returns, nor for a truncation that takes the
- * invalidate_lock after the reader tried it.
+ * A signal does not end the wait for a file system that reads metadata, or data (squashfs),
+ * before it returns, nor for a truncation that takes the invalidate_lock after the reader
+ * tried it.
  */
 #include <linux/buildid.h>
 #include <linux/buildid_file.h>
@@ -24,7 +22,6 @@
 #include <linux/rwsem.h>
 #include <linux/sched.h>
 #include <linux/sched/signal.h>
-#include <linux/secretmem.h>
 #include <linux/shmem_fs.h>
 #include <linux/slab.h>
 #include <linux/user_namespace.h>
@@ -33,10 +30,7 @@
 
 static_assert(BUILD_ID_ELF_MAX == BUILD_ID_SIZE_MAX);
 
-/*
- * Limits while the VMA is locked and preemption is disabled. A usual file needs one window
- * and 20 reads. build_id_read_file() does the rest.
- */
+/* Limits while the VMA is locked and preemption is disabled. build_id_read_file() does the rest. */
 #define BUILD_ID_CACHED_PAGES	4
 #define BUILD_ID_CACHED_READS	1000
 
@@ -75,9 +69,8 @@ static struct page *build_id_page_cached(struct address_space *mapping, pgoff_t 
 }
 
 /*
- * Is the file system out of the control of ordinary users? A user can serve FUSE, mount
- * what has FS_USERNS_MOUNT, and stack ecryptfs on either: such a server may never answer.
- * For overlayfs, @mapping is that of the lower file.
+ * A user can serve FUSE, mount what has FS_USERNS_MOUNT, and stack ecryptfs on either: such
+ * a server may never answer. For overlayfs, @mapping is that of the lower file.
  */
 static bool build_id_mapping_answers(const struct address_space *mapping)
 {
@@ -88,30 +81,23 @@ static bool build_id_mapping_answers(const struct address_space *mapping)
 }
 
 /*
- * At the limit of the caller's cgroup, an allocation that must not fail would make the OOM
- * killer kill. Make space beforehand, or learn that there is none.
- */
-static bool build_id_try_charge(void)
-{
-	void *memory = kvmalloc(BUILD_ID_CHARGE, GFP_KERNEL_ACCOUNT | __GFP_NORETRY | __GFP_NOWARN);
-	bool charged = memory;
-
-	kvfree(memory);
-	return charged;
-}
-
-/*
  * Start the read of the page at @index, which is inside the file, unless there is a page
- * already. Readahead allocates with __GFP_NORETRY and without __GFP_FS. -EINTR: killed.
+ * already. Readahead allocates with __GFP_NORETRY and without __GFP_FS.
  */
 static int build_id_page_start(struct file *file, pgoff_t index)
 {
 	struct address_space *mapping = file->f_mapping;
 	struct file_ra_state ra = {};
 	DEFINE_READAHEAD(ractl, file, &ra, mapping, index);
+	void *space = kvmalloc(BUILD_ID_CHARGE, GFP_KERNEL_ACCOUNT | __GFP_NORETRY | __GFP_NOWARN);
 
-	if (!build_id_try_charge())
+	/*
+	 * At the limit of the caller's cgroup, an allocation that must not fail would make the
+	 * OOM killer kill. Make space beforehand, or learn that there is none.
+	 */
+	if (!space)
 		return -EIO;
+	kvfree(space);
 	/* Readahead takes this lock, too, but not killably. */
 	if (down_read_killable(&mapping->invalidate_lock))
 		return -EINTR;
@@ -121,42 +107,29 @@ static int build_id_page_start(struct file *file, pgoff_t index)
 }
 
 /*
- * -EIO: the page may not be brought in, or cannot be read. -EINTR: killed. An unevictable
- * mapping, of ramfs or the like, exists only in memory.
+ * -EIO: the page may not be brought in, or cannot be read. An unevictable mapping, of ramfs
+ * or the like, exists only in memory.
  */
 static struct page *build_id_page_read(struct file *file, pgoff_t index)
 {
 	struct address_space *mapping = file->f_mapping;
-	struct page *page = ERR_PTR(-EIO);
 	struct folio *folio;
 	int err;
 
 	if (build_id_mapping_memory(mapping) || mapping_unevictable(mapping) ||
 	    !build_id_mapping_answers(mapping))
-		return page;
+		return ERR_PTR(-EIO);
 	err = build_id_page_start(file, index);
 	if (err)
 		return ERR_PTR(err);
 	folio = filemap_cached_folio(mapping, index);
 	if (!folio)
-		return page;
+		return ERR_PTR(-EIO);
 	err = folio_wait_locked_killable(folio);
-	if (err)
-		page = ERR_PTR(err);
-	else if (folio_test_uptodate(folio))
+	if (!err && folio_test_uptodate(folio))
 		return folio_file_page(folio, index);
 	folio_put(folio);
-	return page;
-}
-
-/* Bring the page in if the reader may sleep. -EAGAIN if it may not. */
-static struct page *build_id_file_page(struct build_id_file *f, pgoff_t index)
-{
-	struct page *page = build_id_page_cached(f->file->f_mapping, index);
-
-	if (page)
-		return page;
-	return f->sleeps ? build_id_page_read(f->file, index) : ERR_PTR(-EAGAIN);
+	return ERR_PTR(err ?: -EIO);
 }
 
 static void build_id_file_release(struct build_id_file *f)
@@ -168,7 +141,7 @@ static void build_id_file_release(struct build_id_file *f)
 	f->page = NULL;
 }
 
-/* -EAGAIN: only a reader that sleeps may. -ENODATA: nobody may. -EINTR: killed. */
+/* -EAGAIN: only a reader that sleeps may. -ENODATA: nobody may. */
 static int build_id_file_may_move(struct build_id_file *f)
 {
 	if (!f->pages)
@@ -184,7 +157,6 @@ static int build_id_file_seek(struct build_id_reader *r, u64 pos)
 {
 	struct build_id_file *f = container_of(r, struct build_id_file, r);
 	struct address_space *mapping = f->file->f_mapping;
-	u64 start = round_down(pos, PAGE_SIZE);
 	struct page *page;
 	u64 size;
 	int err;
@@ -195,7 +167,10 @@ static int build_id_file_seek(struct build_id_reader *r, u64 pos)
 	err = build_id_file_may_move(f);
 	if (err)
 		return err;
-	page = build_id_file_page(f, pos >> PAGE_SHIFT);
+	page = build_id_page_cached(mapping, pos >> PAGE_SHIFT);
+	if (!page)
+		page = f->sleeps ? build_id_page_read(f->file, pos >> PAGE_SHIFT) :
+				   ERR_PTR(-EAGAIN);
 	if (IS_ERR(page))
 		return PTR_ERR(page);
 
@@ -212,30 +187,18 @@ static int build_id_file_seek(struct build_id_reader *r, u64 pos)
 		flush_dcache_page(page);
 	f->page = page;
 	r->win = kmap_local_page(page);
-	r->win_pos = start;
-	r->win_len = min_t(u64, size - start, PAGE_SIZE);
+	r->win_pos = round_down(pos, PAGE_SIZE);
+	r->win_len = min_t(u64, size - r->win_pos, PAGE_SIZE);
 	return 0;
 }
-
-#ifdef CONFIG_SECRETMEM
-static bool build_id_mapping_secret(const struct address_space *mapping)
-{
-	return mapping->a_ops == &secretmem_aops;
-}
-#else
-static bool build_id_mapping_secret(const struct address_space *mapping)
-{
-	return false;
-}
-#endif
 
 /**
  * build_id_file_allowed - may a reader read pages of this file?
  * @file: the file; the caller keeps it open
  *
  * Context: any, NMI included.
- * Return: true if it may. Not of memfd_secret(), which is not even mapped in the
- * kernel, nor of proc, sysfs and the like: mappings do not show the page cache.
+ * Return: true if it may. Not of proc, sysfs and the like: mappings do not show
+ * the page cache.
  */
 bool build_id_file_allowed(const struct file *file)
 {
@@ -244,18 +207,10 @@ bool build_id_file_allowed(const struct file *file)
 
 	if (!(file->f_mode & FMODE_READ) || !S_ISREG(inode->i_mode))
 		return false;
-	if (inode->i_sb->s_iflags & SB_I_NOEXEC)
+	if (inode->i_sb->s_iflags & SB_I_NOEXEC || dax_mapping(mapping))
 		return false;
-	if (build_id_mapping_secret(mapping) || dax_mapping(mapping))
-		return false;
+	/* Not memfd_secret(): it is not even mapped in the kernel, and has no ->read_folio(). */
 	return mapping->a_ops->read_folio || shmem_mapping(mapping);
-}
-
-/* Dropping the last reference must not wait for a server. Files in memory have none. */
-static bool build_id_file_may_hold(const struct file *file)
-{
-	return build_id_mapping_memory(file->f_mapping) ||
-	       build_id_mapping_answers(file->f_mapping);
 }
 
 /**
@@ -265,11 +220,9 @@ static bool build_id_file_may_hold(const struct file *file)
  * @size: out: the length of the ID, 1 to BUILD_ID_SIZE_MAX
  *
  * Context: any except interrupts. Does not sleep; preemption may be disabled.
- * Return: 0 if there is a build ID; -ENODATA if there is none, or if the file may
- * not be read; -EIO if the answer needs more than this, and that would wait for
- * an ordinary user; -EAGAIN if it needs more, and the caller should take a
- * reference and call build_id_read_file(). On an error, @build_id and @size stay
- * unchanged.
+ * Return: 0; -ENODATA: there is no build ID, or the file may not be read; -EAGAIN:
+ * the caller should take a reference and call build_id_read_file(); -EIO: that
+ * would wait for an ordinary user. An error leaves @build_id and @size unchanged.
  */
 int build_id_read_cached(struct file *file, unsigned char *build_id, unsigned int *size)
 {
@@ -288,7 +241,11 @@ int build_id_read_cached(struct file *file, unsigned char *build_id, unsigned in
 	/* The parser gives up when it has no reads left. */
 	if (err == -ENODATA && !f.r.reads)
 		err = -EAGAIN;
-	return err == -EAGAIN && !build_id_file_may_hold(file) ? -EIO : err;
+	/* Dropping the last reference must not wait for a server. Files in memory have none. */
+	if (err == -EAGAIN && !build_id_mapping_memory(file->f_mapping) &&
+	    !build_id_mapping_answers(file->f_mapping))
+		err = -EIO;
+	return err;
 }
 
 /**
@@ -298,12 +255,10 @@ int build_id_read_cached(struct file *file, unsigned char *build_id, unsigned in
  * @build_id: out: the ID, padded with zeros to BUILD_ID_SIZE_MAX bytes
  * @size: out: the length of the ID, 1 to BUILD_ID_SIZE_MAX
  *
- * Context: process context, no locks held. Sleeps, killably, until the disk
- * answers.
- * Return: 0 if there is a build ID; -ENODATA if there is none, or if the file may
- * not be read; -EIO if a page that is needed cannot be had: an error, no memory,
- * or in swap; -EINTR if, and only if, a fatal signal is pending. On an error,
- * @build_id and @size stay unchanged.
+ * Context: process context, no locks held. Sleeps, killably.
+ * Return: 0; -ENODATA: there is no build ID, or the file may not be read; -EIO: a
+ * page cannot be had: an error, no memory, or in swap; -EINTR: a fatal signal is
+ * pending. An error leaves @build_id and @size unchanged.
  */
 int build_id_read_file(struct file *file, unsigned char *build_id, unsigned int *size)
 {
