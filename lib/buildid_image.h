@@ -12,36 +12,21 @@
 
 #include "buildid_elf.h"
 
-/**
- * struct build_id_image - describes an image to generate
- * @name: for the test's output
- * @is64: ELF64, else ELF32
- * @big: big endian, else little endian
- * @sections_only: no program headers; the notes are in sections
- * @bare_segments: the build ID is only in a section, other notes in segments
- * @extended: the number of headers is in section header 0
- * @id_size: length of the build ID; 0: none; more than 20: the parser takes none
- * @align: alignment that the headers state, 0 to 16
- * @notes_before: other notes before the build ID in its segment
- * @segments_before: PT_NOTE segments before the one with the build ID
- * @loads_before: PT_LOAD segments before all these
- * @phoff: position of the program headers; 0: after the ELF header
- * @note_off: position of the notes; 0: after the program headers
- */
+/* An image to generate. */
 struct build_id_image {
-	const char *name;
+	const char *name;	/* for the test's output */
 	bool is64;
-	bool big;
-	bool sections_only;
-	bool bare_segments;
-	bool extended;
-	u8 id_size;
-	u8 align;
-	u8 notes_before;
-	u8 segments_before;
-	u32 loads_before;
-	u32 phoff;
-	u32 note_off;
+	bool big;	/* big endian */
+	bool sections_only;	/* no program headers; the notes are in sections */
+	bool bare_segments;	/* the build ID is only in a section, other notes in segments */
+	bool extended;	/* the number of headers is in section header 0 */
+	u8 id_size;	/* 0: no build ID; more than 20: the parser takes none */
+	u8 align;	/* what the headers state, 0 to 16 */
+	u8 notes_before;	/* other notes before the build ID in its segment */
+	u8 segments_before;	/* PT_NOTE segments before the one with the build ID */
+	u32 loads_before;	/* PT_LOAD segments before all these */
+	u32 phoff;	/* position of the program headers; 0: after the ELF header */
+	u32 note_off;	/* position of the notes; 0: after the program headers */
 };
 
 struct build_id_made {
@@ -75,7 +60,13 @@ static inline void build_id_image_put(const struct build_id_image *im, u8 *at, u
 		at[im->big ? width - 1 - i : i] = val >> (8 * i);
 }
 
-/* Returns the length of the note. */
+/* A field of the size of a word. */
+static inline void build_id_image_word(const struct build_id_image *im, u8 *at, u32 off64,
+				       u32 off32, u64 val)
+{
+	build_id_image_put(im, at + (im->is64 ? off64 : off32), im->is64 ? 8 : 4, val);
+}
+
 static inline u32 build_id_image_note(const struct build_id_image *im, u8 *at, u32 type, u32 desc)
 {
 	u32 align = im->align == 8 ? 8 : 4;
@@ -93,37 +84,31 @@ static inline u32 build_id_image_note(const struct build_id_image *im, u8 *at, u
 static inline void build_id_image_segment(const struct build_id_image *im, u8 *at, u32 type,
 					  u32 off, u32 size)
 {
-	u32 w = im->is64 ? 8 : 4;
-
 	build_id_image_put(im, at, 4, type);
-	build_id_image_put(im, at + (im->is64 ? 8 : 4), w, off);
-	build_id_image_put(im, at + (im->is64 ? 32 : 16), w, size);
-	build_id_image_put(im, at + (im->is64 ? 48 : 28), w, im->align);
+	build_id_image_word(im, at, 8, 4, off);
+	build_id_image_word(im, at, 32, 16, size);
+	build_id_image_word(im, at, 48, 28, im->align);
 }
 
 static inline void build_id_image_section(const struct build_id_image *im, u8 *at, u32 type,
 					  u32 off, u32 size)
 {
-	u32 w = im->is64 ? 8 : 4;
-
 	build_id_image_put(im, at + 4, 4, type);
-	build_id_image_put(im, at + (im->is64 ? 24 : 16), w, off);
-	build_id_image_put(im, at + (im->is64 ? 32 : 20), w, size);
-	build_id_image_put(im, at + (im->is64 ? 48 : 32), w, im->align);
+	build_id_image_word(im, at, 24, 16, off);
+	build_id_image_word(im, at, 32, 20, size);
+	build_id_image_word(im, at, 48, 32, im->align);
 }
 
 static inline void build_id_image_ehdr(const struct build_id_image *im, u8 *at,
 				       u32 phoff, u32 phnum, u32 shoff, u32 shnum)
 {
-	u32 w = im->is64 ? 8 : 4;
-
 	memcpy(at, "\177ELF", 4);
 	at[4] = im->is64 ? 2 : 1;
 	at[5] = im->big ? 2 : 1;
 	at[6] = 1;
 	build_id_image_put(im, at + 16, 2, im->sections_only ? 1 : 3);
-	build_id_image_put(im, at + (im->is64 ? 32 : 28), w, phoff);
-	build_id_image_put(im, at + (im->is64 ? 40 : 32), w, shoff);
+	build_id_image_word(im, at, 32, 28, phoff);
+	build_id_image_word(im, at, 40, 32, shoff);
 	at += im->is64 ? 54 : 42;
 	build_id_image_put(im, at, 2, im->is64 ? 56 : 32);
 	build_id_image_put(im, at + 2, 2, im->extended && phnum ? 0xffff : phnum);
@@ -131,10 +116,7 @@ static inline void build_id_image_ehdr(const struct build_id_image *im, u8 *at,
 	build_id_image_put(im, at + 6, 2, im->extended ? 0 : shnum);
 }
 
-/*
- * Write all segments except the last, and move *@note after their notes. Returns the
- * position of the header of the last.
- */
+/* Write all segments but the last, move *@note after their notes, return where the last begins. */
 static inline u32 build_id_image_others(const struct build_id_image *im, u8 *buf, u32 ph, u32 *note)
 {
 	u32 size = im->is64 ? 56 : 32;
@@ -150,19 +132,15 @@ static inline u32 build_id_image_others(const struct build_id_image *im, u8 *buf
 	return ph;
 }
 
-/*
- * Write the section headers: the mandatory empty one, with the extended counts, and one for
- * the notes. Returns the position after them.
- */
+/* The mandatory empty section header, with the extended counts, and one for the notes. */
 static inline u32 build_id_image_sections(const struct build_id_image *im, u8 *buf, u32 sh,
 					  u32 phnum, u32 note, u32 note_size)
 {
 	bool notes = im->sections_only || im->bare_segments;
 	u32 size = im->is64 ? 64 : 40;
-	u32 w = im->is64 ? 8 : 4;
 
 	if (im->extended) {
-		build_id_image_put(im, buf + sh + (im->is64 ? 32 : 20), w, 1 + notes);
+		build_id_image_word(im, buf + sh, 32, 20, 1 + notes);
 		build_id_image_put(im, buf + sh + (im->is64 ? 44 : 28), 4, phnum);
 	}
 	if (notes)
@@ -170,24 +148,16 @@ static inline u32 build_id_image_sections(const struct build_id_image *im, u8 *b
 	return sh + size * (1 + notes);
 }
 
-/**
- * build_id_image_make - generate an image
- * @im: its description
- * @buf: build_id_image_size() bytes of zeros
- *
- * Context: any.
- * Return: the image, and the positions of its build ID and notes.
- */
+/* Generate an image in @buf, which has build_id_image_size() bytes of zeros. */
 static inline struct build_id_made build_id_image_make(const struct build_id_image *im, u8 *buf)
 {
 	u32 phnum = im->sections_only ? 0 : im->loads_before + im->segments_before + 1;
 	u32 phoff = im->phoff ?: (im->is64 ? 64 : 52);
-	u32 note = im->note_off ?: phoff + phnum * (im->is64 ? 56 : 32);
-	struct build_id_made made = { .buf = buf };
 	u32 ph_end = phoff + phnum * (im->is64 ? 56 : 32);
+	u32 note = im->note_off ?: ph_end;
+	struct build_id_made made = { .buf = buf, .notes_at = note };
 	u32 ph = phoff, i, first, sh;
 
-	made.notes_at = note;
 	if (phnum)
 		ph = build_id_image_others(im, buf, phoff, &note);
 
@@ -250,9 +220,9 @@ static const struct build_id_image build_id_images_none[] = {
 	{ "alignment 5", .id_size = 20, .align = 5 },
 };
 
+/* Classes and byte orders. */
 #define BUILD_ID_VARIANTS 4
 
-/* Variant @v of @im: one of BUILD_ID_VARIANTS classes and byte orders. */
 static inline struct build_id_image build_id_image_variant(const struct build_id_image *im, u32 v)
 {
 	struct build_id_image res = *im;
