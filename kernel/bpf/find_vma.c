@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * bpf_find_vma() of programs that are not sleepable: it holds the VMA, not mmap_lock. A
- * callback that may fault must not hold a VMA: sleepable programs use the helper of
- * task_iter.c.
+ * bpf_find_vma() of programs that are not sleepable: it holds the VMA, not mmap_lock.
+ * Sleepable ones use that of task_iter.c: code that may fault must not hold a VMA.
  */
 #include <linux/bpf.h>
 #include <linux/btf_ids.h>

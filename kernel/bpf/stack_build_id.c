@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/*
- * Build IDs of user stacks without mmap_lock, for BPF programs that must not sleep. Each
- * VMA is held while the build ID of its file is read, so the file stays open.
- */
+/* Build IDs of user stacks for BPF programs that must not sleep. A held VMA keeps its file open. */
 #include <linux/bpf.h>
 #include <linux/buildid.h>
 #include <linux/buildid_file.h>

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The iterator of the VMAs of a task, for BPF programs: bpf_for_each(task_vma, ...),
- * without mmap_lock.
+ * bpf_for_each(task_vma, ...) without mmap_lock.
  *
  * The program trusts vm_mm and vm_file of its copy of a VMA: the iterator has mm_users, and
  * keeps the file open until it moves on. With interrupts disabled it must not drop what can
@@ -37,14 +36,13 @@ struct bpf_iter_task_vma_kern_data {
 	struct task_struct *task;
 	struct mm_struct *mm;	/* with mm_users */
 	u64 next_addr;
-	u64 nr_skipped;	/* VMAs or holes */
+	u64 nr_skipped;
 	bool atomic;	/* the program runs with interrupts disabled */
 	struct vm_area_struct *held;	/* if @atomic, or NULL */
 	struct vm_area_struct copy;	/* for the program; the next step puts its file */
 	struct irq_work release;	/* drops the references after an @atomic walk */
 };
 
-/* As programs have it on their stack */
 struct bpf_iter_task_vma {
 	__u64 __opaque[1];
 } __aligned(8);
@@ -66,7 +64,6 @@ static void bpf_iter_task_vma_release(struct irq_work *work)
 	bpf_iter_task_vma_put(container_of(work, struct bpf_iter_task_vma_kern_data, release));
 }
 
-/* Only try alloc_lock: this may have interrupted its owner. */
 static struct mm_struct *bpf_task_mm_get(struct task_struct *task)
 {
 	struct mm_struct *mm;
@@ -74,6 +71,7 @@ static struct mm_struct *bpf_task_mm_get(struct task_struct *task)
 	/* A spinlock that sleeps cannot be tried there. */
 	if (IS_ENABLED(CONFIG_PREEMPT_RT) && irqs_disabled())
 		return ERR_PTR(-EBUSY);
+	/* This may have interrupted the owner. */
 	if (!spin_trylock(&task->alloc_lock))
 		return ERR_PTR(-EBUSY);
 	mm = READ_ONCE(task->flags) & PF_KTHREAD ? NULL : task->mm;
@@ -160,9 +158,8 @@ __bpf_kfunc_start_defs();
  * @addr: skip the VMAs that end at or below this address
  *
  * Context: any, NMI included.
- * Return: 0; -ENOMEM; -ENOENT if the task has no address space of its own; -EBUSY
- * if somebody has its alloc_lock. On an error, bpf_iter_task_vma_next() returns
- * NULL.
+ * Return: 0; -ENOMEM; -ENOENT: the task has no address space of its own; -EBUSY:
+ * its alloc_lock is taken. After an error, bpf_iter_task_vma_next() returns NULL.
  */
 __bpf_kfunc int bpf_iter_task_vma_new(struct bpf_iter_task_vma *it, struct task_struct *task,
 				      u64 addr)
@@ -200,8 +197,7 @@ __bpf_kfunc int bpf_iter_task_vma_new(struct bpf_iter_task_vma *it, struct task_
  * @it: the iterator
  *
  * Context: as bpf_iter_task_vma_new().
- * Return: the VMA; NULL if there is none, or if bpf_iter_task_vma_skipped() has
- * grown.
+ * Return: the VMA; NULL if there is none, or bpf_iter_task_vma_skipped() has grown.
  */
 __bpf_kfunc struct vm_area_struct *bpf_iter_task_vma_next(struct bpf_iter_task_vma *it)
 {
@@ -226,9 +222,8 @@ __bpf_kfunc struct vm_area_struct *bpf_iter_task_vma_next(struct bpf_iter_task_v
  * @it__iter: the iterator
  *
  * Context: as bpf_iter_task_vma_new().
- * Return: how many VMAs or holes were skipped so far because a writer was changing
- * them. If that grows when bpf_iter_task_vma_next() returns NULL, it may have
- * stopped there.
+ * Return: how many VMAs or holes were skipped because a writer was changing them.
+ * If that grows when bpf_iter_task_vma_next() returns NULL, it may have stopped there.
  */
 __bpf_kfunc u64 bpf_iter_task_vma_skipped(struct bpf_iter_task_vma *it__iter)
 {
