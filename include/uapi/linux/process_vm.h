@@ -9,8 +9,8 @@
  */
 
 /*
- * The first argument is a pidfd, see pidfd_open(2), instead of a PID; the process may be in
- * another PID namespace. EBADF: it is no pidfd; ESRCH: the process has exited.
+ * The first argument is a pidfd instead of a PID; the process may be in another PID
+ * namespace. EBADF: it is no pidfd; ESRCH: the process has exited.
  */
 #define PROCESS_VM_PIDFD	0x1UL
 

@@ -6,12 +6,11 @@
 #include <linux/types.h>
 
 /*
- * PROCMAP_QUERY: ask for one VMA of the address space of an open descriptor of
- * /proc/<pid>/maps or /proc/<pid>/task/<tid>/maps.
+ * Ask for one VMA of the address space of an open /proc/<pid>/maps or
+ * /proc/<pid>/task/<tid>/maps.
  *
  * Returns 0, or -1 with an errno of Documentation/userspace-api/procmap_query.rst; an error
- * writes nothing to the struct. All values of one answer belong to one state of the VMA
- * during the call.
+ * writes nothing to the struct. An answer is one state of the VMA during the call.
  */
 #define PROCMAP_QUERY	_IOWR('f', 17, struct procmap_query)
 
@@ -25,8 +24,8 @@
  *	the first one above it that matches
  * @PROCMAP_QUERY_FILE_BACKED_VMA: only VMAs with a file
  *
- * A VMA matches when it has every property that is asked for. The first four
- * are also the bits of procmap_query.vma_flags.
+ * A VMA matches when it has all of them. The first four are also the bits of
+ * procmap_query.vma_flags.
  */
 enum procmap_query_flags {
 	PROCMAP_QUERY_VMA_READABLE		= 0x01,

@@ -6,8 +6,8 @@
 #include <linux/types.h>
 
 /*
- * PROCMAP_SCAN: ask for all VMAs of the address space of an open descriptor of
- * /proc/<pid>/maps or /proc/<pid>/task/<tid>/maps, and whether they have changed.
+ * Ask for all VMAs of the address space of an open /proc/<pid>/maps or
+ * /proc/<pid>/task/<tid>/maps, and whether they have changed.
  *
  * Returns 0, or -1 with an errno of Documentation/userspace-api/procmap_scan.rst. An error
  * writes nothing to the struct, but may write to the areas of records and names.
