@@ -229,12 +229,14 @@ static void procmap_maps_print(struct seq_file *m, const char *from, const char 
 		seq_write(m, from, end - from);
 }
 
-static void procmap_show_path(struct seq_file *m, struct vm_area_struct *vma)
+static void procmap_show_name(struct seq_file *m, struct vm_area_struct *vma)
 {
 	const char *name, *end;
+	size_t size;
 	char *buf;
-	size_t size = seq_get_buf(m, &buf);
 
+	seq_pad(m, ' ');
+	size = seq_get_buf(m, &buf);
 	name = procmap_vma_name(vma, buf, size);
 	if (IS_ERR(name)) {
 		seq_commit(m, -1);
@@ -265,20 +267,6 @@ static bool procmap_repeat_file_part(struct seq_file *m, const struct procmap_fi
 	return true;
 }
 
-static void procmap_show_name(struct seq_file *m, struct vm_area_struct *vma)
-{
-	const char *name = proc_vma_fixed_name(vma);
-	char buf[PROCMAP_NAME_SHORT];
-
-	if (!name && vma_given_name(vma))
-		name = procmap_vma_name(vma, buf, sizeof(buf));
-	if (!IS_ERR_OR_NULL(name)) {
-		seq_pad(m, ' ');
-		seq_puts(m, name);
-	}
-	seq_putc(m, '\n');
-}
-
 static void procmap_show_file(struct seq_file *m, struct vm_area_struct *vma, size_t column,
 			      char *spare)
 {
@@ -295,8 +283,7 @@ static void procmap_show_file(struct seq_file *m, struct vm_area_struct *vma, si
 		what = procmap_maps_space(m, spare);
 		procmap_maps_print(m, what,
 				   procmap_format_inode(what, vma_file_inode(vma->vm_file)));
-		seq_pad(m, ' ');
-		procmap_show_path(m, vma);
+		procmap_show_name(m, vma);
 		seq_putc(m, '\n');
 	}
 	now.len = m->count - now.start;
@@ -324,7 +311,9 @@ static void procmap_show_line(struct seq_file *m, struct vm_area_struct *vma, un
 	} else {
 		memcpy(to, PROCMAP_NO_FILE, sizeof(PROCMAP_NO_FILE) - 1);
 		procmap_maps_print(m, line, to + sizeof(PROCMAP_NO_FILE) - 1);
-		procmap_show_name(m, vma);
+		if (proc_vma_fixed_name(vma) || vma_given_name(vma))
+			procmap_show_name(m, vma);
+		seq_putc(m, '\n');
 	}
 }
 
