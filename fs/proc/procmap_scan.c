@@ -133,18 +133,6 @@ static int procmap_scan_copy_out(struct procmap_scanner *sc, unsigned int nr)
 	return procmap_records_copy_out(&sc->out, props, nr);
 }
 
-/* A name that fits no buffer is no error. */
-static int procmap_scan_copy_name(struct procmap_scanner *sc, struct vm_area_struct *vma)
-{
-	const size_t left = procmap_scan_names_left(sc);
-	int err = procmap_name_copy(&sc->name, vma, left);
-
-	if (err != -ENAMETOOLONG || min(sc->name.size, left) < PATH_MAX)
-		return err;
-	sc->out.flags = PROCMAP_RECORD_NAME_TOO_LONG;
-	return 0;
-}
-
 static void procmap_scan_reset_run(struct procmap_scanner *sc)
 {
 	sc->run.seq = 0;
@@ -157,13 +145,17 @@ static void procmap_scan_reset_run(struct procmap_scanner *sc)
 static int procmap_scan_begin_run(struct procmap_scanner *sc, struct vm_area_struct *vma,
 				  unsigned long seq)
 {
+	const size_t left = procmap_scan_names_left(sc);
 	const u64 flags = sc->out.args.flags;
 	int err;
 
 	procmap_scan_reset_run(sc);
 	if (flags & PROCMAP_SCAN_NAMES) {
-		err = procmap_scan_copy_name(sc, vma);
-		if (err)
+		err = procmap_name_copy(&sc->name, vma, left);
+		/* A name that fits no buffer is no error. */
+		if (err == -ENAMETOOLONG && min(sc->name.size, left) >= PATH_MAX)
+			sc->out.flags = PROCMAP_RECORD_NAME_TOO_LONG;
+		else if (err)
 			return err;
 	}
 	if (vma->vm_file && flags & PROCMAP_SCAN_BUILD_IDS &&
