@@ -94,7 +94,7 @@ static void build_id_fail(struct build_id_reader *r, int err)
 	r->win_len = 0;
 }
 
-/* The window does not hold all of the bytes. Each move of it counts as a read. */
+/* Each move of the window counts as a read. */
 static void build_id_copy_slow(struct build_id_reader *r, u64 pos, u8 *dst, size_t len)
 {
 	while (len && r->reads && !r->err) {
@@ -194,17 +194,10 @@ static void build_id_take(struct build_id_elf *e, u64 pos, u32 size)
 	*e->size = size;
 }
 
-static bool build_id_is_gnu(struct build_id_elf *e, u64 pos)
-{
-	char name[sizeof(BUILD_ID_NOTE_NAME)];
-
-	build_id_copy(e->r, pos, name, sizeof(name));
-	return !memcmp(name, BUILD_ID_NOTE_NAME, sizeof(name));
-}
-
 /* A note that is not wholly inside ends the walk, since the place of the next one is unknown. */
 static void build_id_notes(struct build_id_elf *e, u64 pos, u64 size, u64 align)
 {
+	char name[sizeof(BUILD_ID_NOTE_NAME)];
 	u64 end, desc, next;
 	struct elf32_note n;	/* the same in both classes */
 
@@ -227,11 +220,12 @@ static void build_id_notes(struct build_id_elf *e, u64 pos, u64 size, u64 align)
 		next = ALIGN(desc + n.n_descsz, align);
 		if (desc + n.n_descsz > end - pos)
 			return;
-		if (build_id_u32(e, n.n_type) == BUILD_ID_NOTE_TYPE &&
-		    n.n_namesz == sizeof(BUILD_ID_NOTE_NAME) &&
-		    build_id_is_gnu(e, pos + sizeof(n))) {
-			build_id_take(e, pos + desc, n.n_descsz);
-			return;
+		if (build_id_u32(e, n.n_type) == BUILD_ID_NOTE_TYPE && n.n_namesz == sizeof(name)) {
+			build_id_copy(e->r, pos + sizeof(n), name, sizeof(name));
+			if (!memcmp(name, BUILD_ID_NOTE_NAME, sizeof(name))) {
+				build_id_take(e, pos + desc, n.n_descsz);
+				return;
+			}
 		}
 		/* The last note may lack its padding. */
 		if (next > end - pos)
