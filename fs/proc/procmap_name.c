@@ -45,18 +45,15 @@ const char *procmap_vma_name(struct vm_area_struct *vma, char *buf, size_t size)
  * @limit: how many bytes the caller takes
  *
  * Context: process context. Allocates.
- * Return: 0; -ENAMETOOLONG: more space would not help; -ENOMEM: no memory.
+ * Return: 0; -ENAMETOOLONG: more space would not help; -ENOMEM: no memory; @name is lost.
  */
 int procmap_name_grow(struct procmap_name *name, size_t limit)
 {
-	char *buf;
-
 	if (name->size == PATH_MAX || limit <= name->size)
 		return -ENAMETOOLONG;
-	buf = kmalloc(PATH_MAX, GFP_KERNEL_ACCOUNT);
-	if (!buf)
+	name->buf = kmalloc(PATH_MAX, GFP_KERNEL_ACCOUNT);
+	if (!name->buf)
 		return -ENOMEM;
-	name->buf = buf;
 	name->size = PATH_MAX;
 	return 0;
 }

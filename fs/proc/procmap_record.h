@@ -25,8 +25,6 @@ struct procmap_tail {
 	u32 reserved;
 };
 
-#define PROCMAP_TAIL_WORDS	(sizeof(struct procmap_tail) / sizeof(u64))
-
 static_assert(sizeof(struct procmap_record) == PROCMAP_RECORD_SIZE_VER0);
 static_assert(offsetof(struct procmap_record, name) + sizeof(struct procmap_tail) ==
 	      sizeof(struct procmap_record));
@@ -40,7 +38,7 @@ struct procmap_records {
 	u64 flags;	/* PROCMAP_RECORD_* bits about their name and build ID */
 	union {
 		struct procmap_tail tail;	/* the end of their records */
-		u64 tail_words[PROCMAP_TAIL_WORDS];
+		u64 tail_words[sizeof(struct procmap_tail) / sizeof(u64)];
 	};
 };
 
