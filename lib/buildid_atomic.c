@@ -62,10 +62,8 @@ static int build_id_atomic_seek(struct build_id_reader *r, u64 pos)
 
 	if (pos >= size)
 		return -ENODATA;
-	if (!f->windows)
-		return -EAGAIN;
-	f->windows--;
-	if (!build_id_atomic_copy(mapping, start, f->bytes))
+	/* The parser ends at this error: there is no next move. */
+	if (!f->windows-- || !build_id_atomic_copy(mapping, start, f->bytes))
 		return -EAGAIN;
 	r->win = f->bytes;
 	r->win_pos = start;
