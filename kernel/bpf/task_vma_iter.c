@@ -16,7 +16,6 @@
 #include <linux/fs.h>
 #include <linux/irq_work.h>
 #include <linux/irqflags.h>
-#include <linux/kconfig.h>
 #include <linux/maple_leaf.h>
 #include <linux/mm.h>
 #include <linux/mm_ref.h>
