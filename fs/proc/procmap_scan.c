@@ -57,7 +57,6 @@ struct procmap_scanner {
 /* As for a query. */
 static int procmap_scan_fetch_fast(struct procmap_scan *s, const struct procmap_scan __user *us)
 {
-	/* Some 32-bit architectures cannot read a u64 in this way. */
 	if (!IS_ENABLED(CONFIG_64BIT) || !user_read_access_begin(us, sizeof(*s)))
 		return -EAGAIN;
 	unsafe_get_user(s->size, &us->size, fault);
