@@ -17,7 +17,7 @@ import sys
 import series
 import tree
 from base import WHO, kernel_version
-from common import Failure, interrupt_on, main, rel, say
+from common import INTERRUPTS, Failure, interrupt_on, main, rel, say
 from git import Repo
 
 STAGE = ".procmap-apply"
@@ -107,8 +107,7 @@ def apply(target, commits):
     refuse_existing(target, commits)
     first, tip = try_out(target, commits)
     status = list(target.repo.changes(first, tip).values())
-    signals = signal.pthread_sigmask(signal.SIG_BLOCK,
-                                     {signal.SIGINT, signal.SIGTERM, signal.SIGHUP})
+    signals = signal.pthread_sigmask(signal.SIG_BLOCK, INTERRUPTS)
     try:
         target.check_out(first, tip)
     finally:

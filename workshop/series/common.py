@@ -12,6 +12,7 @@ import time
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 TOP = os.path.join(ROOT, "build")
+INTERRUPTS = {signal.SIGINT, signal.SIGTERM, signal.SIGHUP}
 
 
 def bases():
@@ -92,6 +93,23 @@ def interrupt_on(*signals):
 
     for number in signals:
         signal.signal(number, interrupt)
+
+
+def run_to_end(command, data=None, **kwargs):
+    """subprocess.run() with all output, but an interrupt never leaves the program running.
+
+    An interrupt while Popen() waits for the exec() would lose the child: hold signals back so long.
+    """
+    held = signal.pthread_sigmask(signal.SIG_BLOCK, INTERRUPTS)
+    pipes = {name: subprocess.PIPE for name in ("stdin", "stdout", "stderr")}
+    with subprocess.Popen(command, **pipes, **kwargs) as child:
+        try:
+            signal.pthread_sigmask(signal.SIG_SETMASK, held)
+            out, err = child.communicate(data)
+        except BaseException:
+            child.kill()
+            raise
+    return child.returncode, out, err
 
 
 def need_space(path, megabytes):

@@ -6,9 +6,8 @@ import hashlib
 import os
 import re
 import shutil
-import subprocess
 
-from common import Failure
+from common import Failure, run_to_end
 
 
 class Repo:
@@ -30,13 +29,12 @@ class Repo:
         """Run git and return (status, stdout, stderr) as bytes."""
         command = ["git", "-c", "safe.directory=*", "-c", "core.quotePath=false",
                    "-c", "core.autocrlf=false", "-c", "gc.auto=0", *args]
-        result = subprocess.run(command, cwd=self.tree, env={**self.env, **(env or {})},
-                                input=data, capture_output=True, check=False,
-                                pass_fds=self.kept_open)
-        if result.returncode not in ok:
-            text = result.stderr.decode(errors="replace").strip().splitlines() or ["no message"]
+        status, out, err = run_to_end(command, data, cwd=self.tree,
+                                      env={**self.env, **(env or {})}, pass_fds=self.kept_open)
+        if status not in ok:
+            text = err.decode(errors="replace").strip().splitlines() or ["no message"]
             raise Failure(f"git {args[0]} in {self.tree}: {text[-1]}")
-        return result.returncode, result.stdout, result.stderr
+        return status, out, err
 
     def out(self, *args, **kwargs):
         return self.run(*args, **kwargs)[1].decode(errors="surrogateescape").strip()
