@@ -102,7 +102,7 @@ class Write:
         if self.name in OWN_MARK:
             return True
         if self.is_store():
-            return "later" in self.facts and "spared" not in self.facts
+            return "later" in self.facts and "never" not in self.facts
         if self.vma == "NULL":
             return "noted" in self.facts
         return "mark" in self.facts and "bare" not in self.facts
