@@ -124,6 +124,8 @@ static void *procmap_maps_next(struct seq_file *m, void *v, loff_t *ppos)
 	vma = procmap_maps_find(pm);
 	if (pm->walk.search.vma)
 		*ppos = max_t(unsigned long, *ppos, pm->walk.search.vma->vm_start);
+	else if (!vma)
+		*ppos = PROCMAP_MAPS_END - 1;	/* no VMA can be there later */
 	pm->cut_short = vma == ERR_PTR(-EAGAIN);
 	return vma;
 }

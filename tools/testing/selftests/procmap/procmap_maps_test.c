@@ -707,6 +707,25 @@ static bool covers(const struct border *border, char *text, unsigned long *first
 	return next == last;
 }
 
+/* 32-bit processes have no gate VMA, whose line would be the last one for good. */
+TEST(the_end_of_the_file_stays_the_end)
+{
+	const size_t page = sysconf(_SC_PAGESIZE);
+	struct maps_text text;
+	int fd = maps_open(0);
+	void *end, *map;
+
+	ASSERT_LE(0, fd);
+	ASSERT_EQ(0, maps_text_read(fd, &text));
+	end = (void *)(unsigned long)text.vma[text.nr - 1].end;
+	map = mmap(end, page, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+	ASSERT_EQ(end, map);
+	EXPECT_EQ(0, read(fd, space, sizeof(space)));
+	EXPECT_EQ(0, munmap(map, page));
+	maps_text_free(&text);
+	close(fd);
+}
+
 /* Each page is mapped all the time: each read() has it in one line. */
 TEST(pages_at_a_border_that_moves_are_in_one_line)
 {
