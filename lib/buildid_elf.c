@@ -32,9 +32,9 @@ struct build_id_table {
 	u8 align;
 };
 
-/* What differs between the ELF classes: the size of a word, and offsets. */
+/* What differs between the ELF classes: the size of a long, and offsets. */
 struct build_id_layout {
-	u8 word;
+	u8 long_size;
 	struct build_id_table segments;
 	struct build_id_table sections;
 };
@@ -46,7 +46,7 @@ struct build_id_layout {
 #endif
 
 #define BUILD_ID_LAYOUT(bits) {							\
-	.word = (bits) / 8,							\
+	.long_size = (bits) / 8,						\
 	.segments = {								\
 		.e_num_extended	= PN_XNUM,					\
 		.e_num		= offsetof(struct elf##bits##_hdr, e_phnum),	\
@@ -146,7 +146,7 @@ static u32 build_id_u32(const struct build_id_elf *e, u32 raw)
 	return e->swap ? __swab32(raw) : raw;
 }
 
-/* Read a field at @pos; 0 after an error. */
+/* Read a field at @pos; 0 after an error. A long has 32 or 64 bits, as the class says. */
 static u16 build_id_half(const struct build_id_elf *e, u64 pos)
 {
 	u16 raw;
@@ -155,7 +155,7 @@ static u16 build_id_half(const struct build_id_elf *e, u64 pos)
 	return e->swap ? __swab16(raw) : raw;
 }
 
-static u32 build_id_full(const struct build_id_elf *e, u64 pos)
+static u32 build_id_word(const struct build_id_elf *e, u64 pos)
 {
 	u32 raw;
 
@@ -163,12 +163,12 @@ static u32 build_id_full(const struct build_id_elf *e, u64 pos)
 	return build_id_u32(e, raw);
 }
 
-static u64 build_id_word(const struct build_id_elf *e, u64 pos)
+static u64 build_id_long(const struct build_id_elf *e, u64 pos)
 {
 	u64 raw;
 
-	if (e->layout->word == sizeof(u32))
-		return build_id_full(e, pos);
+	if (e->layout->long_size == sizeof(u32))
+		return build_id_word(e, pos);
 	build_id_copy(e->r, pos, &raw, sizeof(raw));
 	return e->swap ? __swab64(raw) : raw;
 }
@@ -259,16 +259,16 @@ static u64 build_id_skip(const struct build_id_elf *e, const struct build_id_tab
 static u64 build_id_extended(struct build_id_elf *e, const struct build_id_table *t)
 {
 	const struct build_id_layout *l = e->layout;
-	u64 pos = build_id_word(e, l->sections.e_off);
+	u64 pos = build_id_long(e, l->sections.e_off);
 
 	if (!pos || check_add_overflow(pos, (u64)t->sh_num, &pos))
 		return 0;
-	return t == &l->segments ? build_id_full(e, pos) : build_id_word(e, pos);
+	return t == &l->segments ? build_id_word(e, pos) : build_id_long(e, pos);
 }
 
 static void build_id_table(struct build_id_elf *e, const struct build_id_table *t)
 {
-	u64 pos = build_id_word(e, t->e_off);
+	u64 pos = build_id_long(e, t->e_off);
 	u64 count = build_id_half(e, t->e_num);
 	u64 size, end;
 
@@ -284,10 +284,10 @@ static void build_id_table(struct build_id_elf *e, const struct build_id_table *
 
 	while ((pos = build_id_skip(e, t, pos, end)) != end) {
 		/* If the type has changed since, the new one counts. */
-		if (build_id_full(e, pos + t->type) == t->note_type)
-			build_id_notes(e, build_id_word(e, pos + t->offset),
-				       build_id_word(e, pos + t->size),
-				       build_id_word(e, pos + t->align));
+		if (build_id_word(e, pos + t->type) == t->note_type)
+			build_id_notes(e, build_id_long(e, pos + t->offset),
+				       build_id_long(e, pos + t->size),
+				       build_id_long(e, pos + t->align));
 		if (e->found || e->r->err)
 			return;
 		pos += t->entry_size;

@@ -78,7 +78,7 @@ static void vma_search_sleep(struct vma_search *search, unsigned long waited)
 #else /* !CONFIG_VMA_SEARCH */
 
 /* VMAs in one section of mmap_lock, so that no writer waits for a long walk. */
-#define VMA_SEARCH_STEPS	256
+#define VMA_LOCKED_VMAS	256
 
 static enum vma_result vma_lookup_once(struct vma_search *search)
 {
@@ -87,7 +87,7 @@ static enum vma_result vma_lookup_once(struct vma_search *search)
 
 static enum vma_result vma_lookup_locked(struct vma_search *search)
 {
-	unsigned int steps = VMA_SEARCH_STEPS;
+	unsigned int steps = VMA_LOCKED_VMAS;
 	struct vm_area_struct *vma;
 	struct vma_iterator vmi;
 
