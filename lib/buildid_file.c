@@ -34,7 +34,7 @@ static_assert(BUILD_ID_ELF_MAX == BUILD_ID_SIZE_MAX);
 #define BUILD_ID_CACHED_PAGES	4
 #define BUILD_ID_CACHED_READS	1000
 
-/* Upper bound of the accounted __GFP_NOFAIL allocations as a file system starts a read. */
+/* Upper bound of the accounted __GFP_NOFAIL allocations of a file system that starts a read. */
 #define BUILD_ID_CHARGE		(16 * PAGE_SIZE)
 
 struct build_id_file {
@@ -93,7 +93,8 @@ static int build_id_page_start(struct file *file, pgoff_t index)
 
 	/*
 	 * At the limit of the caller's cgroup, an allocation that must not fail would make the
-	 * OOM killer kill. Make space beforehand, or learn that there is none.
+	 * OOM killer kill. Make space beforehand, or learn that there is none. Here only page
+	 * tables of vmalloc(), which are not charged, are allocated without __GFP_NORETRY.
 	 */
 	if (!space)
 		return -EIO;
@@ -222,7 +223,8 @@ bool build_id_file_allowed(const struct file *file)
  * Context: any except interrupts. Does not sleep; preemption may be disabled.
  * Return: 0; -ENODATA: there is no build ID, or the file may not be read; -EAGAIN:
  * the caller should take a reference and call build_id_read_file(); -EIO: that
- * would wait for an ordinary user. An error leaves @build_id and @size unchanged.
+ * could wait for a server of an ordinary user. An error leaves @build_id and @size
+ * unchanged.
  */
 int build_id_read_cached(struct file *file, unsigned char *build_id, unsigned int *size)
 {

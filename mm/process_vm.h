@@ -24,7 +24,8 @@ int process_vm_rw_nowait(const struct iovec *remote, struct iov_iter *iter, stru
  * @flags: PROCESS_VM_* flags
  *
  * Return: the task, with a reference. -EBADF: @which is no pidfd; -ESRCH: there is
- * no such thread, or the process has been reaped.
+ * no such thread, the process has been reaped, or the pidfd is of a thread that does
+ * not lead one.
  */
 static inline struct task_struct *process_vm_task(int which, unsigned long flags)
 {

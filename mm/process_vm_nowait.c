@@ -83,7 +83,7 @@ static struct page *nowait_find(struct vm_area_struct *vma, unsigned long addr)
 /*
  * FOLL_PIN would need a copy of a page that is shared with a child. A reference keeps the
  * bytes: a child that writes gets a copy. hugetlb decides that by the mappings alone, so it
- * needs the pin, which fails while the page is shared. So does [vsyscall], which is no VMA.
+ * needs the pin, which fails while the page is shared. [vsyscall], no VMA, needs it, too.
  */
 static long nowait_get(struct nowait_pages *np, unsigned long addr)
 {

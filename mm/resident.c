@@ -22,13 +22,13 @@ static bool resident_page_cache(struct vm_area_struct *vma)
 
 	if (!vma->vm_file)
 		return false;
-	/* This maps such pages without asking. */
+	/* filemap_map_pages() maps cached pages without asking. */
 	if (vma->vm_ops->map_pages == filemap_map_pages)
 		return true;
 
 	/*
-	 * Another one may lock out reads of freed blocks (XFS); nothing is read here. Or it
-	 * asks a server for valid pages (AFS); a file system on a block device has none.
+	 * Another ->map_pages() may lock out reads of freed blocks (XFS): nothing is read here.
+	 * Or it asks a server for valid pages (AFS): file systems on block devices have none.
 	 */
 	mapping = vma->vm_file->f_mapping;
 	if (vma->vm_ops->map_pages && mapping->host->i_sb->s_bdev)
@@ -174,8 +174,8 @@ struct page *resident_page(struct vm_area_struct *vma, unsigned long address)
 	pte_t *pte;
 
 	/*
-	 * DAX has no page cache. Nor does a driver map it, even for a shmem file; and memory
-	 * without struct page would be copied from the current address space.
+	 * DAX has no page cache. With VM_MIXEDMAP a driver may map what is not in the page
+	 * cache, even for a shmem file, or has no struct page.
 	 */
 	if (vma_is_dax(vma) || vma->vm_flags & VM_MIXEDMAP)
 		return NULL;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Find what is in memory: page tables and swap cache differ between kernels. */
+/* Find what is in memory, by page tables and swap cache. */
 #ifndef _MM_RESIDENT_H
 #define _MM_RESIDENT_H
 

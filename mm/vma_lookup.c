@@ -27,7 +27,7 @@ static bool vma_hole_outside(unsigned long addr, const struct vma_removal *range
 /* Was what was read after @stores in the tree at one instant? mmput() frees without a store. */
 static bool vma_tree_unchanged(struct mm_struct *mm, unsigned int stores)
 {
-	/* Inside, read the tree before counter and users; pairs with vma_tree_store(), mmput(). */
+	/* The retry orders tree before counter and users; pairs with vma_tree_store(), mmput(). */
 	return !(stores & 1) && !read_seqcount_retry(&mm->vma_changes.stores, stores) &&
 	       !mm_ref_exited(mm);
 }
@@ -42,7 +42,7 @@ static bool vma_hole_is_real(const struct vma_search *search, unsigned long seq,
 	struct vma_changes *changes = &search->mm->vma_changes;
 	unsigned int i, nr = 0;
 
-	/* The caller's barrier orders tree before ranges; pairs with vma_write_detach(). */
+	/* vma_tree_unchanged() orders the tree before the ranges; pairs with vma_write_detach(). */
 	if (seq & 1)
 		/* Acquire: read the number before the ranges; pairs with vma_open_removal(). */
 		nr = smp_load_acquire(&changes->nr_removed);
@@ -56,8 +56,8 @@ static bool vma_hole_is_real(const struct vma_search *search, unsigned long seq,
 
 /*
  * Slow path: look up one VMA or hole. The lock confirms a VMA that matches. Another one is
- * skipped if it was in the tree, with these flags, at one instant. It may be write-locked:
- * until the writer's system call returns, its state before and after are right answers.
+ * skipped if it was in the tree, with these flags, at one instant. A skipped VMA may be
+ * write-locked: its states before and after the writer's system call are both right.
  */
 static enum vma_result vma_lookup_slow(struct vma_search *search, unsigned long seq)
 {

@@ -123,8 +123,8 @@ static __always_inline enum vma_result vma_lookup_step(struct vma_search *search
 
 /*
  * At most @steps steps, at least one. __mmput() frees VMAs and nodes while the tree still
- * leads to them. If this section sees mm_users > 0, no grace period that began after it
- * became 0 has ended: all of that outlasts this section.
+ * leads to them. If this section sees mm_users > 0, no grace period that began after
+ * mm_users became 0 has ended: all of that outlasts this section.
  */
 static __always_inline enum vma_result vma_lookup_rcu(struct vma_search *search,
 						      struct vma_walk *walk, unsigned int steps,

@@ -35,13 +35,13 @@ static __always_inline void vma_props_no_file(struct vma_props *props)
 #ifdef CONFIG_VMA_SEARCH
 
 /*
- * What generations of VMAs are counted from: @even is mm->vma_seq, rounded up. A lock word
- * has low bits of s, the section that write-locked the VMA: @word less it, shifted, is
- * @even - s. The generation of the VMA, s + 2, is @next less that.
+ * E is mm->vma_seq, rounded up to even. A lock word has s, the section that write-locked its
+ * VMA, without the high bits. @word minus a lock word, shifted right, is E - s. The generation
+ * of the VMA is s + 2 = (E + 2) - (E - s).
  */
 struct vma_generation_base {
-	unsigned long word;	/* @even, shifted, with all bits below it set */
-	u64 next;	/* @even + 2 */
+	unsigned long word;	/* E, shifted left, with all bits below it set */
+	u64 next;	/* E + 2 */
 };
 
 /* For lock words that were read when mm->vma_seq was @seq. */

@@ -261,9 +261,9 @@ void vma_search_end(struct vma_search *search)
  * @search: the search; its @addr does not move to the end of the VMA
  *
  * Context: any, NMI included. Takes and releases the RCU read-lock.
- * Return: the VMA, read-locked, for vma_hold_end(). NULL: there is none; -EAGAIN: a
- * writer has @search->addr, or the VMA there has the maximum of readers; always
- * without CONFIG_VMA_SEARCH. Both also if no user of the address space is left.
+ * Return: the VMA, read-locked, for vma_hold_end(). NULL: there is none. -EAGAIN: a
+ * writer has @search->addr, the VMA there has the maximum of readers, or there is no
+ * CONFIG_VMA_SEARCH. NULL or -EAGAIN if no user of the address space is left.
  */
 struct vm_area_struct *vma_search_rcu(struct vma_search *search)
 {

@@ -24,9 +24,9 @@ static DEFINE_PER_CPU(struct irq_work, vma_hold_wake_work) = IRQ_WORK_INIT(vma_h
 /**
  * vma_hold_wake() - wake the writers that wait for readers
  *
- * Context: any, NMI included. The caller left by a full barrier. If the work is
- * pending, irq_work_queue() and its start are full barriers, too: the writers that
- * it wakes see no reader.
+ * Context: any, NMI included. The caller's decrement, irq_work_queue() and the start
+ * of the work are full barriers: if the work was pending already, the writers that it
+ * wakes see this decrement, too.
  */
 void vma_hold_wake(void)
 {

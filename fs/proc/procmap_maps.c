@@ -97,8 +97,8 @@ static void *procmap_maps_start(struct seq_file *m, loff_t *ppos)
 	pm->line.end = 0;
 	vma = procmap_maps_find(pm);
 	/*
-	 * Do not wait long for a writer once there is output. But seq_read_iter() repeats
-	 * traverse() while it returns -EAGAIN: after one that was cut short, wait.
+	 * Do not wait long for a writer once there is output. But -EAGAIN makes seq_read_iter()
+	 * call traverse() again at once, for ever: after it, wait without limit.
 	 */
 	if (!pm->cut_short)
 		pm->walk.search.patience = PROCMAP_MAPS_PATIENCE;

@@ -45,7 +45,7 @@ const char *procmap_vma_name(struct vm_area_struct *vma, char *buf, size_t size)
  * @limit: how many bytes the caller takes
  *
  * Context: process context. Allocates.
- * Return: 0; -ENAMETOOLONG: more space would not help; -ENOMEM: no memory; @name is lost.
+ * Return: 0; -ENAMETOOLONG: more space would not help; -ENOMEM: no memory; @name->buf is NULL.
  */
 int procmap_name_grow(struct procmap_name *name, size_t limit)
 {

@@ -3,7 +3,8 @@
  * PROCMAP_SCAN: all VMAs of an address space as records, and whether they have changed.
  * While no writer is at work, a scan copies a whole leaf of the tree without a lock, and
  * locks only the first of a run of VMAs that share name and build ID. Concurrent with a
- * writer it locks each. It writes the caller's memory, which may fault, with nothing held.
+ * writer it locks each. It writes the caller's memory, which may fault, with nothing held;
+ * but a scan that has starved stays counted, see "Progress" in Documentation/mm/vma_lock.rst.
  */
 #include <linux/fs.h>
 #include <linux/hugetlb.h>
@@ -54,7 +55,7 @@ struct procmap_scanner {
 	struct file *file;	/* a reference, if its build ID must be read; or NULL */
 };
 
-/* As for a query. */
+/* Fetch only the input fields. -EAGAIN leaves all else to procmap_fetch(). */
 static int procmap_scan_fetch_fast(struct procmap_scan *s, const struct procmap_scan __user *us)
 {
 	if (!IS_ENABLED(CONFIG_64BIT) || !user_read_access_begin(us, sizeof(*s)))
@@ -96,7 +97,10 @@ static int procmap_scan_check(const struct procmap_scan *s)
 	return 0;
 }
 
-/* As for a query: the last word first, unchanged. Then only the first answer can fault. */
+/*
+ * All or nothing: write the last word first, unchanged. Then only the first answer can fault,
+ * before any value has changed.
+ */
 static int procmap_scan_store(const struct procmap_scanner *sc, u64 next,
 			      const struct vma_generations *generations,
 			      struct procmap_scan __user *us)
@@ -161,7 +165,7 @@ static int procmap_scan_begin_run(struct procmap_scanner *sc, struct vm_area_str
 	    !procmap_build_id_find(&sc->out.tail.build_id, vma->vm_file,
 				   flags & PROCMAP_SCAN_NOWAIT ? NULL : &sc->file))
 		sc->out.flags |= PROCMAP_RECORD_BUILD_ID_UNKNOWN;
-	/* A given name, or that of memory, is that of one VMA only. */
+	/* A given name, or one without a file, is that of one VMA only. */
 	if (vma_given_name(vma) || (!vma->vm_file && sc->name.len))
 		return 0;
 	sc->run.file = vma->vm_file;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Lookups in the page cache: their results differ between kernels. */
+/* Lookups in the page cache that neither wait nor read; NULL instead of an error. */
 #ifndef _LINUX_FILEMAP_CACHED_H
 #define _LINUX_FILEMAP_CACHED_H
 

@@ -3,7 +3,8 @@
  * Leaves of a maple tree (MT_FLAGS_ALLOC_RANGE, MT_FLAGS_USE_RCU), read under RCU
  * concurrent with writers. The slots of a replaced leaf stay while RCU is held, its pivots
  * do not. So the tree had each entry after the descent began, perhaps at another index; two
- * entries may never have been in it together.
+ * entries may never have been in it together. Relies on the layout that ma_data_end() knows,
+ * and on mas_wr_append() not being used in RCU mode.
  */
 #ifndef _LINUX_MAPLE_LEAF_H
 #define _LINUX_MAPLE_LEAF_H
@@ -54,8 +55,8 @@ static __always_inline unsigned int maple_node_slot(const unsigned long *pivots,
 }
 
 /*
- * A leaf that is not full keeps the number of its last slot in its last slot. The last
- * pivot is 0 only if it is unused: no slot but the first can end at index 0.
+ * A leaf that is not full has the number of its last slot in use in place of its 16th slot.
+ * The last pivot is 0 only if it is unused: no slot but the first can end at index 0.
  */
 static inline unsigned int maple_leaf_end(const struct maple_range_64 *node, unsigned long max)
 {
@@ -82,7 +83,7 @@ static inline bool maple_node_replaced(const struct maple_arange_64 *node)
  * maple_leaf_find() - descend to the leaf and the slot of an index
  * @mt: the tree
  * @index: the index
- * @leaf: out: the place. If the tree is empty, @leaf->max only: ULONG_MAX
+ * @leaf: out: the place. If the tree has no nodes, @leaf->max only: ULONG_MAX
  *
  * Context: RCU held until @leaf is not used any more.
  * Return: 0. -ENOENT: the tree has no nodes; -EAGAIN: a writer was met.

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * References to an address space without mm_users, of which the task that drops the last
- * may block for ever on file systems. A reader holds mm_count, which keeps the struct. It
- * reads mm_users in each RCU section, vma_lookup_rcu(), or under mmap_lock, mm_ref_drain().
+ * References to an address space that are not mm_users: the task that drops the last of
+ * those may block for ever on file systems. A reader holds mm_count, which keeps the struct.
+ * It reads mm_users in each RCU section (vma_lookup_rcu()) or under mmap_lock (mm_ref_drain()).
  */
 #ifndef _LINUX_MM_REF_H
 #define _LINUX_MM_REF_H
@@ -24,7 +24,8 @@ void mm_ref_drain(struct mm_struct *mm);
  * @mm: the address space, its mm_count held
  *
  * Context: any.
- * Return: true: for good. False lasts while mm_ref_trylock() has mmap_lock.
+ * Return: true: for good. After false under mm_ref_trylock(), nothing is torn down
+ * until mmap_lock is released.
  */
 static inline bool mm_ref_exited(const struct mm_struct *mm)
 {

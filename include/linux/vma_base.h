@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What a VMA shows of its file and its name: differs from kernel to kernel. */
+/* What a VMA shows of its file and its name. */
 #ifndef _LINUX_VMA_BASE_H
 #define _LINUX_VMA_BASE_H
 

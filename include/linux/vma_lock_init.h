@@ -25,7 +25,7 @@ static inline void vma_lock_ctor(void *vma)
 }
 
 /**
- * vma_lock_clear() - zero a VMA, and set up its lock if it is not from the cache
+ * vma_lock_clear() - zero a VMA except for its lock, which becomes detached
  * @vma: a VMA that is in no tree; readers with an old pointer find it detached
  *
  * Context: any.

@@ -14,7 +14,7 @@
 #define VMA_HOLD_DETACHED	0x800L	/* in no tree: no reader may lock it */
 #define VMA_HOLD_SEQ_SHIFT	12
 
-/* mremap(): new, old, what it cuts off. If shmdt() has more, the last range covers the rest. */
+/* mremap() removes VMAs at three places. If shmdt() has more, the last range covers them. */
 #define VMA_REMOVALS	3
 
 /* VMAs that a writer removed from the tree; @end is exclusive. */

@@ -56,7 +56,7 @@ struct vma_walk {
  * @file: the file, only to be compared; NULL: none, and all below is 0
  * @offset: of @start in the file, in bytes
  * @ino: inode number of the file
- * @inode: private: the inode, until all of them are confirmed
+ * @inode: private: the inode, until all inodes are confirmed
  * @dev: device of the file's super block
  * @inode_generation: generation of the inode
  * @unlinked: no directory has the file

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Differs between kernel versions. */
+/* The context in which bpf_find_vma() is called. */
 #ifndef _KERNEL_BPF_FIND_VMA_H
 #define _KERNEL_BPF_FIND_VMA_H
 

@@ -28,7 +28,7 @@
 #include <linux/vma_lock.h>
 #include <linux/vma_search.h>
 
-/* VMAs or holes that one call skips at most: it may have disabled interrupts. */
+/* VMAs or holes that one call skips at most: interrupts may be disabled. */
 #define BPF_ITER_SKIPS	1000
 
 struct bpf_iter_task_vma_kern_data {
@@ -221,8 +221,9 @@ __bpf_kfunc struct vm_area_struct *bpf_iter_task_vma_next(struct bpf_iter_task_v
  * @it__iter: the iterator
  *
  * Context: as bpf_iter_task_vma_new().
- * Return: how many VMAs or holes were skipped because a writer was changing them.
- * If that grows when bpf_iter_task_vma_next() returns NULL, it may have stopped there.
+ * Return: how many VMAs or holes were skipped because a writer was changing them,
+ * or too many readers had them. If that grows when bpf_iter_task_vma_next() returns
+ * NULL, it may have stopped there.
  */
 __bpf_kfunc u64 bpf_iter_task_vma_skipped(struct bpf_iter_task_vma *it__iter)
 {
