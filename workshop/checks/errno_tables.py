@@ -81,8 +81,9 @@ class Source:
                 self.cases[None, case] = chunk
             for key in re.findall(r"^TEST_F\w*\((\w+), (\w+)", chunk, re.M):
                 self.cases[key] = chunk
-            for key in re.findall(r"^FIXTURE_VARIANT_ADD\((\w+), (\w+)\)", chunk, re.M):
-                self.variants[key] = chunk
+            for line in re.findall(r"^FIXTURE_VARIANT_ADD\(.*", chunk, re.M):
+                key = tuple(re.findall(r"\w+", line)[1:3])
+                self.variants[key] = line if line.endswith("};") else chunk
 
     def reach(self, start):
         """All chunks that a chunk leads to inside this file."""
@@ -102,12 +103,15 @@ class Tests:
     def __init__(self):
         paths = glob.glob(os.path.join(SELFTESTS, "**", "*.c"), recursive=True)
         self.sources = {os.path.basename(path)[:-2]: Source(path) for path in paths}
+        headers = glob.glob(os.path.join(SELFTESTS, "**", "*.h"), recursive=True)
+        self.macros = {name: value for path in headers for name, value in
+                       re.findall(r"^#define (\w+)((?:.*\\\n)*.*)$", read(path), re.M)}
 
     def text_of(self, program, name):
         """The source of a test, with what it calls in its file; None: there is no such test.
 
         A test is CASE, FIXTURE.CASE or FIXTURE.VARIANT.CASE. What a variant stands for may be
-        defined in another file.
+        defined in another file, with macros of a header.
         """
         source = self.sources.get(program)
         parts = name.split(".")
@@ -125,6 +129,8 @@ class Tests:
             for word in re.findall(r"&(\w+)", variant):
                 text += [other.definitions[word] for other in self.sources.values()
                          if word in other.definitions]
+            text += [self.macros[word] for word in set(re.findall(r"\w+", "\n".join(text)))
+                     if word in self.macros]
         return "\n".join(text)
 
 
