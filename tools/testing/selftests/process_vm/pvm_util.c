@@ -113,7 +113,7 @@ bool pvm_attempt_sleeps(const struct pvm_attempt *attempt)
 	pid_t pid = attempt->child.pid;
 	bool is_in = false;
 
-	return UNTIL((is_in = procmap_sleeps_in_call(pid, pid, attempt->nr)) ||
+	return UNTIL((is_in = stall_sleeps_in_call(pid, pid, attempt->nr)) ||
 		     stall_has_come(&attempt->child)) && is_in;
 }
 

@@ -134,7 +134,7 @@ static int wait_for_full_queue(struct victim *victim)
 
 	if (ret)
 		return ret;
-	return UNTIL(procmap_sleeps_in_call(victim->pid, tid, __NR_madvise)) ? 0 : -EDEADLK;
+	return UNTIL(stall_sleeps_in_call(victim->pid, tid, __NR_madvise)) ? 0 : -EDEADLK;
 }
 
 static int start_fuse(struct victim *victim)

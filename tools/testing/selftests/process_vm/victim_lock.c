@@ -167,7 +167,7 @@ static int start_mmap_queued(struct victim *victim)
 		ret = let_go(victim);
 	if (ret || victim->kind->mode == NOT_QUEUED)
 		return ret;
-	return UNTIL(procmap_sleeps_in_call(victim->pid, tid, __NR_munmap)) ? 0 : -EDEADLK;
+	return UNTIL(stall_sleeps_in_call(victim->pid, tid, __NR_munmap)) ? 0 : -EDEADLK;
 }
 
 static int release_read(struct victim *victim)
@@ -212,7 +212,7 @@ static bool comes_to_exec(pid_t pid)
 
 	if (procmap_child_start(&reader, reads_personality, &pid))
 		return false;
-	sleeps = UNTIL(procmap_sleeps_in_call(reader.pid, reader.pid, __NR_read));
+	sleeps = UNTIL(stall_sleeps_in_call(reader.pid, reader.pid, __NR_read));
 	return procmap_child_kill(&reader) == 256 + SIGKILL && sleeps;
 }
 

@@ -14,6 +14,7 @@
 #include <linux/userfaultfd.h>
 #include "bench.h"
 #include "fuse_server.h"
+#include "stall.h"
 
 #define WAIT_NOWAIT	0x2		/* PROCESS_VM_NOWAIT of <linux/process_vm.h> */
 #define WAIT_PLACES	64		/* far apart; more than a queue has space for */
@@ -144,7 +145,7 @@ static bool writer_waits(void)
 {
 	const pid_t writer = __atomic_load_n(&shared->writer, __ATOMIC_ACQUIRE);
 
-	return writer && procmap_sleeps_in_call(victim.pid, writer, SYS_munmap);
+	return writer && stall_sleeps_in_call(victim.pid, writer, SYS_munmap);
 }
 
 /* The writer must come when the reader holds the lock. */
@@ -225,7 +226,7 @@ static bool caller_ends(void)
 	int waited;
 
 	for (waited = 0; waited < WAIT_HANG_MS; waited += WAIT_LOOK_MS) {
-		if (procmap_sleeps_in_call(caller.pid, caller.pid, SYS_process_vm_readv))
+		if (stall_sleeps_in_call(caller.pid, caller.pid, SYS_process_vm_readv))
 			return false;
 		if (poll(&closed, 1, WAIT_LOOK_MS) == 1)
 			return true;

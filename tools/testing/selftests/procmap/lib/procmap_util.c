@@ -937,24 +937,6 @@ int procmap_cached_pages(void *addr, size_t size)
 	return nr;
 }
 
-/* Does a thread sleep in this system call? Not for one in execve(): this waits for it. */
-bool procmap_sleeps_in_call(pid_t pid, pid_t tid, long nr)
-{
-	char path[64];
-	bool sleeps;
-	FILE *file;
-	long found;
-
-	snprintf(path, sizeof(path), "/proc/%d/task/%d/syscall", pid, tid);
-	file = fopen(path, "re");
-	if (!file)
-		return false;
-	/* Of a thread that runs, the file says "running" and no number. */
-	sleeps = fscanf(file, "%ld", &found) == 1 && found == nr;
-	fclose(file);
-	return sleeps;
-}
-
 /*
  * Let faults in a range wait for ever: nobody reads their userfaultfd. Returns
  * its descriptor, -EPERM if the caller cannot have one, or another -errno. When

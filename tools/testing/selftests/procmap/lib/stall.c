@@ -143,12 +143,20 @@ static bool sleeps_in(pid_t pid, pid_t tid, char *call, size_t size)
 	bool got;
 
 	snprintf(path, sizeof(path), "/proc/%d/task/%d/syscall", pid, tid);
-	file = fopen(path, "r");
+	file = fopen(path, "re");
 	if (!file)
 		return false;
 	got = fgets(call, size, file) && strcmp(call, "running\n");
 	fclose(file);
 	return got;
+}
+
+/* Does a thread sleep in this system call? Not for one in execve(): this waits for it. */
+bool stall_sleeps_in_call(pid_t pid, pid_t tid, long nr)
+{
+	char call[256];
+
+	return sleeps_in(pid, tid, call, sizeof(call)) && strtol(call, NULL, 10) == nr;
 }
 
 /* Count the looks at which a thread sleeps in the call of the looks before. */

@@ -21,6 +21,7 @@ int stall_start_hog(struct procmap_child *child);
 int stall_idle(void);
 pid_t stall_fork_files(void);
 int stall_show(int maps, pid_t pid);
+bool stall_sleeps_in_call(pid_t pid, pid_t tid, long nr);
 bool stall_gets_stuck(pid_t pid, pid_t tid);
 int stall_send_stuck(struct procmap_child *child);
 bool stall_is_dead(pid_t pid);
