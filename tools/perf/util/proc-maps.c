@@ -365,6 +365,13 @@ int proc_maps__next(struct proc_maps *maps, struct perf_record_mmap2 *event)
 		}
 	}
 	maps->last = &maps->records[maps->at++];
+	/* The text has even a name that fits no buffer. */
+	if (maps->last->flags & PROCMAP_RECORD_NAME_TOO_LONG) {
+		maps->call = PROC_MAPS_TEXT;
+		maps->at = maps->nr;
+		maps->last = NULL;
+		return -ENOTTY;
+	}
 	maps->told = maps->last->end;
 	proc_maps__put(maps, event);
 	return 1;
