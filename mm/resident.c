@@ -27,8 +27,9 @@ static bool resident_page_cache(struct vm_area_struct *vma)
 		return true;
 
 	/*
-	 * Another ->map_pages() may lock out reads of freed blocks (XFS): nothing is read here.
-	 * Or it asks a server for valid pages (AFS): file systems on block devices have none.
+	 * Other ->map_pages() do more. That of XFS takes a lock, so that no freed block is read:
+	 * nothing is read here. That of AFS tests whether the server still takes the page for
+	 * valid, which only a server can tell: a file system on a block device has none.
 	 */
 	mapping = vma->vm_file->f_mapping;
 	if (vma->vm_ops->map_pages && mapping->host->i_sb->s_bdev)
@@ -181,10 +182,11 @@ struct page *resident_page(struct vm_area_struct *vma, unsigned long address)
 		return NULL;
 
 	pmd = mm_find_pmd(vma->vm_mm, address);
-	if (!pmd || resident_pmd_none(pmd)) {
+	if (!pmd || resident_pmd_none(vma->vm_mm, pmd)) {
 		/*
-		 * Read the pmd before the flag of the OOM reaper and the page cache; pairs
-		 * with the full barrier in the atomic exchange that clears a huge pmd.
+		 * Read the pmd before the flag of the OOM reaper and the page cache. The
+		 * reaper sets the flag, then clears a huge pmd by an atomic exchange, whose
+		 * full barrier this pairs with.
 		 */
 		smp_rmb();
 		return resident_absent_page(vma, address);

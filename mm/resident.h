@@ -35,7 +35,7 @@ static inline unsigned long resident_untagged(struct mm_struct *mm, unsigned lon
 	return untagged_addr(address);
 }
 
-static inline bool resident_pmd_none(pmd_t *pmd)
+static inline bool resident_pmd_none(struct mm_struct *mm, pmd_t *pmd)
 {
 	return pmd_none(pmd_read_atomic(pmd));
 }

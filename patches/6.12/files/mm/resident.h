@@ -45,9 +45,18 @@ static inline unsigned long resident_untagged(struct mm_struct *mm, unsigned lon
 	return untagged_addr_remote(mm, address);
 }
 
-static inline bool resident_pmd_none(pmd_t *pmd)
+/* Look again under the lock: UFFDIO_MOVE clears a huge pmd, and puts it back if it is pinned. */
+static inline bool resident_pmd_none(struct mm_struct *mm, pmd_t *pmd)
 {
-	return pmd_none(pmdp_get_lockless(pmd));
+	spinlock_t *ptl;	/* of the pmd */
+	bool none;
+
+	if (!pmd_none(pmdp_get_lockless(pmd)))
+		return false;
+	ptl = pmd_lock(mm, pmd);
+	none = pmd_none(*pmd);
+	spin_unlock(ptl);
+	return none;
 }
 
 /* Map the page table and lock it. NULL: there is none, or it is going away. */
