@@ -81,6 +81,22 @@ static bool build_id_mapping_answers(const struct address_space *mapping)
 }
 
 /*
+ * A file system that starts a read charges buffer heads and the like with __GFP_NOFAIL, which
+ * at the limit of the caller's cgroup makes the OOM killer kill. So charge as much on trial:
+ * that reclaims, or fails. Only who takes the space in the same moment can make it kill still.
+ * Page tables of vmalloc(), which are allocated without __GFP_NORETRY, are not charged.
+ */
+static bool build_id_cgroup_has_space(void)
+{
+	void *space = kvmalloc(BUILD_ID_CHARGE, GFP_KERNEL_ACCOUNT | __GFP_NORETRY | __GFP_NOWARN);
+
+	if (!space)
+		return false;
+	kvfree(space);
+	return true;
+}
+
+/*
  * Start the read of the page at @index, which is inside the file, unless there is a page
  * already. Readahead allocates with __GFP_NORETRY and without __GFP_FS.
  */
@@ -89,16 +105,9 @@ static int build_id_page_start(struct file *file, pgoff_t index)
 	struct address_space *mapping = file->f_mapping;
 	struct file_ra_state ra = {};
 	DEFINE_READAHEAD(ractl, file, &ra, mapping, index);
-	void *space = kvmalloc(BUILD_ID_CHARGE, GFP_KERNEL_ACCOUNT | __GFP_NORETRY | __GFP_NOWARN);
 
-	/*
-	 * At the limit of the caller's cgroup, an allocation that must not fail would make the
-	 * OOM killer kill. Make space beforehand, or learn that there is none. Here only page
-	 * tables of vmalloc(), which are not charged, are allocated without __GFP_NORETRY.
-	 */
-	if (!space)
+	if (!build_id_cgroup_has_space())
 		return -EIO;
-	kvfree(space);
 	/* Readahead takes this lock, too, but not killably. */
 	if (down_read_killable(&mapping->invalidate_lock))
 		return -EINTR;
@@ -222,8 +231,9 @@ bool build_id_file_allowed(const struct file *file)
  *
  * Context: any except interrupts. Does not sleep; preemption may be disabled.
  * Return: 0; -ENODATA: there is no build ID, or the file may not be read; -EAGAIN:
- * the caller should take a reference and call build_id_read_file(); -EIO: that
- * could wait for a server of an ordinary user. An error leaves @build_id and @size
+ * the caller should take a reference and call build_id_read_file(); -EIO: not
+ * known, and the caller must take no reference: as the last one, its fput() could
+ * wait for a server of an ordinary user. An error leaves @build_id and @size
  * unchanged.
  */
 int build_id_read_cached(struct file *file, unsigned char *build_id, unsigned int *size)
@@ -243,7 +253,7 @@ int build_id_read_cached(struct file *file, unsigned char *build_id, unsigned in
 	/* The parser gives up when it has no reads left. */
 	if (err == -ENODATA && !f.r.reads)
 		err = -EAGAIN;
-	/* Dropping the last reference must not wait for a server. Files in memory have none. */
+	/* Files in memory have no server for which fput() could wait. */
 	if (err == -EAGAIN && !build_id_mapping_memory(file->f_mapping) &&
 	    !build_id_mapping_answers(file->f_mapping))
 		err = -EIO;

@@ -81,9 +81,10 @@ static struct page *nowait_find(struct vm_area_struct *vma, unsigned long addr)
 }
 
 /*
- * FOLL_PIN would need a copy of a page that is shared with a child. A reference keeps the
- * bytes: a child that writes gets a copy. hugetlb decides that by the mappings alone, so it
- * needs the pin, which fails while the page is shared. [vsyscall], no VMA, needs it, too.
+ * Take references: a pin would need a copy of a page that is shared with a child. A reference
+ * keeps the bytes: who writes to a page that has others gets a copy. But a write to a page of
+ * hugetlbfs counts only mappings: pin that, which fails while it is shared. [vsyscall] has no
+ * VMA: only get_user_pages(), which pins, knows it.
  */
 static long nowait_get(struct nowait_pages *np, unsigned long addr)
 {
@@ -130,10 +131,10 @@ static int nowait_lookup(struct nowait_pages *np, unsigned long addr)
 
 /*
  * Lock a page of a file if it may be written to. Before a clean page becomes dirty, its file
- * system must be asked, which may wait. For a dirty page it was, if perhaps for another
- * part (blocks that files share): no less than without the flag.
+ * system must be asked, which may wait. It was asked about a dirty page, though perhaps about
+ * another block in it: process_vm_writev() without the flag writes to such a page, too.
  */
-static bool nowait_trylock_page(struct page *page)
+static bool nowait_lock_dirty_page(struct page *page)
 {
 	struct address_space *mapping;
 
@@ -156,7 +157,7 @@ static int nowait_write_file_page(struct page *page, unsigned int offset, size_t
 		size_t copied;
 
 		if (fault_in_iov_iter_readable(iter, len) == len || !copies-- ||
-		    !nowait_trylock_page(page))
+		    !nowait_lock_dirty_page(page))
 			return -EFAULT;
 		/* The page is locked, so the caller's buffer must not fault. */
 		copied = copy_page_from_iter_atomic(page, offset, len, iter);
@@ -171,7 +172,10 @@ static int nowait_write_file_page(struct page *page, unsigned int offset, size_t
 	return 0;
 }
 
-/* Without page lock, swapoff() may free what set_page_dirty() uses: set the flag for swap-out. */
+/*
+ * set_page_dirty() follows the mapping of the swap cache, which swapoff() may free unless the
+ * page is locked. Swap-out looks only at the flag.
+ */
 static int nowait_write_anon_page(struct page *page, unsigned int offset, size_t len,
 				  struct iov_iter *iter)
 {

@@ -23,11 +23,12 @@ struct lockdep_map vma_lock_map = STATIC_LOCKDEP_MAP_INIT("vma_lock", &vma_lock_
  * @mm: the address space, not yet visible to others
  *
  * Context: any. mm->vma_seq is random: a VMA that another address space reuses
- * should not have the same lock word there.
+ * should not have the same lock word there. Its highest bit is 0: programs compare
+ * generations, so these must not wrap.
  */
 void vma_lock_init_mm(struct mm_struct *mm)
 {
-	mm->vma_seq = get_random_long() & ~1UL;
+	mm->vma_seq = (get_random_long() >> 1) & ~1UL;
 	mm->vma_changes.code = vma_generation_at(mm->vma_seq);
 	seqcount_init(&mm->vma_changes.stores);
 	atomic_set(&mm->vma_changes.starved, 0);
@@ -52,7 +53,11 @@ void vma_note_code(struct vm_area_struct *vma, unsigned long flags)
 	smp_wmb();
 }
 
-/* The lock word keeps out new readers, except one of another mm, which only reads vm_mm. */
+/*
+ * New readers see the write-lock and fail. Except one with an old pointer, from a tree in which
+ * this memory was a VMA of another mm: it compares with the vma_seq of that mm, so it may get
+ * the lock at any time, even after the return from here. It reads vm_mm, and releases the lock.
+ */
 static void vma_lock_wait_for_readers(struct vm_area_struct *vma)
 {
 	atomic_long_t *lock = &vma->vm_hold;
@@ -97,13 +102,13 @@ static bool vma_change_lock(struct vm_area_struct *vma, long flags)
  * __vma_change_begin() - slow path of vma_change_begin()
  * @vma: the VMA, not write-locked yet
  *
- * Context: as vma_change_begin().
+ * Context: as vma_change_begin(). Exported for whoever sets flags of a VMA.
  */
 void __vma_change_begin(struct vm_area_struct *vma)
 {
 	vma_change_lock(vma, 0);
 }
-EXPORT_SYMBOL_GPL(__vma_change_begin);
+EXPORT_SYMBOL(__vma_change_begin);
 
 /**
  * vma_start_rename() - write-lock all VMAs that may get or lose the name of heap or stack

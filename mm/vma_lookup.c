@@ -34,7 +34,9 @@ static bool vma_tree_unchanged(struct mm_struct *mm, unsigned int stores)
 
 /*
  * Is the hole from search->addr to *@last real, or is a writer replacing VMAs? It is real
- * outside of all ranges, if the same write section, or none, lasted throughout.
+ * outside of all ranges, if the same write section, or none, lasted since @seq was read, which
+ * was before the tree. To be called after vma_tree_unchanged(), whose barrier orders the tree
+ * before the ranges; pairs with vma_write_detach().
  */
 static bool vma_hole_is_real(const struct vma_search *search, unsigned long seq,
 			     unsigned long *last)
@@ -42,7 +44,6 @@ static bool vma_hole_is_real(const struct vma_search *search, unsigned long seq,
 	struct vma_changes *changes = &search->mm->vma_changes;
 	unsigned int i, nr = 0;
 
-	/* vma_tree_unchanged() orders the tree before the ranges; pairs with vma_write_detach(). */
 	if (seq & 1)
 		/* Acquire: read the number before the ranges; pairs with vma_open_removal(). */
 		nr = smp_load_acquire(&changes->nr_removed);
@@ -85,7 +86,7 @@ static enum vma_result vma_lookup_slow(struct vma_search *search, unsigned long 
 		search->vma = vma;
 		return VMA_LOOKUP_FOUND;
 	}
-	if (!vma_tree_unchanged(mm, stores) || last < search->addr)
+	if (!vma_tree_unchanged(mm, stores))
 		return VMA_LOOKUP_BUSY;
 	if (!vma && !vma_hole_is_real(search, seq, &last))
 		return VMA_LOOKUP_BUSY;

@@ -96,6 +96,7 @@ static __always_inline enum vma_result vma_lookup_fast(struct vma_search *search
 		vma_hold_end(vma);
 		return VMA_LOOKUP_BUSY;
 	}
+	/* If a section has begun meanwhile, the walk will not resume at @seq. */
 	if (walk) {
 		leaf.slot++;
 		vma_walk_keep(walk, seq, &leaf, vma->vm_end);

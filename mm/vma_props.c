@@ -14,7 +14,7 @@
 #include "vma_read.h"
 #include "vma_walk.h"
 
-/* The file of @inode is open, or was in this RCU section. */
+/* The file of @inode is open, or was in this RCU section. @inode may be props->inode. */
 static __always_inline void vma_props_inode(struct vma_props *props, const struct inode *inode)
 {
 	props->ino = READ_ONCE(inode->i_ino);
@@ -35,13 +35,13 @@ static __always_inline void vma_props_no_file(struct vma_props *props)
 #ifdef CONFIG_VMA_SEARCH
 
 /*
- * E is mm->vma_seq, rounded up to even. A lock word has s, the section that write-locked its
- * VMA, without the high bits. @word minus a lock word, shifted right, is E - s. The generation
- * of the VMA is s + 2 = (E + 2) - (E - s).
+ * Let now be mm->vma_seq, rounded up to even. A VMA that section s, an odd number, write-locked
+ * last has the generation s + 2: that began when the section ended. Its lock word has only the
+ * low 52 bits of s. So compute (now + 2) - (now - s), where the second difference is modulo 2^52.
  */
 struct vma_generation_base {
-	unsigned long word;	/* E, shifted left, with all bits below it set */
-	u64 next;	/* E + 2 */
+	unsigned long minuend;	/* now, shifted as in a lock word; all 12 bits below it are 1 */
+	u64 next;	/* now + 2 */
 };
 
 /* For lock words that were read when mm->vma_seq was @seq. */
@@ -50,16 +50,16 @@ static __always_inline struct vma_generation_base vma_base_at(unsigned long seq)
 	const unsigned long even = (seq + 1) & ~1UL;
 
 	return (struct vma_generation_base) {
-		.word = ((even + 1) << VMA_HOLD_SEQ_SHIFT) - 1,
+		.minuend = ((even + 1) << VMA_HOLD_SEQ_SHIFT) - 1,
 		.next = vma_generation_at(even) + 1,
 	};
 }
 
-/* The low bits of @word do not matter: those of the base are all set. */
+/* Readers and flags of the lock word are subtracted from ones: they borrow nothing from now. */
 static __always_inline u64 vma_generation_of(unsigned long word,
 					     const struct vma_generation_base *base)
 {
-	return base->next - ((base->word - word) >> VMA_HOLD_SEQ_SHIFT);
+	return base->next - ((base->minuend - word) >> VMA_HOLD_SEQ_SHIFT);
 }
 
 /* The generation of a held VMA; 0: a writer, which waits for the reader, has overwritten it. */
@@ -77,8 +77,8 @@ static u64 vma_generation_held(const struct vm_area_struct *vma, const struct mm
 }
 
 /*
- * The files were open at one instant in this RCU section. SLAB_TYPESAFE_BY_RCU files may
- * have been reused since: the caller confirms. A file with two inodes gets NULL: lock it.
+ * The files were open at one instant in this RCU section. Where files are SLAB_TYPESAFE_BY_RCU
+ * they may be others by now: the caller confirms. A file with two inodes gets NULL: lock it.
  */
 static __always_inline void vma_props_find_inodes(struct vma_props *props, unsigned int nr)
 {
@@ -213,7 +213,7 @@ static __always_inline bool vma_read_leaf(struct vma_walk *walk, struct vma_run 
 	if (unlikely(done < nr)) {
 		if (done)
 			search->addr = props[done - 1].end;
-		/* props[done] is in the run: what ended that in the leaf comes after it. */
+		/* If vma_leaf_peek() has ended the run, then at a VMA after props[done]. */
 		if (run)
 			run->seq = seq;
 		return false;

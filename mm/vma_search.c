@@ -3,10 +3,15 @@
  * The search for VMAs: concurrent with a writer it retries, then sleeps without queueing
  * for any lock. See "The search" in Documentation/mm/vma_lock.rst.
  *
- * A try looks up one VMA or hole concurrent with a writer: VMA_SEARCH_TRIES at one address.
- * A step passes a leaf, or such a VMA or hole: VMA_SEARCH_STEPS under one RCU read-lock.
- * A round is what one RCU read-lock covers: VMA_SEARCH_ROUNDS at one address, then sleep.
- * A sleep counts as VMA_SEARCH_NAP; after VMA_SEARCH_STARVES it asks to be let in.
+ * The loops of vma_search_next(), from the outermost:
+ *
+ * sleep	a jiffy before each further round; asks to be let in after 20 ms
+ * round	one RCU section; VMA_SEARCH_ROUNDS (16) at one address without a sleep
+ * step		the rest of a leaf, or concurrent with a writer one VMA or hole;
+ *		VMA_SEARCH_STEPS (64) in a round
+ * try		to look up that VMA or hole; VMA_SEARCH_TRIES (64) in a step
+ *
+ * /proc/vmstat counts sleeps (vma_search_nap) and tries (vma_search_retry).
  */
 #include <linux/err.h>
 #include <linux/irqflags.h>

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Readers that starve count themselves in mm->vma_changes.starved. The end of the next write
- * section wakes them, and keeps mmap_lock until all have left, or for VMA_LET_IN. See
- * "Progress" in Documentation/mm/vma_lock.rst.
+ * Readers that starve count themselves in mm->vma_changes.starved, and sleep on its address.
+ * The end of the next write section wakes them, and keeps mmap_lock until all have left, or for
+ * VMA_LET_IN; meanwhile this writer sleeps on the address of let_in. See "Progress" in
+ * Documentation/mm/vma_lock.rst.
  */
 #include <linux/export.h>
 #include <linux/hrtimer.h>
@@ -64,9 +65,10 @@ static void vma_wait_for_starved(struct vma_changes *changes)
 	ktime_t time = ns_to_ktime(VMA_LET_IN);
 	bool over = false;
 
+	/* Sleep once, and go on whether woken or not. */
 	___wait_var_event(&changes->let_in, over || !atomic_read(&changes->starved),
 			  TASK_UNINTERRUPTIBLE, 0, 0,
-			  schedule_hrtimeout(&time, HRTIMER_MODE_REL); over = true);
+			  ({ schedule_hrtimeout(&time, HRTIMER_MODE_REL); over = true; }));
 }
 
 /**

@@ -47,7 +47,7 @@ static __always_inline void vma_walk_keep(struct vma_walk *walk, unsigned long s
 {
 	walk->leaf = *leaf;
 	walk->addr = end;
-	walk->seq = leaf->slot <= leaf->end ? seq : 1;
+	walk->seq = leaf->slot <= leaf->end ? seq : VMA_WALK_NO_LEAF;
 }
 
 #endif /* CONFIG_VMA_SEARCH */

@@ -90,7 +90,7 @@ struct procmap_build_id {
  * @file: the file of the VMA
  * @later: out: @file, with a reference, if it must be read; NULL: do not take one
  *
- * Return: false if it stays unknown whether there is a build ID.
+ * Return: true if it is known, or @later is set; false if it stays unknown.
  */
 static inline bool procmap_build_id_find(struct procmap_build_id *id, struct file *file,
 					 struct file **later)

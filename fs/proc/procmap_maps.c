@@ -61,7 +61,7 @@ struct procmap_line {
 struct procmap_maps {
 	struct proc_maps_private maps;	/* must be first */
 	struct vma_walk walk;
-	struct procmap_digits last_end;	/* where the next VMA often begins */
+	struct procmap_digits last_end;	/* of the last VMA; the next one often begins there */
 	struct procmap_line line;	/* the last one, while the buffer ends with it */
 	struct procmap_file_part last;	/* the last one, while the buffer has it */
 	bool cut_short;	/* the last read ended before a VMA that was changing */
@@ -97,8 +97,9 @@ static void *procmap_maps_start(struct seq_file *m, loff_t *ppos)
 	pm->line.end = 0;
 	vma = procmap_maps_find(pm);
 	/*
-	 * Do not wait long for a writer once there is output. But -EAGAIN makes seq_read_iter()
-	 * call traverse() again at once, for ever: after it, wait without limit.
+	 * Do not wait long for a writer once there is output: -EAGAIN of procmap_maps_next() ends
+	 * a read() that has lines. But traverse(), for pread() and lseek(), passes it on, and
+	 * seq_read_iter() calls it again at once, for ever: so next time wait without limit.
 	 */
 	if (!pm->cut_short)
 		pm->walk.search.patience = PROCMAP_MAPS_PATIENCE;
@@ -348,6 +349,7 @@ static int procmap_maps_show(struct seq_file *m, void *v)
 	struct vm_area_struct *vma = v;
 	unsigned long start = vma->vm_start;
 
+	/* At the start of a read(), and in traverse(), the buffer has no last line. */
 	if (unlikely(start < m->index) && line->end && line->end == m->count) {
 		if (start <= line->addr) {
 			procmap_replace_line(m, vma);
@@ -356,6 +358,7 @@ static int procmap_maps_show(struct seq_file *m, void *v)
 		/* It begins inside of the last line: what is before it must stay. */
 		start = m->index;
 	}
+	/* Until procmap_show_line(), this is the end of the VMA of the line before. */
 	line->after = pm->last_end.value;
 	line->addr = start;
 	line->start = m->count;

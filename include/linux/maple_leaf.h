@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * Leaves of a maple tree (MT_FLAGS_ALLOC_RANGE, MT_FLAGS_USE_RCU), read under RCU
- * concurrent with writers. The slots of a replaced leaf stay while RCU is held, its pivots
- * do not. So the tree had each entry after the descent began, perhaps at another index; two
- * entries may never have been in it together. Relies on the layout that ma_data_end() knows,
- * and on mas_wr_append() not being used in RCU mode.
+ * concurrent with writers. A replaced node is overwritten: its first pivots by mat_add() and
+ * call_rcu(), and the slots of an inner node by mte_dead_leaves(). So an inner node may lead
+ * anywhere, and the descent tests it. A leaf needs no test: while RCU is held its slots stay.
+ * So the tree had each entry after the descent began, perhaps at another index; two entries
+ * may never have been in it together. Relies on the layout that ma_data_end() knows, and on
+ * mas_wr_append() not being used in RCU mode.
  */
 #ifndef _LINUX_MAPLE_LEAF_H
 #define _LINUX_MAPLE_LEAF_H
@@ -19,7 +21,7 @@
 
 /* Read what a writer may be overwriting; the caller confirms the result. */
 #define maple_peek(what)	data_race(READ_ONCE(what))
-/* Freeing a node overwrites only what is before the slots of a leaf. */
+/* What overwrites a replaced leaf ends before its slots. */
 static_assert(offsetofend(struct maple_node, ma_flags) <= offsetof(struct maple_range_64, slot));
 
 struct maple_leaf {
@@ -70,7 +72,7 @@ static inline unsigned int maple_leaf_end(const struct maple_range_64 *node, uns
 /*
  * Was the node replaced when its pivots and slots were read? It can lead anywhere then, and
  * with a wrong maximum, metadata in a leaf looks like an entry. A writer makes the node its
- * own parent before call_rcu() and mte_dead_leaves() overwrite it.
+ * own parent before it is overwritten.
  */
 static inline bool maple_node_replaced(const struct maple_arange_64 *node)
 {

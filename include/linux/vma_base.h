@@ -32,7 +32,7 @@ static inline const struct inode *vma_file_inode(const struct file *file)
 	return file_inode(file);
 }
 
-/* Does vma_file_inode() differ from file->f_inode? */
+/* Does vma_file_inode() differ from file->f_inode? Not on this kernel. */
 static inline bool vma_file_is_backing(const struct file *file)
 {
 	return false;

@@ -44,7 +44,11 @@ static inline struct vma_generations vma_generations_now(const struct mm_struct 
 		.code = READ_ONCE(mm->vma_changes.code),
 	};
 
-	/* It is @seq + 2 in the section that changes code, and @seq + 1 at most afterwards. */
+	/*
+	 * Section s, an odd number, notes s + 2. That minus @seq is 2 in the section, and 3 or
+	 * more if it has just begun: its changes may be seen or not. It is 1 or less when the
+	 * section is over, and all its changes are seen.
+	 */
 	if ((s64)(now.code - seq) > 1)
 		now.code = 0;
 	return now;

@@ -10,10 +10,12 @@
 
 #include <linux/atomic.h>
 #include <linux/err.h>
+#include <linux/kconfig.h>
 #include <linux/lockdep.h>
 #include <linux/maple_tree.h>
 #include <linux/mm_types.h>
 #include <linux/mmdebug.h>
+#include <linux/preempt.h>
 
 #ifdef CONFIG_VMA_SEARCH
 
@@ -42,14 +44,20 @@ static inline void vma_begin_write_section(struct mm_struct *mm)
 	lockdep_assert_held_write(&mm->mmap_lock);
 	if (seq & 1)
 		return;
-	/* Release: publish the previous section; pairs with vma_hold_try(), vma_lookup_retry(). */
+	/*
+	 * Release: a reader that reads this number, and not the one before it, must see what the
+	 * previous section has changed, too; pairs with vma_hold_try(), vma_lookup_retry().
+	 */
 	smp_store_release(&mm->vma_seq, seq + 1);
 	/*
 	 * Store vma_seq before all changes; pairs with vma_hold_try(), vma_seq_changed(),
 	 * vma_hole_is_real() and vma_generations_kept().
 	 */
 	smp_wmb();
-	/* Reset it after vma_seq: no reader may see the previous section without its ranges. */
+	/*
+	 * Reset it after vma_seq: a reader that finds the previous number again must have found
+	 * all ranges of that section. One that finds the new number may test too many ranges.
+	 */
 	WRITE_ONCE(mm->vma_changes.nr_removed, 0);
 }
 
@@ -74,13 +82,12 @@ static inline void vma_end_write_section(struct mm_struct *mm)
 		vma_let_readers_in(mm);
 }
 
-/* Warn if a VMA is not write-locked. A word of 0, of tests that use no cache, passes. */
+/* Warn if a VMA is not write-locked. */
 static inline void vma_change_assert(struct vm_area_struct *vma)
 {
 	const long flags = VMA_HOLD_READERS | VMA_HOLD_WAITING;
 
-	VM_WARN_ONCE(atomic_long_read(&vma->vm_hold) &&
-		     (atomic_long_read(&vma->vm_hold) & ~flags) != vma_change_word(vma->vm_mm),
+	VM_WARN_ONCE((atomic_long_read(&vma->vm_hold) & ~flags) != vma_change_word(vma->vm_mm),
 		     "VMA stored without vma_change_begin()");
 }
 
@@ -117,16 +124,22 @@ static inline void vma_change_begin(struct vm_area_struct *vma)
  * @vma: the VMA of that range, write-locked or attached; NULL: clear the range
  *
  * Context: mmap_lock held for writing. A leaf changes in several steps: the counter
- * keeps readers from relying on a hole in between.
+ * keeps readers from relying on a hole in between. No reader finds a hole, and
+ * perhaps no VMA, during the store: it is not preempted, except with PREEMPT_RT,
+ * where it takes locks that sleep.
  */
 static inline void vma_tree_store(struct ma_state *mas, struct vm_area_struct *vma)
 {
 	struct mm_struct *mm = container_of(mas->tree, struct mm_struct, mm_mt);
 
 	VM_WARN_ON_ONCE(!(mm->vma_seq & 1));
+	if (!IS_ENABLED(CONFIG_PREEMPT_RT))
+		preempt_disable();
 	raw_write_seqcount_begin(&mm->vma_changes.stores);
 	mas_store_prealloc(mas, vma);
 	raw_write_seqcount_end(&mm->vma_changes.stores);
+	if (!IS_ENABLED(CONFIG_PREEMPT_RT))
+		preempt_enable();
 }
 
 /**

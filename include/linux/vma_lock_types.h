@@ -28,8 +28,9 @@ struct vma_removal {
  * @stores: odd while the writer stores to the tree
  * @nr_removed: ranges of @removed in use
  * @removed: holes that the writer may fill again; a range only grows
- * @starved: readers to be let in, see mm/vma_wait.c; the only field that readers write
- * @let_in: when they were let in last, in jiffies
+ * @starved: readers to be let in, which sleep on its address, see mm/vma_wait.c; the only
+ *	field that readers write
+ * @let_in: when they were let in last, in jiffies; the writer that does so sleeps on its address
  * @code: generation that begins with the end of the last section that changed code
  */
 struct vma_changes {

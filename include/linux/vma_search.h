@@ -35,6 +35,9 @@ struct vma_search {
 	unsigned int busy_rounds;
 };
 
+/* No leaf is kept: an odd number, so no sequence to continue at. */
+#define VMA_WALK_NO_LEAF	1UL
+
 /**
  * struct vma_walk - a search for all VMAs, without a descent of the tree for each
  * @search: the search
@@ -131,7 +134,7 @@ static inline void vma_search_begin(struct vma_search *search, struct mm_struct 
 static inline void vma_walk_begin(struct vma_walk *walk, struct mm_struct *mm, unsigned long addr)
 {
 	vma_search_begin(&walk->search, mm, addr);
-	walk->seq = 1;	/* odd: no leaf yet */
+	walk->seq = VMA_WALK_NO_LEAF;
 }
 
 #ifdef CONFIG_VMA_SEARCH

@@ -5,7 +5,7 @@
 
 #include <linux/types.h>
 
-/* May the callback that runs now sleep, if its program may not? Only those of bpf_wq may. */
+/* May the callback that runs now sleep, if its program may not? Not on this kernel. */
 static inline bool bpf_callback_may_sleep(void)
 {
 	return false;

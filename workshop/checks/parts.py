@@ -251,6 +251,7 @@ MACHINE = [
     kselftest("debug", "root", "64", "other", inputs=OTHER_TESTS),
     kselftest("kcsan", "root", "racing"),
     *(kselftest(variant, "root") for variant in ("preempt", "up", "nolock")),
+    kselftest("preempt", "root", "exact"),
     kselftest("arm64", "root", "64"),
     torture("debug"),
     torture("kcsan"),

@@ -31,6 +31,9 @@
 /* No answer may take longer. */
 #define BOUND_NS	(100 * 1000 * 1000ULL)
 
+/* How often a writer of idle priority is preempted, each time at another moment */
+#define STOPS		400
+
 #define IDLERS		8
 /* Changes whose time is measured, after so many to begin with. */
 #define ROUNDS		400
@@ -238,6 +241,67 @@ TEST_F(reader, has_each_answer_within_100_ms)
 	EXPECT_GE(BOUND_NS, query);
 	EXPECT_GE(BOUND_NS, scan);
 	EXPECT_GE(BOUND_NS, text);
+}
+
+/* At idle priority, replace a mapping all the time. */
+static int stores(struct procmap_child *child, void *arg)
+{
+	const size_t page = sysconf(_SC_PAGESIZE);
+	char *at = mmap(NULL, page, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (!HOLDS(at != MAP_FAILED) || !HOLDS(!stall_idle()) || !HOLDS(!procmap_send(child, 0)))
+		return 1;
+	while (!munmap(at, page) && mmap(at, page, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS |
+					 MAP_FIXED_NOREPLACE, -1, 0) == at)
+		;
+	return HOLDS(!"mmap() works");
+}
+
+/* How long a query for a hole takes that takes the processor from the writer. 0: no answer. */
+static __u64 beside_hog_ns(int maps, pid_t hog)
+{
+	struct procmap_query q = { .size = sizeof(q) };
+	__u64 start;
+	int ret;
+
+	if (kill(hog, SIGCONT))
+		return 0;
+	start = stall_now_ns();
+	ret = procmap_ioctl(maps, &q);
+	start = stall_now_ns() - start;
+	return !kill(hog, SIGSTOP) && ret == -ENOENT ? start : 0;
+}
+
+/*
+ * On a kernel that is preemptible this may happen in a store to the tree, during
+ * which no hole is found. The writer then does not get the processor again soon.
+ */
+TEST(a_writer_that_is_preempted_keeps_no_reader_from_a_hole_elsewhere)
+{
+	struct timespec later = { .tv_nsec = LATER_NS };
+	struct procmap_child hog, writer;
+	__u64 time, longest = 1, start;
+	unsigned int i;
+	int maps;
+
+	if (stall_count("vma_search_nap") < 0)
+		SKIP(return, "%s: kernel without per-VMA locks", _metadata->name);
+	maps = procmap_child_open(&writer, stores, NULL, &start);
+	ASSERT_LE(0, maps);
+	ASSERT_EQ(0, stall_start_hog(&hog));
+	ASSERT_EQ(0, kill(hog.pid, SIGSTOP));
+	for (i = 0; i < STOPS && longest <= BOUND_NS; i++) {
+		later.tv_nsec += 97;
+		nanosleep(&later, NULL);
+		time = beside_hog_ns(maps, hog.pid);
+		ASSERT_NE(0, time);
+		longest = time > longest ? time : longest;
+	}
+	EXPECT_EQ(256 + SIGKILL, procmap_child_kill(&hog));
+	EXPECT_EQ(256 + SIGKILL, procmap_child_kill(&writer));
+	close(maps);
+	fprintf(stderr, "# %u queries for a hole, the longest: %llu us\n", i, longest / 1000);
+	EXPECT_GE(BOUND_NS, longest);
 }
 
 static int idles(struct procmap_child *child, void *arg)
