@@ -19,7 +19,8 @@
 #include <unistd.h>
 #include "libprocmap-internal.h"
 
-#define PROCMAP_FD_PATH (sizeof("/proc/self/fd/") + 3 * sizeof(int))
+/* Not /proc/self: that has the descriptors of the first thread, which may have others or none. */
+#define PROCMAP_FD_PATH (sizeof("/proc/thread-self/fd/") + 3 * sizeof(int))
 
 /* The path of a descriptor in @path. Return: 0, or -1 with errno. */
 static int procmap_fd_path(int fd, char path[PATH_MAX])
@@ -27,7 +28,7 @@ static int procmap_fd_path(int fd, char path[PATH_MAX])
 	char link[PROCMAP_FD_PATH];
 	ssize_t len;
 
-	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+	snprintf(link, sizeof(link), "/proc/thread-self/fd/%d", fd);
 	len = readlink(link, path, PATH_MAX - 1);
 	if (len < 0)
 		return -1;
@@ -52,11 +53,11 @@ int procmap_fd_check(int fd)
 
 pid_t procmap_pidfd_pid(int pidfd)
 {
-	char path[sizeof("/proc/self/fdinfo/") + 3 * sizeof(pidfd)], line[128];
+	char path[sizeof("/proc/thread-self/fdinfo/") + 3 * sizeof(pidfd)], line[128];
 	int err = EBADF, pid = 0;
 	FILE *info;
 
-	snprintf(path, sizeof(path), "/proc/self/fdinfo/%d", pidfd);
+	snprintf(path, sizeof(path), "/proc/thread-self/fdinfo/%d", pidfd);
 	info = fopen(path, "re");
 	while (info && err == EBADF && fgets(line, sizeof(line), info))
 		if (sscanf(line, "Pid: %d", &pid) == 1)
@@ -131,7 +132,7 @@ static int procmap_open_regular(int dir, const char *path)
 
 	if (fd < 0)
 		return -1;
-	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+	snprintf(link, sizeof(link), "/proc/thread-self/fd/%d", fd);
 	if (!fstat(fd, &st) && S_ISREG(st.st_mode))
 		ret = open(link, O_RDONLY | O_CLOEXEC);
 	else

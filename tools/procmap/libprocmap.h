@@ -15,7 +15,9 @@
  * below the root directory of the program that asks, as far as they lie there.
  *
  * There is no global state. Different threads may use different handles at the
- * same time, but only one thread at a time may use the same handle.
+ * same time, but only one thread at a time may use the same handle. Descriptors
+ * are those of the calling thread, even if its process has others; this needs
+ * Linux 3.17.
  *
  * Functions that return int return -1 and set errno when they fail. These
  * errors are common to all functions that read the mappings:

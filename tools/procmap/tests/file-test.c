@@ -6,6 +6,8 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -311,6 +313,49 @@ static void test_pidfd(void)
 	tap_end();
 }
 
+/* What fails in a thread whose first thread has ended ends the process with that number. */
+static void *use_descriptors(void *arg)
+{
+	const struct mapped *file = arg;
+	struct procmap_vma vma = PROCMAP_VMA_INIT;
+	struct procmap *pm = procmap_open(getppid(), PROCMAP_BACKEND_TEXT);
+	int maps = pm ? procmap_get_fd(pm) : -1, pidfd = syscall(SYS_pidfd_open, getppid(), 0);
+	char of_first[64];
+
+	snprintf(of_first, sizeof(of_first), "/proc/self/fd/%d", maps);
+	while (!access(of_first, F_OK))
+		sched_yield();
+	if (!pm || procmap_find(pm, (uintptr_t)file->at, PROCMAP_NAME, &vma))
+		_exit(1);
+	if (!procmap_open_fd(maps, PROCMAP_BACKEND_TEXT))
+		_exit(2);
+	if (!procmap_open_pidfd(pidfd, PROCMAP_BACKEND_TEXT))
+		_exit(3);
+	_exit(is_file(procmap_open_file(pm, &vma), file) ? 0 : 4);
+}
+
+static void test_threads(void)
+{
+	struct mapped file;
+	pthread_t thread;
+	int status;
+	pid_t pid;
+
+	tap_begin("descriptors: those of the thread, also when the first thread has ended");
+	fake = (struct fake){ .check_fd = true };
+	map_file(&file);
+	pid = fork();
+	if (!pid) {
+		if (pthread_create(&thread, NULL, use_descriptors, &file))
+			_exit(5);
+		pthread_exit(NULL);
+	}
+	CHECK(pid > 0 && waitpid(pid, &status, 0) == pid);
+	CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+	unmap_file(&file);
+	tap_end();
+}
+
 static void test_memory(void)
 {
 	struct procmap_vma vma = PROCMAP_VMA_INIT;
@@ -348,5 +393,6 @@ void file_tests(void)
 	test_sizes();
 	test_descriptors();
 	test_pidfd();
+	test_threads();
 	test_memory();
 }
