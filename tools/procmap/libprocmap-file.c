@@ -59,6 +59,8 @@ pid_t procmap_pidfd_pid(int pidfd)
 
 	snprintf(path, sizeof(path), "/proc/thread-self/fdinfo/%d", pidfd);
 	info = fopen(path, "re");
+	if (!info && errno != ENOENT)
+		return -1;
 	while (info && err == EBADF && fgets(line, sizeof(line), info))
 		if (sscanf(line, "Pid: %d", &pid) == 1)
 			err = ESRCH;

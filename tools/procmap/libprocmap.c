@@ -111,7 +111,7 @@ struct procmap *procmap_open(pid_t pid, enum procmap_backend backend)
 struct procmap *procmap_open_pidfd(int pidfd, enum procmap_backend backend)
 {
 	pid_t pid;
-	int fd;
+	int fd, err;
 
 	if (!procmap_backend_valid(backend)) {
 		errno = EINVAL;
@@ -121,13 +121,15 @@ struct procmap *procmap_open_pidfd(int pidfd, enum procmap_backend backend)
 	if (pid < 0)
 		return NULL;
 	fd = procmap_open_maps(pid);
+	err = errno;
 	/* If the process exists still, the PID has been its own all the time. */
-	if (procmap_pidfd_pid(pidfd) != pid) {
+	if (procmap_pidfd_pid(pidfd) < 0) {
+		err = errno;
 		if (fd >= 0)
 			close(fd);
-		errno = ESRCH;
-		return NULL;
+		fd = -1;
 	}
+	errno = err;
 	return procmap_own(fd, backend);
 }
 

@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -300,6 +301,30 @@ static void check_pidfd(enum procmap_backend backend)
 	close(pidfd);
 }
 
+/* The handle takes one descriptor, and another one while it is opened. */
+static void test_few_descriptors(void)
+{
+	int pidfd = syscall(SYS_pidfd_open, getpid(), 0), next = dup(pidfd);
+	struct rlimit old, few;
+	struct procmap *pm;
+
+	tap_begin("open: too few descriptors do not mean that the process of a pidfd is gone");
+	fake = (struct fake){ .generation = 1 };
+	CHECK(pidfd >= 0 && next >= 0 && !close(next) && !getrlimit(RLIMIT_NOFILE, &old));
+	few = old;
+	for (few.rlim_cur = next; few.rlim_cur < next + 2U; few.rlim_cur++) {
+		CHECK(!setrlimit(RLIMIT_NOFILE, &few));
+		CHECK(!procmap_open_pidfd(pidfd, PROCMAP_BACKEND_AUTO) && errno == EMFILE);
+	}
+	CHECK(!setrlimit(RLIMIT_NOFILE, &few));
+	pm = procmap_open_pidfd(pidfd, PROCMAP_BACKEND_AUTO);
+	CHECK(pm && procmap_get_fd(pm) == next);
+	CHECK(!setrlimit(RLIMIT_NOFILE, &old));
+	procmap_close(pm);
+	close(pidfd);
+	tap_end();
+}
+
 static void test_pidfd(void)
 {
 	size_t i;
@@ -394,5 +419,6 @@ void file_tests(void)
 	test_descriptors();
 	test_pidfd();
 	test_threads();
+	test_few_descriptors();
 	test_memory();
 }
