@@ -78,8 +78,10 @@ static int procmap_query_once(struct procmap *pm, uint64_t addr, unsigned int fl
 		return -1;
 	}
 	if (flags & PROCMAP_BUILD_ID) {
-		vma->known |= PROCMAP_KNOWN_BUILD_ID;
 		vma->build_id_size = query.build_id_size;
+		/* A file without one, and a file that could not be read, look the same. */
+		if (vma->build_id_size || !(vma->flags & PROCMAP_FILE))
+			vma->known |= PROCMAP_KNOWN_BUILD_ID;
 	}
 	if (flags & PROCMAP_NAME) {
 		vma->known |= PROCMAP_KNOWN_NAME;

@@ -131,6 +131,8 @@ static int procmap_record_long_name(struct procmap *pm, const struct procmap_rec
 		errno = ENOENT;
 		ret = -1;
 	}
+	if (!ret && !(record->flags & PROCMAP_RECORD_BUILD_ID_UNKNOWN))
+		vma->known |= procmap_wanted(flags) & PROCMAP_KNOWN_BUILD_ID;
 	if (!ret && flags & PROCMAP_DETAILS) {
 		vma->generation = record->generation;
 		vma->record_flags = record->flags;

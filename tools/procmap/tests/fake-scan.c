@@ -70,6 +70,8 @@ static bool fake_scan_record(struct procmap_scan *scan, const struct procmap_vma
 	if (scan->flags & PROCMAP_SCAN_BUILD_IDS) {
 		record->build_id_size = vma->build_id_size;
 		memcpy(record->build_id, vma->build_id, vma->build_id_size);
+		if (fake.unread && vma->flags & PROCMAP_FILE && !vma->build_id_size)
+			record->flags |= PROCMAP_RECORD_BUILD_ID_UNKNOWN;
 	}
 	if (fake.garbage)
 		record->end = record->start;

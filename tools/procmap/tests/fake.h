@@ -29,6 +29,7 @@
  * @garbage: answer with impossible sizes
  * @check_fd: take no other descriptors than those of /proc/PID/maps
  * @unlinked: scans say that files are
+ * @unread: files could not be read for build IDs
  * @generation: of the address space; 0: a writer is always at work
  * @code_generation: likewise, of code
  * @queries: number of queries so far
@@ -57,6 +58,7 @@ struct fake {
 	bool garbage;
 	bool check_fd;
 	bool unlinked;
+	bool unread;
 	uint64_t generation;
 	uint64_t code_generation;
 	unsigned long queries;
