@@ -194,12 +194,18 @@ static int procmap_find_any(struct procmap *pm, uint64_t addr, unsigned int flag
 
 int procmap_find(struct procmap *pm, uint64_t addr, unsigned int flags, struct procmap_vma *vma)
 {
+	int ret;
+
 	if (!procmap_flags_valid(flags) || vma->size < sizeof(*vma)) {
 		errno = EINVAL;
 		return -1;
 	}
 	pm->going_on = false;
-	return procmap_find_any(pm, addr, flags, vma);
+	ret = procmap_find_any(pm, addr, flags, vma);
+	/* A walk that begins here must not get what an older one has fetched ahead. */
+	if (!ret && vma->end == pm->walk.last)
+		pm->walk.last = 0;
+	return ret;
 }
 
 int procmap_next(struct procmap *pm, unsigned int flags, struct procmap_vma *vma)

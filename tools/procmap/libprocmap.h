@@ -296,8 +296,9 @@ int procmap_find(struct procmap *pm, uint64_t addr, unsigned int flags, struct p
  * procmap_next() - go through the VMAs
  * @pm: the handle
  * @flags: PROCMAP_* flags of a look-up; PROCMAP_OR_NEXT is implied
- * @vma: in: PROCMAP_VMA_INIT, or the VMA of the last call; out: the first VMA that
- *	matches, or the first above the last one
+ * @vma: in: PROCMAP_VMA_INIT, or the VMA of the last call, which may be one of
+ *	procmap_find(); out: the first VMA that matches, or the first above the last
+ *	one
  *
  * A walk never misses a VMA that exists and matches all the time. For a VMA
  * that changes meanwhile, each answer was true at some time of the walk, its name

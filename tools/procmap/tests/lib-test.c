@@ -231,6 +231,34 @@ static void test_interleaved(void)
 	tap_end();
 }
 
+static void test_walk_after_find(void)
+{
+	const enum procmap_backend *b;
+	struct procmap_vma vma = PROCMAP_VMA_INIT;
+	struct table before, after;
+	struct procmap *pm;
+	size_t i;
+
+	tap_begin("walk: begins with the VMA of a look-up, and finds what is there now");
+	table_odd(&before);
+	table_odd(&after);
+	for (i = 2; i < after.nr; i++)
+		after.vmas[i].flags ^= PROCMAP_EXEC;
+	for (b = backends; *b != PROCMAP_BACKEND_TEXT; b++) {
+		pm = open_table(&before, *b);
+		vma.end = 0;
+		CHECK(procmap_next(pm, 0, &vma) == 1 && procmap_next(pm, 0, &vma) == 1);
+		fake.table = after.vmas;
+		fake.generation++;
+		check_find(pm, &after, 0x1000, 0, &vma);
+		CHECK(procmap_next(pm, 0, &vma) == 1 && right(pm, &vma, &after.vmas[2], 0));
+		procmap_close(pm);
+	}
+	table_free(&before);
+	table_free(&after);
+	tap_end();
+}
+
 /* Return both ends of all VMAs and the addresses next to them, each twice. */
 static uint64_t *batch_addrs(const struct table *table, size_t *nr)
 {
@@ -912,6 +940,7 @@ int main(void)
 	test_walk();
 	test_small_reads();
 	test_interleaved();
+	test_walk_after_find();
 	test_batch();
 	test_large();
 	test_long_names();
