@@ -6,12 +6,8 @@
 #include <stdio.h>
 #include "cli.h"
 
-/*
- * Return the length of the UTF-8 sequence at @p, or 0 if there is none.
- * Overlong encodings, surrogates and code points above U+10FFFF are none. The
- * string ends with a NUL.
- */
-static int cli_utf8_length(const unsigned char *p)
+/* Overlong encodings, surrogates and code points above U+10FFFF are no UTF-8. */
+int cli_utf8_length(const unsigned char *p)
 {
 	static const uint32_t smallest[] = { 0, 0, 0x80, 0x800, 0x10000 };
 	uint32_t value;
@@ -51,8 +47,9 @@ void cli_print_json_string(const char *string)
 			printf("\\udc%02x", *p);
 		else if (*p == '"' || *p == '\\')
 			printf("\\%c", *p);
-		else if (*p < ' ' || *p == 0x7f)
-			printf("\\u%04x", *p);
+		else if (cli_is_control(p, len))
+			/* Of U+0080 to U+009f, too, the last byte is the number. */
+			printf("\\u%04x", p[len - 1]);
 		else
 			fwrite(p, 1, len, stdout);
 	}

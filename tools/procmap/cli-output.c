@@ -94,15 +94,25 @@ int cli_flush(int status)
 	return status;
 }
 
+bool cli_is_control(const unsigned char *p, int len)
+{
+	if (len == 2)
+		return p[0] == 0xc2 && p[1] < 0xa0;
+	/* Terminals that do not know UTF-8 act on a byte. */
+	return *p < ' ' || *p == 0x7f || (!len && *p < 0xa0);
+}
+
 void cli_print_name(const char *name)
 {
-	const unsigned char *p;
+	const unsigned char *p = (const unsigned char *)name, *next;
+	bool control;
+	int len;
 
-	for (p = (const unsigned char *)name; *p; p++) {
-		if (*p < ' ' || *p == 0x7f)
-			printf("\\%03o", *p);
-		else
-			putchar(*p);
+	while (*p) {
+		len = cli_utf8_length(p);
+		control = cli_is_control(p, len);
+		for (next = p + (len ? len : 1); p < next; p++)
+			printf(control ? "\\%03o" : "%c", *p);
 	}
 }
 

@@ -164,6 +164,23 @@ bool cli_output_ok(void);
 int cli_flush(int status);
 
 /**
+ * cli_utf8_length() - get the length of a character in UTF-8
+ * @p: its first byte; the string ends with a NUL
+ *
+ * Return: bytes, or 0 if this is no UTF-8.
+ */
+int cli_utf8_length(const unsigned char *p);
+
+/**
+ * cli_is_control() - is this a character that a terminal acts on?
+ * @p: its first byte
+ * @len: its length by cli_utf8_length()
+ *
+ * Return: whether it is one, of ASCII or U+0080 to U+009f.
+ */
+bool cli_is_control(const unsigned char *p, int len);
+
+/**
  * cli_print_name() - print a name on one line, control characters in octal
  * @name: the name
  */

@@ -168,13 +168,15 @@ static int cli_set_option(struct cli *cli, int option)
 /* Only optopt tells which kind of error getopt() has found. */
 static int cli_bad_option(int error, const char *word)
 {
+	const char letter[] = { optopt, '\0' };
+
 	if (error == ':')
 		return cli_error("option '%s' needs a value, see --help", cli_word(word));
 	if (!optopt)
 		return cli_error("unknown or ambiguous option '%s', see --help", cli_word(word));
 	if (optopt > UCHAR_MAX || (optopt != ':' && strchr(cli_short_options + 1, optopt)))
 		return cli_error("option '%s' takes no value, see --help", cli_word(word));
-	return cli_error("unknown option '-%c', see --help", optopt);
+	return cli_error("unknown option '-%s', see --help", cli_word(letter));
 }
 
 static int cli_check(const struct cli *cli)

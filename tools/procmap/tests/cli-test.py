@@ -161,6 +161,7 @@ def test_bad_options(target):
             (["-Z", pid], "unknown option '-Z', see --help"),
             (["--json", "-rZ", pid], "unknown option '-Z', see --help"),
             (["-:", pid], "unknown option '-:', see --help"),
+            (["-\x1b", pid], "unknown option '-\\033', see --help"),
             (["--json=1", pid], "option '--json=1' takes no value, see --help"),
             ([pid, "--verify", "--count"], "option '--count' needs a value, see --help"),
             (["--text", "--query", pid], "--scan, --query and --text exclude each other"),
@@ -308,7 +309,9 @@ def test_list(target):
         equal(lines[0].split(), ["ADDRESSES", "PERM", "OFFSET", "NAME"])
         equal(len(lines), len(maps) + 2)
         for line, vma in zip(lines[1:], maps):
-            name = re.sub("[\0-\x1f\x7f]", lambda c: f"\\{ord(c[0]):03o}", vma["name"] or "")
+            name = re.sub("[\0-\x1f\x7f-\x9f\udc80-\udc9f]",
+                          lambda c: "".join(f"\\{byte:03o}" for byte in os.fsencode(c[0])),
+                          vma["name"] or "")
             want = "{}-{} {} {}".format(vma["start"][2:].zfill(12), vma["end"][2:].zfill(12),
                                         vma["perms"], vma["offset"][2:].zfill(8))
             equal(line, f"{want} {name}" if name else want)
@@ -346,11 +349,13 @@ def test_json_tool(target):
             subprocess.run(tool, input=out.encode(), stdout=subprocess.DEVNULL, check=True)
         odd = b"/\xc3\xa4\xff\xed\xa0\x80\xc0\xaf\xe0\x80\xaf\xf4\x90\x80\x80"
         for what, name in (("utf8", odd), ("control", b"/\x1b[31m\x7f"),
+                           ("c1", b"/c\xc2\x9b31m\xc2\x80\xc2\xa0\x9b"),
                            ("newline", b"/new\nline"), ("quotes", b'/"quotes\\"'),
                            ("spaces", b"/with spaces  "), ("deleted", b"/gone (deleted)")):
             out = succeeds(client, "-j", target.pid, hex(target.at[what]))
             got = os.fsencode(json.loads(out)["addresses"][0]["vma"]["name"])
             equal(got.endswith(name), True)
+            equal(re.findall("[\x7f-\x9f\udc80-\udcff]", out), [])
 
 
 def test_names(target):
@@ -359,6 +364,7 @@ def test_names(target):
         for what, name in (("plain", "/plain"), ("deleted", "/gone (deleted)"),
                            ("named-deleted", "/x (deleted)"), ("newline", "/new\\012line"),
                            ("escape", "/new\\012line"), ("control", "/\\033[31m\\177"),
+                           ("c1", "/c\\302\\23331m\\302\\200\xa0\\233"),
                            ("deep", "/" + "d" * 200 + "/file")):
             line = succeeds(client, target.pid, hex(target.at[what] + 0x1234))
             equal(line.endswith(name + "\n"), True)

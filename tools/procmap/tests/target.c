@@ -81,6 +81,8 @@ static void map_odd(void)
 	map_file("newline", "new\nline");
 	map_file("escape", "new\\012line");
 	map_file("control", "\x1b[31m\x7f");
+	/* The control characters U+009b and U+0080, and not U+00a0; as a byte. */
+	map_file("c1", "c\302\23331m\302\200\302\240\233");
 	/*
 	 * A letter; then invalid: a stray byte, a surrogate, overlong, too
 	 * large.
