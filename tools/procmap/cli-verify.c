@@ -287,6 +287,9 @@ static int cli_addrs_choose(struct cli_verify *v)
 	size_t i, j, more;
 	int round;
 
+	/* A process may have unmapped everything, and wait for its tracer. */
+	if (!v->nr_snapshot)
+		return CLI_OK;
 	for (i = 0; i < v->nr_snapshot; i++)
 		if (cli_addrs_vma(v, i))
 			return CLI_TROUBLE;

@@ -187,7 +187,7 @@ static int procmap_text_fill(struct procmap_text *text, int fd, char **newline)
 /*
  * The text has ended. Is this the end of the mappings, or did the process exit?
  * After an exit the text just ends. While the process exists, the text has a
- * first line.
+ * first line, unless everything is unmapped and there is no [vsyscall].
  */
 static int procmap_text_end(struct procmap_text *text, int fd)
 {

@@ -24,7 +24,8 @@
  *
  *	ESRCH	the address space is gone: the process has exited or called
  *		execve() since the handle was opened; or there never was one,
- *		since it is a kernel thread
+ *		since it is a kernel thread. The text also says so of a process
+ *		without any VMA, where it does not show [vsyscall]
  *	ENOMEM	no memory, here or in the kernel
  *	EPROTO	the answer of the kernel makes no sense
  *	others	errors of ioctl(2) and pread(2)

@@ -2,12 +2,14 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Tests of the procmap client; results as TAP. Usage: cli-test.py [BUILD-DIRECTORY]"""
 
+import ctypes
 import json
 import os
 import pwd
 import re
 import select
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -519,6 +521,34 @@ def test_verify_changing(target):
     equal(got["mismatches"], 0)
 
 
+def test_no_mappings(_):
+    """a process that has unmapped everything: an empty list, nothing to verify"""
+    with open("/proc/self/maps", encoding="utf-8", errors="surrogateescape") as file:
+        lines = file.read().splitlines()
+    if not lines[-1].endswith("[vsyscall]"):
+        raise SkipTest("without [vsyscall] the text does not tell this from an exit")
+    end = int(re.match(r"\w+-(\w+)", lines[-2])[1], 16)
+    libc = ctypes.CDLL(None)
+    pid = os.fork()
+    if not pid:
+        libc.ptrace(0, 0, None, None)
+        libc.munmap(None, ctypes.c_size_t(end))
+        os._exit(1)
+    equal(os.WSTOPSIG(os.waitpid(pid, 0)[1]), signal.SIGSEGV)
+    try:
+        for client in clients():
+            equal(len(succeeds(client, pid).splitlines()), 1)
+            equal(succeeds(client, pid, "1000", status=1).split()[1], "unmapped")
+        for client in QUERY, SCAN:
+            status, out, errors = run(client, "--verify", pid)
+            equal((status, errors), (1, "procmap: only 0 of 1000 addresses verified: "
+                                        "there are no more in this process\n"))
+            equal(verify(out)[1]["text_vmas"], 0)
+    finally:
+        os.kill(pid, signal.SIGKILL)
+        os.waitpid(pid, 0)
+
+
 def test_many(target):
     """a process with 20,000 mappings"""
     with Target("20000", cwd=target.cwd) as many:
@@ -538,7 +568,7 @@ TESTS = [test_help, test_man_pages, test_bad_options, test_bad_watch, test_bad_p
          test_permission, test_no_queries, test_kernel_errors, test_list, test_list_json,
          test_json_tool, test_names, test_addresses, test_watch, test_bad_addresses,
          test_build_ids, test_output, test_verify, test_verify_lies, test_verify_changing,
-         test_many]
+         test_no_mappings, test_many]
 
 
 def main():
