@@ -167,7 +167,8 @@ static int procmap_text_fill(struct procmap_text *text, int fd, char **newline)
 		if (procmap_text_make_space(text))
 			return -1;
 		/*
-		 * Not read(): others may share the descriptor and its position.
+		 * Not read(): others may share the descriptor and its position. They must
+		 * not read now: see procmap_open_fd().
 		 */
 		got = pread(fd, text->buf + text->tail, text->alloc - text->tail, text->pos);
 		if (got < 0)

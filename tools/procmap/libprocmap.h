@@ -216,6 +216,12 @@ struct procmap *procmap_open(pid_t pid, enum procmap_backend backend);
  * procmap_close() does not close it. The library neither uses nor changes its
  * file position.
  *
+ * While a handle reads the text, nothing else may read the same open file: no other
+ * handle and no process that has the descriptor, too. After fork() that holds for
+ * all handles. The kernel goes on between two lines only for the one who has read
+ * last. Who comes then may get a part of a line: EPROTO, or VMAs that never were.
+ * Scans and queries read the text only for names that are too long for them.
+ *
  * Return: a handle, to be closed with procmap_close(), or NULL with errno EINVAL
  * (@fd is another kind of file), EBADF (it is not open), ENOTTY, EINVAL or ENOMEM
  * as for procmap_open().
