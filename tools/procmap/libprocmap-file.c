@@ -36,16 +36,26 @@ static int procmap_fd_path(int fd, char path[PATH_MAX])
 	return 0;
 }
 
+/* Where there is no /proc, what answers queries is taken: no other file there does. */
+static bool procmap_is_maps(int fd)
+{
+	struct procmap_query query = { 0 };
+	char path[PATH_MAX];
+	const char *base;
+
+	if (procmap_fd_path(fd, path))
+		return ioctl(fd, PROCMAP_QUERY, &query) && errno != ENOTTY;
+	base = strrchr(path, '/');
+	return base && !strcmp(base, "/maps");
+}
+
 int procmap_fd_check(int fd)
 {
-	char path[PATH_MAX];
 	struct statfs fs;
-	const char *base;
 
 	if (fstatfs(fd, &fs))
 		return -1;
-	base = procmap_fd_path(fd, path) ? NULL : strrchr(path, '/');
-	if (fs.f_type == PROC_SUPER_MAGIC && base && !strcmp(base, "/maps"))
+	if (fs.f_type == PROC_SUPER_MAGIC && procmap_is_maps(fd))
 		return 0;
 	errno = EINVAL;
 	return -1;

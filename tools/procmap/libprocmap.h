@@ -223,8 +223,9 @@ struct procmap *procmap_open(pid_t pid, enum procmap_backend backend);
  * Scans and queries read the text only for names that are too long for them.
  *
  * Return: a handle, to be closed with procmap_close(), or NULL with errno EINVAL
- * (@fd is another kind of file), EBADF (it is not open), ENOTTY, EINVAL or ENOMEM
- * as for procmap_open().
+ * (@fd is another kind of file; or the caller has no /proc, and the kernel no
+ * queries, to tell), EBADF (it is not open), ENOTTY, EINVAL or ENOMEM as for
+ * procmap_open().
  */
 struct procmap *procmap_open_fd(int fd, enum procmap_backend backend);
 

@@ -273,6 +273,45 @@ static void test_descriptors(void)
 	tap_end();
 }
 
+/* In a root directory without /proc: what is refused ends the process with that number. */
+static void use_without_proc(int maps, int status)
+{
+	if (chroot("/proc"))
+		_exit(errno == EPERM ? 77 : 1);
+	if (!procmap_open_fd(maps, PROCMAP_BACKEND_AUTO))
+		_exit(2);
+	fake.query_errno = ENOTTY;
+	if (procmap_open_fd(maps, PROCMAP_BACKEND_TEXT) || errno != EINVAL)
+		_exit(3);
+	/* The real kernel may have queries or not, but none for this file. */
+	fake.real = true;
+	if (procmap_open_fd(status, PROCMAP_BACKEND_TEXT) || errno != EINVAL)
+		_exit(4);
+	_exit(0);
+}
+
+static void test_without_proc(void)
+{
+	int maps = open("/proc/self/maps", O_RDONLY | O_CLOEXEC), status;
+	int other = open("/proc/self/status", O_RDONLY | O_CLOEXEC);
+	pid_t pid;
+
+	tap_begin("open: a descriptor of /proc/PID/maps where there is no /proc");
+	fake = (struct fake){ .check_fd = true, .generation = 1 };
+	pid = fork();
+	if (!pid)
+		use_without_proc(maps, other);
+	CHECK(pid > 0 && waitpid(pid, &status, 0) == pid);
+	close(maps);
+	close(other);
+	if (WIFEXITED(status) && WEXITSTATUS(status) == 77) {
+		tap_skip("no permission to call chroot()");
+		return;
+	}
+	CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+	tap_end();
+}
+
 static void check_pidfd(enum procmap_backend backend)
 {
 	struct procmap_vma vma = PROCMAP_VMA_INIT;
@@ -417,6 +456,7 @@ void file_tests(void)
 	test_details();
 	test_sizes();
 	test_descriptors();
+	test_without_proc();
 	test_pidfd();
 	test_threads();
 	test_few_descriptors();
