@@ -138,6 +138,8 @@ def test_man_pages(_):
     options = re.findall(r"(?<![\w-])--?[a-zA-Z][a-z-]*", succeeds([PROCMAP], "--help"))
     equal(len(options) > 20, True)
     equal([word for word in options if not re.search(rf"{word}(?![\w-])", page)], [])
+    tries = re.search(r"^#define CLI_RETRIES (\d+)$", source("cli-verify.c"), re.M)[1]
+    equal(f"up to {tries} times for one address" in page, True)
     page, header = source("libprocmap.3"), source("libprocmap.h")
     names = set(re.findall(r"PROCMAP_[A-Z_]+[A-Z]\b", header)) - {"PROCMAP_VERSION",
                                                                     "PROCMAP_QUERY", "PROCMAP_SCAN"}
