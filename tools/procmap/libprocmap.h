@@ -10,9 +10,10 @@
  *
  * A name is not part of the address space: a file can be renamed, deleted or
  * replaced while it stays mapped. So a name is that of the time at which the
- * kernel was asked for it. PROCMAP_NAME_NOW asks again. Do not open a file by
- * that name: procmap_open_file() opens the one that is mapped. Names are paths
- * below the root directory of the program that asks, as far as they lie there.
+ * kernel was asked for it. So is a build ID: a file can be written to while it is
+ * mapped. PROCMAP_NAME_NOW asks again for both. Do not open a file by its name:
+ * procmap_open_file() opens the one that is mapped. Names are paths below the root
+ * directory of the program that asks, as far as they lie there.
  *
  * There is no global state. Different threads may use different handles at the
  * same time, but only one thread at a time may use the same handle. Descriptors
@@ -86,7 +87,10 @@ enum procmap_backend {
 /* Fetch the build ID. The kernel may have to read the file for this. */
 #define PROCMAP_BUILD_ID	0x200
 
-/* Fetch the name of now, not one that the handle has kept. This costs a query. */
+/*
+ * Fetch the name of now, and with PROCMAP_BUILD_ID the build ID of now, not what the
+ * handle has kept. This costs a query.
+ */
 #define PROCMAP_NAME_NOW	0x400
 /*
  * Fetch @record_flags, @generation and @inode_generation. Only scans tell them,
@@ -284,8 +288,8 @@ int procmap_get_fd(const struct procmap *pm);
  * @flags: PROCMAP_* flags of a look-up
  * @vma: filled; begins as PROCMAP_VMA_INIT, freed with procmap_vma_free()
  *
- * The answer is the current state, except for the name: see the top of this
- * file. It costs one query; or one scan that fills nothing, if the handle has
+ * The answer is the current state, except for the name and the build ID: see the
+ * top of this file. It costs one query; or one scan that fills nothing, if the handle has
  * the answer and it still holds. Whatever the process does, 1,000 look-ups cost
  * at most 1.2 times what as many queries do. With the text, a look-up costs
  * reading it up to @addr.

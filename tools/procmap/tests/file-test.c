@@ -151,6 +151,12 @@ static void test_name_now(void)
 	fake.queries = 0;
 	CHECK(!procmap_find(pm, 0x2000, PROCMAP_NAME_NOW, &vma) && !strcmp(vma.name, new_name));
 	CHECK(vma.known & PROCMAP_KNOWN_NAME && fake.queries == 1);
+	check_find(pm, &table, 0x2000, PROCMAP_BUILD_ID, &vma);
+	/* The file is written to: that is no change of the VMA. */
+	table.vmas[2].build_id[0]++;
+	CHECK(!procmap_find(pm, 0x2000, PROCMAP_BUILD_ID, &vma));
+	CHECK(vma.build_id[0] + 1 == table.vmas[2].build_id[0]);
+	check_find(pm, &table, 0x2000, PROCMAP_BUILD_ID | PROCMAP_NAME | PROCMAP_NAME_NOW, &vma);
 	/* Walks have the names of now, too. */
 	CHECK(check_walk(pm, &table, PROCMAP_NAME) == table.nr);
 	procmap_vma_free(&vma);
