@@ -298,9 +298,10 @@ int procmap_get_fd(const struct procmap *pm);
  * changes of code make the handle ask again, not those of other memory.
  *
  * Return: 0, or -1 with errno ENOENT (no VMA matches), EINVAL (unknown flag, or
- * @vma has no size), ENAMETOOLONG (a name of more than a mebibyte) or an error that is listed at
- * the top of this file. After an error, @vma is undefined, but can be used
- * again and freed.
+ * @vma has no size), ENAMETOOLONG (a name of more than a mebibyte; or one that only
+ * the text can tell, of a VMA that keeps changing) or an error that is listed at the
+ * top of this file. After an error, @vma is undefined, but can be used again and
+ * freed.
  */
 int procmap_find(struct procmap *pm, uint64_t addr, unsigned int flags, struct procmap_vma *vma);
 
