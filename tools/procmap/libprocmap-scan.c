@@ -108,6 +108,8 @@ static void procmap_record_copy(const struct procmap_record *record, const char 
 	vma->known = procmap_wanted(flags);
 	if (record->flags & PROCMAP_RECORD_BUILD_ID_UNKNOWN)
 		vma->known &= ~PROCMAP_KNOWN_BUILD_ID;
+	if (record->flags & PROCMAP_RECORD_NAME_TOO_LONG)
+		vma->known &= ~PROCMAP_KNOWN_NAME;
 	if (flags & PROCMAP_BUILD_ID) {
 		vma->build_id_size = record->build_id_size;
 		memcpy(vma->build_id, record->build_id, record->build_id_size);
@@ -121,25 +123,30 @@ static void procmap_record_copy(const struct procmap_record *record, const char 
 	}
 }
 
-/* Take a name that is too long for a scan from the text, if the VMA is still there. */
+/*
+ * Take a name that is too long for a scan from the text. If the VMA has changed
+ * since the scan, its name is not known.
+ */
 static int procmap_record_long_name(struct procmap *pm, const struct procmap_record *record,
 				    unsigned int flags, struct procmap_vma *vma)
 {
-	int ret = procmap_query_find(pm, record->start, flags & ~PROCMAP_OR_NEXT, vma);
+	const int ret = procmap_query_find(pm, record->start, flags & ~PROCMAP_OR_NEXT, vma);
 
-	if (!ret && (vma->start != record->start || vma->end != record->end)) {
-		errno = ENOENT;
-		ret = -1;
+	if (ret && errno != ENOENT)
+		return -1;
+	if (ret || vma->start != record->start || vma->end != record->end) {
+		procmap_record_copy(record, NULL, flags, vma);
+		return 0;
 	}
-	if (!ret && !(record->flags & PROCMAP_RECORD_BUILD_ID_UNKNOWN))
+	if (!(record->flags & PROCMAP_RECORD_BUILD_ID_UNKNOWN))
 		vma->known |= procmap_wanted(flags) & PROCMAP_KNOWN_BUILD_ID;
-	if (!ret && flags & PROCMAP_DETAILS) {
+	if (flags & PROCMAP_DETAILS) {
 		vma->generation = record->generation;
 		vma->record_flags = record->flags;
 		vma->inode_generation = record->inode_generation;
 		vma->known |= PROCMAP_KNOWN_DETAILS;
 	}
-	return ret;
+	return 0;
 }
 
 int procmap_scan_find(struct procmap *pm, uint64_t addr, unsigned int flags,
@@ -216,24 +223,17 @@ int procmap_scan_next(struct procmap *pm, uint64_t addr, unsigned int flags,
 {
 	struct procmap_walk *walk = &pm->walk;
 	const struct procmap_record *record;
-	int ret;
 
 	if (!addr || addr != walk->last || flags != walk->flags) {
 		walk->last = 0;
 		walk->at = walk->nr;
 		walk->next = addr;
 	}
-	do {
-		record = procmap_walk_record(pm, flags);
-		if (!record)
-			return -1;
-		if (!(flags & PROCMAP_NAME && record->flags & PROCMAP_RECORD_NAME_TOO_LONG))
-			break;
-		/* A scan has no space for this name, but the text has. */
-		ret = procmap_record_long_name(pm, record, flags, vma);
-		if (!ret || errno != ENOENT)
-			return ret;
-	} while (true);
+	record = procmap_walk_record(pm, flags);
+	if (!record)
+		return -1;
+	if (flags & PROCMAP_NAME && record->flags & PROCMAP_RECORD_NAME_TOO_LONG)
+		return procmap_record_long_name(pm, record, flags, vma);
 	procmap_record_copy(record, (const char *)(walk->records + walk->space), flags, vma);
 	return 0;
 }

@@ -140,6 +140,8 @@ enum procmap_backend {
  * if the caller asked for these and the backend could tell. Then a missing name
  * or build ID means that the VMA has none. A query does not tell a file without a
  * build ID from one that could not be read: only scans know that a file has none.
+ * Scans do not tell names above PATH_MAX: if the VMA changes before the text tells
+ * such a name, it is not known.
  * The text tells neither page size nor build ID. It shows a newline in a path as
  * "\012", and also a path that really contains these four characters. In both
  * cases @name has the newline, and PROCMAP_KNOWN_NAME is not set.

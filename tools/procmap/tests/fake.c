@@ -96,7 +96,7 @@ static int fake_answer(struct procmap_query *query, const struct procmap_vma *vm
 	if (fake_answer_buffers(query, vma))
 		return -1;
 	query->vma_start = vma->start;
-	query->vma_end = vma->end;
+	query->vma_end = vma->end + (fake.grown ? 0x1000 : 0);
 	query->vma_flags = vma->flags & 0xf;
 	query->vma_page_size = vma->page_size;
 	query->vma_offset = vma->offset;

@@ -429,6 +429,34 @@ static void test_long_names(void)
 	tap_end();
 }
 
+static void test_long_name_of_changing(void)
+{
+	struct procmap_vma vma = PROCMAP_VMA_INIT;
+	const unsigned int flags = PROCMAP_NAME | PROCMAP_BUILD_ID | PROCMAP_DETAILS;
+	struct procmap *pm;
+	struct table table;
+
+	tap_begin("names: a VMA that grows after a scan has no long name, but is there");
+	table_long_name(&table, 5000);
+	pm = open_table(&table, PROCMAP_BACKEND_SCAN);
+	fake.grown = true;
+	CHECK(procmap_next(pm, flags, &vma) == 1);
+	CHECK(vma.start == 0x1000 && vma.end == 0x3000 && vma.inode == 5 && !vma.name);
+	CHECK(vma.known == (PROCMAP_KNOWN_PAGE_SIZE | PROCMAP_KNOWN_BUILD_ID |
+			    PROCMAP_KNOWN_DETAILS));
+	CHECK(procmap_next(pm, flags, &vma) == 0);
+	CHECK(!procmap_find(pm, 0x1000, flags, &vma) && vma.end == 0x3000 && !vma.name);
+	CHECK(!(vma.known & PROCMAP_KNOWN_NAME));
+	fake.grown = false;
+	CHECK(!procmap_find(pm, 0x1000, flags, &vma) && same_string(vma.name, table.vmas[0].name));
+	CHECK(vma.known == (PROCMAP_KNOWN_PAGE_SIZE | PROCMAP_KNOWN_NAME |
+			    PROCMAP_KNOWN_BUILD_ID | PROCMAP_KNOWN_DETAILS));
+	procmap_vma_free(&vma);
+	procmap_close(pm);
+	table_free(&table);
+	tap_end();
+}
+
 static void test_escapes(void)
 {
 	static const char text[] =
@@ -944,6 +972,7 @@ int main(void)
 	test_batch();
 	test_large();
 	test_long_names();
+	test_long_name_of_changing();
 	test_escapes();
 	test_torn_text();
 	test_fresh_text();
