@@ -300,6 +300,9 @@ def test_the_examples_of_the_library(target):
     for name in FIND:
         equal(run(name, target.pid, *[f"{row[0]:x}" for row in target.maps()], "0"),
               (0, f"{want}0: No such file or directory\n".encode(), ""))
+        first = want.splitlines(keepends=True)[0]
+        equal(run("/bin/sh", "-c", 'ulimit -n 20 && exec "$0" "$@"', f"{OUT}/{name}", target.pid,
+                  *[first.split(":")[0]] * 30), (0, (first * 30).encode(), ""))
         status, out, errors = run(name, 0)
         equal((status, out, errors), (1, b"", "procmap_open: Invalid argument\n"))
 

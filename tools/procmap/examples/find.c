@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 #include <libprocmap.h>
 
 int main(int argc, char **argv)
@@ -29,6 +30,8 @@ int main(int argc, char **argv)
 		printf("%s: %s+0x%jx, %jd bytes\n", argv[i], vma.name,
 		       (uintmax_t)procmap_file_offset(&vma, addr),
 		       fd >= 0 && !fstat(fd, &st) ? (intmax_t)st.st_size : -1);
+		if (fd >= 0)
+			close(fd);
 	}
 	procmap_vma_free(&vma);
 	procmap_close(pm);

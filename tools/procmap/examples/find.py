@@ -36,3 +36,5 @@ for word in sys.argv[2:]:
     size = os.fstat(fd).st_size if fd >= 0 else -1
     print(f"{word}: {os.fsdecode(vma.name)}+{int(word, 16) - vma.start + vma.offset:#x}, "
           f"{size} bytes")
+    if fd >= 0:
+        os.close(fd)
