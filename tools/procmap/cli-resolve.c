@@ -154,7 +154,9 @@ static int cli_resolve_sorted(const struct cli *cli, struct procmap *pm,
 		sorted[i] = list->addrs[i].addr;
 		order[list->addrs[i].given] = i;
 	}
-	if (procmap_resolve_many(pm, sorted, list->nr, PROCMAP_NAME | PROCMAP_BUILD_ID, &batch))
+	/* With PROCMAP_DETAILS, as only a scan tells that a file has no build ID. */
+	if (procmap_resolve_many(pm, sorted, list->nr,
+				 PROCMAP_NAME | PROCMAP_BUILD_ID | PROCMAP_DETAILS, &batch))
 		return cli_procmap_error(cli->pid);
 	status = cli_resolve_print(cli, pm, list, &batch, order);
 	procmap_batch_free(&batch);

@@ -250,18 +250,6 @@ static int procmap_cache_ask(struct procmap *pm, struct procmap_cache *cache)
 }
 
 /*
- * Ask the kernel. Only a scan tells that a file has no build ID. It costs about as
- * much as a query.
- */
-static int procmap_cache_fetch(struct procmap *pm, uint64_t addr, unsigned int flags,
-			       struct procmap_vma *vma)
-{
-	if (flags & (PROCMAP_DETAILS | PROCMAP_BUILD_ID))
-		return procmap_scan_find(pm, addr, flags, vma);
-	return procmap_query_find(pm, addr, flags, vma);
-}
-
-/*
  * Query, and keep the answer if the cache has a generation. Not static, so that
  * the compiler leaves it out of line: an answer that is kept does not pay for what
  * this needs.
@@ -270,7 +258,7 @@ int procmap_cache_query(struct procmap *pm, struct procmap_cache *cache, uint64_
 			unsigned int flags, struct procmap_vma *vma)
 {
 	procmap_credit(pm, procmap_cost(flags) / PROCMAP_CREDIT_PART - PROCMAP_COST_SEARCH);
-	if (procmap_cache_fetch(pm, addr, flags, vma))
+	if (procmap_query_find(pm, addr, flags, vma))
 		return -1;
 	if (cache->generation) {
 		procmap_credit(pm, -PROCMAP_COST_KEEP);
@@ -291,11 +279,13 @@ int procmap_cache_find(struct procmap *pm, uint64_t addr, unsigned int flags,
 	struct procmap_entry *entry;
 	int ret;
 
-	if (flags & (PROCMAP_DETAILS | PROCMAP_NAME_NOW))
-		return procmap_cache_fetch(pm, addr, flags, vma);
+	if (flags & PROCMAP_DETAILS)
+		return procmap_scan_find(pm, addr, flags, vma);
+	if (flags & PROCMAP_NAME_NOW)
+		return procmap_query_find(pm, addr, flags, vma);
 	if (pm->credit < PROCMAP_COST_MOST) {
 		procmap_credit(pm, procmap_cost(flags) / PROCMAP_CREDIT_PART);
-		return procmap_cache_fetch(pm, addr, flags, vma);
+		return procmap_query_find(pm, addr, flags, vma);
 	}
 	entry = procmap_cache_search(cache, addr);
 	if (entry && !procmap_entry_answers(entry, flags))

@@ -55,7 +55,7 @@ extern "C" {
  * @PROCMAP_BACKEND_TEXT: the text of /proc/PID/maps
  * @PROCMAP_BACKEND_SCAN: the PROCMAP_SCAN ioctl. The handle keeps answers, and
  *	asks the kernel at each look-up whether they still hold. What it does not
- *	have it gets by queries, or by scans if a build ID is asked for.
+ *	have it gets by queries.
  */
 enum procmap_backend {
 	PROCMAP_BACKEND_AUTO,
@@ -139,7 +139,8 @@ enum procmap_backend {
  * @known has PROCMAP_KNOWN_NAME, PROCMAP_KNOWN_BUILD_ID and PROCMAP_KNOWN_DETAILS
  * if the caller asked for these and the backend could tell. Then a missing name
  * or build ID means that the VMA has none. A query does not tell a file without a
- * build ID from one that could not be read: only scans know that a file has none.
+ * build ID from one that could not be read: only a scan knows that a file has none,
+ * as with PROCMAP_DETAILS.
  * Scans do not tell names above PATH_MAX: if the VMA changes before the text tells
  * such a name, it is not known.
  * The text tells neither page size nor build ID. It shows a newline in a path as

@@ -278,6 +278,12 @@ static void test_bound(void)
 	tap_end();
 }
 
+static void check_details(struct procmap *pm, struct procmap_vma *vma, uint32_t known)
+{
+	CHECK(!procmap_find(pm, 0x41000, PROCMAP_BUILD_ID | PROCMAP_DETAILS, vma));
+	CHECK(!vma->build_id_size && (vma->known & PROCMAP_KNOWN_BUILD_ID) == known);
+}
+
 static void test_build_ids(void)
 {
 	struct procmap_vma vma = PROCMAP_VMA_INIT;
@@ -293,16 +299,17 @@ static void test_build_ids(void)
 	CHECK(fake.build_ids == 1);
 	check_find(pm, &table, 0x2000, PROCMAP_BUILD_ID, &vma);
 	check_find(pm, &table, 0x2000, 0, &vma);
-	CHECK(fake.build_ids == 1 && fake.queries == 1);
-	/* There may be one later, when the file can be read. */
-	fake.unread = true;
+	CHECK(fake.build_ids == 1 && fake.queries == 2);
+	/* There may be one later, when its pages are in memory. */
 	check_find(pm, &table, 0x41000, PROCMAP_BUILD_ID, &vma);
 	check_find(pm, &table, 0x41000, PROCMAP_BUILD_ID, &vma);
 	CHECK(fake.build_ids == 3);
+	/* Only a scan knows that the file has none, unless it could not be read. */
+	CHECK(!(vma.known & PROCMAP_KNOWN_BUILD_ID));
+	check_details(pm, &vma, PROCMAP_KNOWN_BUILD_ID);
+	fake.unread = true;
+	check_details(pm, &vma, 0);
 	fake.unread = false;
-	check_find(pm, &table, 0x41000, PROCMAP_BUILD_ID, &vma);
-	check_find(pm, &table, 0x41000, PROCMAP_BUILD_ID, &vma);
-	CHECK(fake.build_ids == 4);
 	procmap_vma_free(&vma);
 	procmap_close(pm);
 	table_free(&table);

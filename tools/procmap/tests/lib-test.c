@@ -64,9 +64,10 @@ bool right(const struct procmap *pm, const struct procmap_vma *vma,
 	if (query)
 		known |= PROCMAP_KNOWN_PAGE_SIZE;
 	/* For a query, a file that it could not read looks like one without a build ID. */
-	if (build_id && (truth->build_id_size || !(truth->flags & PROCMAP_FILE) ||
-			 (procmap_get_backend(pm) == PROCMAP_BACKEND_SCAN && !fake.unread)))
+	if (build_id && (truth->build_id_size || !(truth->flags & PROCMAP_FILE)))
 		known |= PROCMAP_KNOWN_BUILD_ID;
+	else if (build_id && procmap_get_backend(pm) == PROCMAP_BACKEND_SCAN)
+		known |= vma->known & PROCMAP_KNOWN_BUILD_ID;
 	if ((flags & PROCMAP_NAME) && (query || !truth->name || !ambiguous(truth->name)))
 		known |= PROCMAP_KNOWN_NAME;
 
