@@ -219,7 +219,7 @@ MACHINE = [
     # The text of /proc/<pid>/maps is that of the unpatched kernel, byte for byte.
     guest_script("maps_test.py", needs=(PLAIN, "kernel:base", GUEST), inputs=(f"{TESTS}/procmap",)),
     # Mainline's test of maps output beside a writer, a minute a case.
-    guest_script("maps_race_test.py", part="maps-race"),
+    guest_script("maps_race_test.py", part="maps-race", needs=("kernel:preempt", GUEST)),
     # Debian's gdb and strace work as on any kernel.
     in_host_root("debuggers", f"{ROOT}/workshop/qemu/debuggers.sh",
                  f"{BUILD}/kselftest/process_vm/process_vm_target", inputs=(f"{TESTS}/process_vm",),

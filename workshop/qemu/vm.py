@@ -48,8 +48,8 @@ ACCEL = {
     "single": ["-accel", "tcg,thread=single", "-smp", "2,sockets=2", "-cpu", "max"],
     "icount": ["-accel", "tcg,thread=single", "-icount", "shift=0,sleep=off", "-smp", "1",
                "-cpu", "max"],
-    "turns": ["-accel", "tcg,thread=single", "-icount", "shift=3,sleep=off", "-smp", "2,sockets=2",
-              "-cpu", "max"],
+    "slow": ["-accel", "tcg,thread=single", "-icount", "shift=3,sleep=off", "-smp", "1",
+             "-cpu", "max"],
     "kvm": ["-accel", "kvm", "-smp", "2,sockets=2", "-cpu", "host"],
 }
 # File systems of the machine itself; a repository below them is put back into its place.
@@ -88,8 +88,8 @@ def parse(argv):
     parser.add_argument("--accel", default=os.environ.get("ACCEL"),
                         help="multi: two processors, TCG with a thread each (default); single: two "
                         "processors in turn (default for a kernel with kprobes); icount: one "
-                        "processor that counts instructions, a virtual nanosecond each; turns: two, "
-                        "8 nanoseconds each; kvm: two processors of the host; the environment "
+                        "processor that counts instructions, a virtual nanosecond each; slow: the "
+                        "same, 8 nanoseconds each; kvm: two processors of the host; the environment "
                         "variable ACCEL says the same")
     parser.add_argument("--timeout", type=float, default=300, help="seconds (default 300)")
     parser.add_argument("--root", default="initrd", choices=["initrd", "host"])
