@@ -223,6 +223,8 @@ class Console(unittest.TestCase):
         self.assertTrue(console.emulator_fault(begin + dead))
         for text in ("", begin + init, begin + init + dead, begin + "[ 0.6] Oops: 0000 [#1] SMP\n"):
             self.assertFalse(console.emulator_fault(text), text)
+        self.assertTrue(console.emulator_fault("", crashed=True))
+        self.assertFalse(console.emulator_fault(begin + init, crashed=True))
 
     def test_the_text_ends_with_its_trace(self):
         text = console.find_splat(f"{SPLATS[0]}\n x\n---[ end trace 0 ]---\nmore\n")

@@ -60,7 +60,7 @@ def find_panic(text):
     return match.group(1).strip() if match else None
 
 
-def emulator_fault(text):
+def emulator_fault(text, crashed=False):
     """Did the emulator fail before the first program ran?
 
     With a thread for each processor, QEMU's translator may run an old version of an instruction
@@ -69,10 +69,14 @@ def emulator_fault(text):
     that breakpoint later, nobody owns it any more. An idle processor then dies of "int3", or of the
     fault of its handler, without a word. Our kernels have no jump labels (plain.config), but the
     one that --kernel names may have them.
+
+    @crashed: QEMU ended by a segmentation fault of its own, which no kernel may cause.
     """
     every = [line for line in lines(text) if line.strip()]
-    if not every or any(line.startswith("Run /init") for line in every):
+    if any(line.startswith("Run /init") for line in every):
         return False
+    if crashed or not every:
+        return crashed
     return (any(INT3.match(line) for line in every)
             or every[-1].startswith("sched_clock: Marking stable"))
 

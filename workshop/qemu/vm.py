@@ -343,7 +343,8 @@ def boot(args):
             return machine.run()
         except Trouble as trouble:
             trouble.results = machine.results
-            if is_last or not console.emulator_fault(machine.read("console.log")):
+            crashed = machine.qemu is not None and machine.qemu.returncode == -signal.SIGSEGV
+            if is_last or not console.emulator_fault(machine.read("console.log"), crashed):
                 raise
         kept = machine.path("emulator-fault.log")
         os.replace(machine.path("console.log"), kept)
