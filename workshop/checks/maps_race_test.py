@@ -63,7 +63,8 @@ def test_maps_output_beside_a_writer():
     names = [f"test_maps_tearing_from_{writer}" for writer in WRITERS]
     chosen = [word for name in names for word in ("-t", name)]
     result = cases.machine("maps-race", [PROGRAM, *chosen], "--root", "host", "--memory", "1G",
-                           "--variant", "preempt", "--accel", "slow", "--timeout", "5400", "--env", f"DURATION={SECONDS}")
+                           "--variant", "preempt", "--accel", "slow", "--timeout", "5400", "--env",
+                           f"DURATION={SECONDS}")
     for name in names:
         assert re.search(rf"^ok \d+ proc_maps_race.maps.{name}$", result.stdout, re.M), \
             f"{name}, status {result.returncode}:\n{result.stdout}{result.stderr}"

@@ -307,6 +307,9 @@ static void test_build_ids(void)
 	/* Only a scan knows that the file has none, unless it could not be read. */
 	CHECK(!(vma.known & PROCMAP_KNOWN_BUILD_ID));
 	check_details(pm, &vma, PROCMAP_KNOWN_BUILD_ID);
+	vma.end = 0x41000;
+	CHECK(procmap_next(pm, PROCMAP_BUILD_ID, &vma) == 1 && vma.start == 0x41000);
+	CHECK(!vma.build_id_size && vma.known & PROCMAP_KNOWN_BUILD_ID);
 	fake.unread = true;
 	check_details(pm, &vma, 0);
 	fake.unread = false;

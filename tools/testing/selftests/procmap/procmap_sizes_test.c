@@ -137,7 +137,6 @@ TEST_F(sizes, shorter_can_have_a_name)
 	EXPECT_STREQ(full.name, self->space);
 }
 
-/* If the struct ends before the address of a buffer, the size of that buffer has no address. */
 /* Each place of the struct over the border: all of the answer or nothing. */
 TEST_F(sizes, shorter_with_a_read_only_end_is_efault_and_unchanged)
 {
@@ -155,6 +154,7 @@ TEST_F(sizes, shorter_with_a_read_only_end_is_efault_and_unchanged)
 	}
 }
 
+/* If the struct ends before the address of a buffer, the size of that buffer has no address. */
 TEST_F(sizes, shorter_without_the_address_is_einval)
 {
 	struct procmap_query *q = (void *)self->space;
