@@ -8,6 +8,7 @@
 #include <linux/sched/mm.h>
 #include <linux/sched/signal.h>
 #include <linux/sched/task.h>
+#include <linux/wait_bit.h>
 
 /**
  * mm_ref_get() - get a reference to the address space of a task, without mm_users
@@ -59,34 +60,57 @@ struct mm_struct *mm_ref_access(struct task_struct *task, unsigned int mode)
 	return mm;
 }
 
+static void mm_ref_uncount(struct mm_struct *mm)
+{
+	/* Full barrier: the count before mm_users; pairs with mmput() and mm_ref_drain(). */
+	if (atomic_dec_and_test(&mm->ref_lockers) && unlikely(mm_ref_exited(mm)))
+		wake_up_var(&mm->ref_lockers);
+}
+
 /**
  * mm_ref_trylock() - lock an address space for reading if its mmap_lock is free
  * @mm: the address space, its mm_count held
  *
  * Context: as mmap_read_trylock(), after mm_ref_preempt_disable(): the process may
  * wait for the caller.
- * Return: true with mmap_lock held for reading; false if a writer has it, somebody
- * waits for it, or no user of the address space is left.
+ * Return: true with mmap_lock held for reading, for mm_ref_unlock(); false if a
+ * writer has it, somebody waits for it, or no user of the address space is left.
  */
 bool mm_ref_trylock(struct mm_struct *mm)
 {
-	if (!mmap_read_trylock(mm))
-		return false;
-	if (likely(!mm_ref_exited(mm)))
+	atomic_inc(&mm->ref_lockers);
+	/* Count before mm_users; pairs with mmput(), whose decrement is a full barrier. */
+	smp_mb__after_atomic();
+	if (likely(!mm_ref_exited(mm)) && mmap_read_trylock(mm))
 		return true;
-	mmap_read_unlock(mm);
+	mm_ref_uncount(mm);
 	return false;
 }
 
 /**
- * mm_ref_drain() - wait for those that hold mmap_lock without mm_users
+ * mm_ref_unlock() - release what mm_ref_trylock() has locked
+ * @mm: the address space, its mm_count held
+ *
+ * Context: mmap_lock held for reading by mm_ref_trylock().
+ */
+void mm_ref_unlock(struct mm_struct *mm)
+{
+	mmap_read_unlock(mm);
+	mm_ref_uncount(mm);
+}
+
+/**
+ * mm_ref_drain() - wait for those that hold mmap_lock by mm_ref_trylock()
  * @mm: the address space; the caller has just dropped the last of its mm_users
  *
- * Context: process context. Waits for callers of mm_ref_trylock() that got mmap_lock
- * first, not preempted. One that gets it after this sees that mm_users is 0.
+ * Not for others that hold it without mm_users: they may be preempted for long,
+ * and any user may reap a process that was killed (process_mrelease(2)).
+ *
+ * Context: process context. Who has counted itself before mm_users became 0 is not
+ * preempted. Who does it later sees the 0, and locks nothing.
  */
 void mm_ref_drain(struct mm_struct *mm)
 {
-	mmap_write_lock(mm);
-	mmap_write_unlock(mm);
+	/* Acquire: tear down after the reader's reads; pairs with mm_ref_uncount(). */
+	wait_var_event(&mm->ref_lockers, !atomic_read_acquire(&mm->ref_lockers));
 }

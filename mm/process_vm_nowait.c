@@ -120,7 +120,7 @@ static int nowait_lookup(struct nowait_pages *np, unsigned long addr)
 		return mm_ref_exited(np->mm) ? -ESRCH : -EAGAIN;
 	}
 	found = np->write ? nowait_pin(np, addr) : nowait_get(np, addr);
-	mmap_read_unlock(np->mm);
+	mm_ref_unlock(np->mm);
 	mm_ref_preempt_enable();
 
 	if (found <= 0)

@@ -2,7 +2,8 @@
 /*
  * References to an address space that are not mm_users: the task that drops the last of
  * those may block for ever on file systems. A reader holds mm_count, which keeps the struct.
- * It reads mm_users in each RCU section (vma_lookup_rcu()) or under mmap_lock (mm_ref_drain()).
+ * It reads mm_users in each RCU section (vma_lookup_rcu()), or has counted itself
+ * (mm_ref_drain()).
  */
 #ifndef _LINUX_MM_REF_H
 #define _LINUX_MM_REF_H
@@ -17,6 +18,7 @@ struct task_struct;
 struct mm_struct *mm_ref_get(struct task_struct *task);
 struct mm_struct *mm_ref_access(struct task_struct *task, unsigned int mode);
 bool mm_ref_trylock(struct mm_struct *mm);
+void mm_ref_unlock(struct mm_struct *mm);
 void mm_ref_drain(struct mm_struct *mm);
 
 /**
@@ -24,8 +26,8 @@ void mm_ref_drain(struct mm_struct *mm);
  * @mm: the address space, its mm_count held
  *
  * Context: any.
- * Return: true: for good. After false under mm_ref_trylock(), nothing is torn down
- * until mmap_lock is released.
+ * Return: true: for good. After mm_ref_trylock(), nothing is torn down until
+ * mm_ref_unlock().
  */
 static inline bool mm_ref_exited(const struct mm_struct *mm)
 {

@@ -2,12 +2,15 @@
 /*
  * Targets that die during a call. With PROCESS_VM_NOWAIT the caller never tears
  * the address space down, however large it is and whatever that has to wait
- * for.
+ * for. The target waits for no caller that is not on a processor, and for nobody else
+ * before it has freed its memory.
  */
 #include <fcntl.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -237,6 +240,112 @@ TEST_F(last, calls_that_race_with_the_death_of_a_large_target_return)
 	}
 	TH_LOG("%llu calls next to the death of %u VMAs and %lu MiB", calls, stall_vmas(NR_VMAS),
 	       LARGE >> 20);
+}
+
+#define ATTEMPTS	5
+
+/**
+ * struct reaping - a target that is killed, and that somebody reaps with process_mrelease(2)
+ * @reaper: gets only what the hog leaves of their processor
+ * @anonymous: pages of such memory in the machine, without those of the target
+ * @mapped: pages of files and of shared memory that are mapped, without those
+ */
+struct reaping {
+	struct victim victim;
+	struct procmap_child reaper, hog;
+	long anonymous, mapped;
+};
+
+/* Map and fill memory. Huge pages would be reaped at once. EINVAL: there are none. */
+static char *fill(int flags)
+{
+	char *large = mmap(NULL, LARGE, PROT_READ | PROT_WRITE, flags | MAP_ANONYMOUS, -1, 0);
+
+	if (!HOLDS(large != MAP_FAILED) ||
+	    !HOLDS(!madvise(large, LARGE, MADV_NOHUGEPAGE) || errno == EINVAL))
+		return NULL;
+	return memset(large, VICTIM_BYTE, LARGE);
+}
+
+/*
+ * The reaper takes private memory only. Shared memory is below it: the target frees that first.
+ * When the target is killed, the server has its request, and it waits for the answer.
+ */
+static int hangs_with_memory(struct procmap_child *child, void *arg)
+{
+	struct victim *victim = arg;
+	int fd = fuse_server_open(&victim->server, 0, O_RDWR);
+	char *large = fill(MAP_PRIVATE);
+
+	if (!HOLDS(fd >= 0) || !large || !fill(MAP_SHARED))
+		return 1;
+	return procmap_send(child, (unsigned long)large) || fchmod(fd, 0600);
+}
+
+/* EINVAL: the target has not been killed yet. */
+static int reaps(struct procmap_child *child, void *arg)
+{
+	const struct reaping *reaping = arg;
+	int pidfd = syscall(__NR_pidfd_open, reaping->victim.pid, 0);
+	long ret;
+
+	if (!HOLDS(pidfd >= 0) || !HOLDS(!procmap_pin(0)) || !HOLDS(!stall_idle()))
+		return 1;
+	do
+		ret = syscall(__NR_process_mrelease, pidfd, 0);
+	while (ret && errno == EINVAL);
+	return HOLDS(!ret) ? 0 : 1;
+}
+
+static int start_reaping(struct reaping *reaping)
+{
+	struct victim *victim = &reaping->victim;
+
+	*victim = (struct victim) { .file = -1, .loop = -1 };
+	reaping->anonymous = stall_count("nr_anon_pages");
+	reaping->mapped = stall_count("nr_mapped");
+	return victim_serve(victim, 1, 0) ?:
+	       fuse_server_stall(&victim->server, 0, FUSE_SETATTR) ?:
+	       victim_run(victim, hangs_with_memory) ?:
+	       fuse_server_wait_held(&victim->server, 0, FUSE_SETATTR) ?:
+	       procmap_child_start(&reaping->reaper, reaps, reaping) ?:
+	       stall_start_hog(&reaping->hog) ?:
+	       (kill(victim->pid, SIGKILL) ? -errno : 0);
+}
+
+/* Returns 1 if the target frees before the reaper has ended, 0 if that was faster, or -errno. */
+static int frees_first(struct reaping *reaping)
+{
+	const long large = LARGE / PIECE;
+	struct victim *victim = &reaping->victim;
+	bool began, freed, first;
+	int ret = start_reaping(reaping);
+
+	if (ret)
+		return ret;
+	began = UNTIL(stall_count("nr_anon_pages") - reaping->anonymous < large / 16 * 15);
+	ret = fuse_server_release(&victim->server, 0, FUSE_SETATTR);
+	freed = UNTIL(stall_count("nr_mapped") - reaping->mapped < large / 16 * 15);
+	first = stall_count("nr_anon_pages") - reaping->anonymous > large / 2;
+	if (!HOLDS(stall_kill(&reaping->hog) == 256 + SIGKILL) ||
+	    !HOLDS(!stall_wait(&reaping->reaper)))
+		ret = -ECHILD;
+	victim_stop(victim);
+	if (ret)
+		return ret;
+	return began && freed ? first : -ETIMEDOUT;
+}
+
+/* Whoever may see the target may reap it, at idle priority. */
+TEST(a_target_frees_its_memory_beside_a_reaper_that_is_kept_off_the_processor)
+{
+	struct reaping reaping;
+	int attempts = ATTEMPTS, ret;
+
+	do
+		ret = frees_first(&reaping);
+	while (!ret && --attempts);
+	EXPECT_EQ(1, ret);
 }
 
 TEST_HARNESS_MAIN

@@ -4,38 +4,36 @@
  * and tears the address space down; see mm/mm_ref.c.
  */
 bool users = true;		/* mm->mm_users */
-bool writing;			/* mmap_lock */
-byte reading;
+byte lockers;			/* mm->ref_lockers */
 byte visitors;			/* ghost: visitors that have seen users */
 
 proctype last_user()
 {
 	d_step { users = false; printf("last user: leaves\n") };
 #ifndef NO_VISIT_END
-	atomic { !writing && !reading -> writing = true };
-	writing = false;
+	!lockers;
 #endif
 	d_step { printf("last user: tears the address space down\n"); assert(!visitors) }
 }
 
 proctype visitor()
 {
-#ifndef NO_VISIT_LOCK
-	atomic { !writing -> reading++; printf("visitor %d: has mmap_lock\n", _pid) };
+#ifndef NO_VISIT_COUNT
+	atomic { lockers++; printf("visitor %d: is counted\n", _pid) };
 #endif
-#ifndef NO_USERS_UNDER_LOCK
+#ifndef NO_USERS_AFTER_COUNT
 	if
 	:: atomic { users -> visitors++; printf("visitor %d: sees users\n", _pid) }
-	:: else -> goto unlock
+	:: else -> goto leave
 	fi;
 #else
 	visitors++;
 #endif
 	assert(visitors);
 	visitors--;
-unlock:
-#ifndef NO_VISIT_LOCK
-	reading--
+leave:
+#ifndef NO_VISIT_COUNT
+	lockers--
 #else
 	skip
 #endif
