@@ -151,7 +151,7 @@ static struct page *resident_pte_page(struct vm_area_struct *vma, unsigned long 
 
 	entry = pte_to_swp_entry(pte);
 	/* A marker of write protection, without a page, does not affect reading. */
-	if (pte_marker_entry_uffd_wp(entry) && !vma_is_anonymous(vma))
+	if (pte_marker_entry_uffd_wp(entry))
 		return resident_absent_page(vma, address);
 	return non_swap_entry(entry) ? NULL : resident_swap_page(entry);
 }

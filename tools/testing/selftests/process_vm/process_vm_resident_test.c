@@ -14,8 +14,13 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 #include <linux/perf_event.h>
+#include <linux/userfaultfd.h>
 
 #include "pvm_harness.h"
+
+#ifndef UFFD_FEATURE_WP_ASYNC
+#define UFFD_FEATURE_WP_ASYNC	0x8000
+#endif
 
 #define NR_HUGEPAGES	"/proc/sys/vm/nr_hugepages"
 #define KSM_RUN	"/sys/kernel/mm/ksm/run"
@@ -99,6 +104,25 @@ static void read_pages(const struct memory *memory)
 static bool make_untouched(struct memory *memory)
 {
 	return map_anonymous(memory, MAP_PRIVATE);
+}
+
+/* Mark untouched pages, so that the kernel notes writes to them. A base without that marks none. */
+static bool make_tracked(struct memory *memory)
+{
+	struct uffdio_api api = { .api = UFFD_API, .features = UFFD_FEATURE_WP_ASYNC };
+	struct uffdio_register area = { .mode = UFFDIO_REGISTER_MODE_WP };
+	struct uffdio_writeprotect protect = { .mode = UFFDIO_WRITEPROTECT_MODE_WP };
+	int fd = syscall(__NR_userfaultfd, O_CLOEXEC | UFFD_USER_MODE_ONLY);
+
+	if (!HOLDS(fd >= 0) || !make_untouched(memory))
+		return false;
+	if (ioctl(fd, UFFDIO_API, &api))
+		return HOLDS(errno == EINVAL);
+	area.range.start = (unsigned long)memory->addr;
+	area.range.len = memory->size;
+	protect.range = area.range;
+	return HOLDS(!ioctl(fd, UFFDIO_REGISTER, &area)) &&
+	       HOLDS(!ioctl(fd, UFFDIO_WRITEPROTECT, &protect));
 }
 
 static bool make_touched(struct memory *memory)
@@ -453,6 +477,7 @@ FIXTURE_VARIANT(memory) {
 
 FIXTURE_VARIANT_ADD(memory, touched) { .kind = { make_touched, BYTE } };
 FIXTURE_VARIANT_ADD(memory, untouched) { .kind = { make_untouched, WRITE_FAULTS } };
+FIXTURE_VARIANT_ADD(memory, tracked) { .kind = { make_tracked, WRITE_FAULTS } };
 FIXTURE_VARIANT_ADD(memory, zero_page) { .kind = { make_zero_page, WRITE_FAULTS } };
 FIXTURE_VARIANT_ADD(memory, locked) { .kind = { make_locked, BYTE } };
 FIXTURE_VARIANT_ADD(memory, soft_clean) { .kind = { make_soft_clean, BYTE, WRITE_FAULTS } };
