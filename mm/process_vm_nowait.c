@@ -109,6 +109,23 @@ static long nowait_get(struct nowait_pages *np, unsigned long addr)
 	return found;
 }
 
+/*
+ * Drop a page of DAX or of a device, and those after it: a truncation or an unbind waits for
+ * references to it, and the copy may wait for a server.
+ */
+static void nowait_drop_device_pages(struct nowait_pages *np)
+{
+	struct nowait_pages rest = *np;
+	unsigned long nr = 0;
+
+	while (nr < np->count && !is_zone_device_page(np->pages[nr]))
+		nr++;
+	rest.pages += nr;
+	rest.count -= nr;
+	nowait_release(&rest);
+	np->count = nr;
+}
+
 /* Look up np->count pages at most, not preempted: others may wait for mmap_lock. */
 static int nowait_lookup(struct nowait_pages *np, unsigned long addr)
 {
@@ -123,10 +140,9 @@ static int nowait_lookup(struct nowait_pages *np, unsigned long addr)
 	mm_ref_unlock(np->mm);
 	mm_ref_preempt_enable();
 
-	if (found <= 0)
-		return -EFAULT;
-	np->count = found;
-	return 0;
+	np->count = max(found, 0L);
+	nowait_drop_device_pages(np);
+	return np->count ? 0 : -EFAULT;
 }
 
 /*
