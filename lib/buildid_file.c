@@ -117,6 +117,27 @@ static int build_id_page_start(struct file *file, pgoff_t index)
 }
 
 /*
+ * Readahead leaves alone a page that is partly up to date, and may decline: inline data, or
+ * a device that is busy. A page fault reads such a page by itself, too.
+ */
+static int build_id_folio_read(struct file *file, struct folio *folio)
+{
+	struct address_space *mapping = file->f_mapping;
+	int err;
+
+	/* As in page_cache_ra_unbounded(): the blocks of the page are not freed meanwhile. */
+	if (down_read_killable(&mapping->invalidate_lock))
+		return -EINTR;
+	err = folio_lock_killable(folio);
+	if (!err && folio->mapping == mapping && !folio_test_uptodate(folio))
+		err = mapping->a_ops->read_folio(file, folio);
+	else if (!err)
+		folio_unlock(folio);
+	up_read(&mapping->invalidate_lock);
+	return err;
+}
+
+/*
  * -EIO: the page may not be brought in, or cannot be read. An unevictable mapping, of ramfs
  * or the like, exists only in memory.
  */
@@ -136,10 +157,12 @@ static struct page *build_id_page_read(struct file *file, pgoff_t index)
 	if (!folio)
 		return ERR_PTR(-EIO);
 	err = folio_wait_locked_killable(folio);
+	if (!err && !folio_test_uptodate(folio))
+		err = build_id_folio_read(file, folio) ?: folio_wait_locked_killable(folio);
 	if (!err && folio_test_uptodate(folio))
 		return folio_file_page(folio, index);
 	folio_put(folio);
-	return ERR_PTR(err ?: -EIO);
+	return ERR_PTR(err == -EINTR ? -EINTR : -EIO);
 }
 
 static void build_id_file_release(struct build_id_file *f)

@@ -125,7 +125,7 @@ TEST_F(disk, a_scan_that_does_not_wait_reads_nothing)
 					    &self->image[FILE_SHORT], PROCMAP_SCAN_NOWAIT));
 }
 
-/* A file that cannot be read has no build ID. The mapping reads it again when it is used. */
+/* A file that cannot be read has no build ID. The next query tries again. */
 TEST_F(disk, a_read_that_fails)
 {
 	ASSERT_EQ(0, ext2_disk_fail(&self->disk, ALL_READS));
@@ -133,8 +133,8 @@ TEST_F(disk, a_read_that_fails)
 	EXPECT_EQ(-EIO, elf_image_scan(self->maps, self->map[FILE_SHORT], &self->image[FILE_SHORT],
 				       0));
 	ASSERT_EQ(0, ext2_disk_fail(&self->disk, 0));
-	EXPECT_EQ('L', self->map[FILE_SHORT][2]);
 	EXPECT_EQ(SHA1_SIZE, id_size(self, FILE_SHORT));
+	EXPECT_EQ('L', self->map[FILE_SHORT][2]);
 }
 
 /* A query without buffer for the build ID reads nothing. */
