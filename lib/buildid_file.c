@@ -254,10 +254,10 @@ bool build_id_file_allowed(const struct file *file)
  *
  * Context: any except interrupts. Does not sleep; preemption may be disabled.
  * Return: 0; -ENODATA: there is no build ID, or the file may not be read; -EAGAIN:
- * the caller should take a reference and call build_id_read_file(); -EIO: not
- * known, and the caller must take no reference: as the last one, its fput() could
- * wait for a server of an ordinary user. An error leaves @build_id and @size
- * unchanged.
+ * the caller should take a reference and call build_id_read_file(), unless the mount
+ * is a user's; -EIO: not known, and the caller must take no reference: as the last
+ * one, its fput() could wait for a server of an ordinary user. An error leaves
+ * @build_id and @size unchanged.
  */
 int build_id_read_cached(struct file *file, unsigned char *build_id, unsigned int *size)
 {
@@ -276,9 +276,7 @@ int build_id_read_cached(struct file *file, unsigned char *build_id, unsigned in
 	/* The parser gives up when it has no reads left. */
 	if (err == -ENODATA && !f.r.reads)
 		err = -EAGAIN;
-	/* Files in memory have no server for which fput() could wait. */
-	if (err == -EAGAIN && !build_id_mapping_memory(file->f_mapping) &&
-	    !build_id_mapping_answers(file->f_mapping))
+	if (err == -EAGAIN && !build_id_mapping_answers(file->f_mapping))
 		err = -EIO;
 	return err;
 }

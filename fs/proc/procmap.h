@@ -14,6 +14,9 @@
 #include <linux/slab.h>
 #include <linux/string.h>
 #include <linux/uaccess.h>
+#include <linux/user_namespace.h>
+#include <linux/vma_base.h>
+#include "../mount.h"
 
 /* Most paths are shorter, and so are all names that are no paths. */
 #define PROCMAP_NAME_SHORT	256
@@ -84,6 +87,24 @@ struct procmap_build_id {
 	unsigned char bytes[BUILD_ID_SIZE_MAX];
 };
 
+/*
+ * Who drops the last reference to a file may have to unmount the mount that it was opened by,
+ * and what is mounted below: the file systems of a user, whose server may never answer.
+ */
+static inline bool procmap_mount_is_of_user(const struct file *file)
+{
+	const struct mnt_namespace *ns;
+	bool ret;
+
+	/* A mount leaves its namespace under this lock, before that is freed. */
+	read_seqlock_excl(&mount_lock);
+	ns = real_mount(vma_file_path(file)->mnt)->mnt_ns;
+	/* NULL: it is unmounted, and nobody knows whose it was. */
+	ret = ns != MNT_NS_INTERNAL && (!ns || ns->user_ns != &init_user_ns);
+	read_sequnlock_excl(&mount_lock);
+	return ret;
+}
+
 /**
  * procmap_build_id_find() - read the build ID of a held VMA from the page cache
  * @id: out: the build ID; unchanged size: none
@@ -97,7 +118,7 @@ static inline bool procmap_build_id_find(struct procmap_build_id *id, struct fil
 {
 	int err = build_id_read_cached(file, id->bytes, &id->size);
 
-	if (err != -EAGAIN || !later)
+	if (err != -EAGAIN || !later || procmap_mount_is_of_user(file))
 		return !err || err == -ENODATA;
 	*later = get_file(file);
 	return true;

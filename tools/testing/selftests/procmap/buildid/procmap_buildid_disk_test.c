@@ -4,9 +4,15 @@
  * brings in the pages, no more than are needed, and waits for them killably.
  */
 #include <fcntl.h>
+#include <limits.h>
+#include <sched.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include "elf_image.h"
 #include "ext2_disk.h"
@@ -34,6 +40,7 @@ FIXTURE(disk) {
 	struct elf_image image[NR_FILES];
 	int fd[NR_FILES];
 	char *map[NR_FILES];
+	char dir[PATH_MAX / 2];
 	int maps;
 };
 
@@ -55,6 +62,7 @@ FIXTURE_SETUP(disk)
 	unsigned int i;
 
 	make_images(self->image, data);
+	ASSERT_EQ(0, procmap_tmp_dir(self->dir, sizeof(self->dir)));
 	for (i = 0; i < NR_FILES; i++)
 		files[i] = (struct fuse_server_file){ .data = data[i], .size = PAGES * PAGE };
 	ASSERT_EQ(0, ext2_disk_make(&self->disk, files, NR_FILES));
@@ -77,6 +85,7 @@ FIXTURE_TEARDOWN(disk)
 		close(self->fd[i]);
 	}
 	ext2_disk_remove(&self->disk);
+	rmdir(self->dir);
 }
 
 /* Returns how many pages of a file are in the page cache, or -errno. */
@@ -135,6 +144,74 @@ TEST_F(disk, a_read_that_fails)
 	ASSERT_EQ(0, ext2_disk_fail(&self->disk, 0));
 	EXPECT_EQ(SHA1_SIZE, id_size(self, FILE_SHORT));
 	EXPECT_EQ('L', self->map[FILE_SHORT][2]);
+}
+
+/* Mount the disk below a directory, which becomes the current one. */
+static bool mount_below(const char *dir, const struct ext2_disk *disk)
+{
+	return HOLDS(!unshare(CLONE_NEWNS)) &&
+	       HOLDS(!mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL)) &&
+	       HOLDS(!mount("none", dir, "tmpfs", 0, NULL)) && HOLDS(!chdir(dir)) &&
+	       HOLDS(!mkdir("disk", 0755)) && HOLDS(!mkdir("empty", 0755)) &&
+	       HOLDS(!mkdir("all", 0755)) &&
+	       HOLDS(!syscall(__NR_move_mount, disk->mount, "", AT_FDCWD, "disk",
+			      MOVE_MOUNT_F_EMPTY_PATH));
+}
+
+/* Map the first file, and scan it. Returns the size of its build ID, or -EIO: not known. */
+static int scan_file(const struct _test_data_disk *self, const char *path)
+{
+	int maps = maps_open(0), fd = open(path, O_RDONLY | O_CLOEXEC), ret;
+	char *map = mmap(NULL, PAGES * PAGE, PROT_READ, MAP_PRIVATE, fd, 0);
+
+	if (!HOLDS(maps >= 0) || !HOLDS(map != MAP_FAILED))
+		return -EBADF;
+	ret = elf_image_scan(maps, map, &self->image[FILE_SHORT], 0);
+	munmap(map, PAGES * PAGE);
+	close(fd);
+	close(maps);
+	return ret;
+}
+
+/* As root of a user namespace: by its own mounts of the disk, and of an overlay on it */
+static int scans_own_mounts(struct procmap_child *child, void *arg)
+{
+	const struct _test_data_disk *self = arg;
+	__u64 expected;
+
+	if (!HOLDS(!unshare(CLONE_NEWUSER | CLONE_NEWNS)) ||
+	    !HOLDS(!mount("none", "all", "overlay", MS_RDONLY, "lowerdir=disk:empty")))
+		return 1;
+	while (!procmap_recv(child, &expected))
+		if (!HOLDS(scan_file(self, "disk/file0") == (int)expected) ||
+		    !HOLDS(scan_file(self, "all/file0") == (int)expected) ||
+		    procmap_send(child, cached(self, FILE_SHORT)))
+			return 1;
+	return 0;
+}
+
+/*
+ * A caller takes no reference to a file of a user's mount, to read it: who drops the last one
+ * has to unmount what that user serves.
+ */
+TEST_F(disk, a_mount_of_a_user_shows_what_is_cached)
+{
+	struct procmap_child user;
+	__u64 nr;
+
+	ASSERT_TRUE(mount_below(self->dir, &self->disk));
+	ASSERT_EQ(0, procmap_child_start(&user, scans_own_mounts, self));
+	ASSERT_EQ(0, procmap_send(&user, -EIO));
+	ASSERT_EQ(0, procmap_recv(&user, &nr));
+	EXPECT_EQ(0, nr);
+	EXPECT_EQ(SHA1_SIZE, id_size(self, FILE_SHORT));
+	ASSERT_EQ(0, procmap_send(&user, SHA1_SIZE));
+	ASSERT_EQ(0, procmap_recv(&user, &nr));
+	EXPECT_EQ(1, nr);
+	EXPECT_EQ(256 + SIGKILL, procmap_child_kill(&user));
+	EXPECT_EQ(0, umount2("disk", MNT_DETACH));
+	EXPECT_EQ(0, chdir("/"));
+	EXPECT_EQ(0, umount(self->dir));
 }
 
 /* A query without buffer for the build ID reads nothing. */
