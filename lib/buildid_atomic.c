@@ -15,10 +15,10 @@
 
 #include "buildid_elf.h"
 
-/* A usual file needs 2 windows and 20 reads. */
+/* A usual file needs 2 windows and 20 reads. A stack may have 127 files that need more. */
 #define BUILD_ID_ATOMIC_BYTES	512
-#define BUILD_ID_ATOMIC_WINDOWS	64
-#define BUILD_ID_ATOMIC_READS	1000
+#define BUILD_ID_ATOMIC_WINDOWS	16
+#define BUILD_ID_ATOMIC_READS	200
 
 struct build_id_atomic {
 	struct build_id_reader r;
