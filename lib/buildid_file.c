@@ -123,16 +123,19 @@ static int build_id_page_start(struct file *file, pgoff_t index)
 static int build_id_folio_read(struct file *file, struct folio *folio)
 {
 	struct address_space *mapping = file->f_mapping;
-	int err;
+	int err = 0;
 
 	/* As in page_cache_ra_unbounded(): the blocks of the page are not freed meanwhile. */
 	if (down_read_killable(&mapping->invalidate_lock))
 		return -EINTR;
-	err = folio_lock_killable(folio);
-	if (!err && folio->mapping == mapping && !folio_test_uptodate(folio))
+	/* If it is locked, somebody else reads it: the caller waits without the lock. */
+	if (!folio_trylock(folio))
+		goto out;
+	if (folio->mapping == mapping && !folio_test_uptodate(folio))
 		err = mapping->a_ops->read_folio(file, folio);
-	else if (!err)
+	else
 		folio_unlock(folio);
+out:
 	up_read(&mapping->invalidate_lock);
 	return err;
 }
