@@ -137,11 +137,10 @@ static int nowait_lookup(struct nowait_pages *np, unsigned long addr)
 		return mm_ref_exited(np->mm) ? -ESRCH : -EAGAIN;
 	}
 	found = np->write ? nowait_pin(np, addr) : nowait_get(np, addr);
-	mm_ref_unlock(np->mm);
-	mm_ref_preempt_enable();
-
 	np->count = max(found, 0L);
 	nowait_drop_device_pages(np);
+	mm_ref_unlock(np->mm);
+	mm_ref_preempt_enable();
 	return np->count ? 0 : -EFAULT;
 }
 
