@@ -326,7 +326,7 @@ static int frees_first(struct reaping *reaping)
 	began = UNTIL(stall_count("nr_anon_pages") - reaping->anonymous < large / 16 * 15);
 	ret = fuse_server_release(&victim->server, 0, FUSE_SETATTR);
 	freed = UNTIL(stall_count("nr_mapped") - reaping->mapped < large / 16 * 15);
-	first = stall_count("nr_anon_pages") - reaping->anonymous > large / 2;
+	first = stall_count("nr_anon_pages") - reaping->anonymous > large / 16;
 	if (!HOLDS(stall_kill(&reaping->hog) == 256 + SIGKILL) ||
 	    !HOLDS(!stall_wait(&reaping->reaper)))
 		ret = -ECHILD;
