@@ -108,6 +108,12 @@ static void *reader_run(void *arg)
 	return NULL;
 }
 
+static void stand_still(unsigned int turns)
+{
+	while (turns--)
+		__asm__ __volatile__("" : : : "memory");
+}
+
 static void write_calls(u64 *rng)
 {
 	unsigned int i;
@@ -116,6 +122,9 @@ static void write_calls(u64 *rng)
 		space_call(below(rng, 8) ? &watched : &other, rng);
 		/* Readers must also find an address space that does not change. */
 		if (!below(rng, 8))
+			stand_still(below(rng, 10000));
+		/* Rarely: next to a busy program, this gives up a whole slice. */
+		if (!below(rng, 128))
 			sched_yield();
 		if (!(++calls % CALLS_BARRIER))
 			rcu_barrier();
