@@ -42,8 +42,12 @@ static bool build_id_atomic_copy(struct address_space *mapping, u64 pos, u8 *byt
 	/* It has left the file: no folio of a file is larger. */
 	if (offset >= PMD_SIZE)
 		return false;
-	/* A machine check is not one of the faults that the copy survives. */
-	if (get_kernel_nofault(flags, &folio_page(folio, offset >> PAGE_SHIFT)->flags) ||
+	/*
+	 * A machine check is not one of the faults that the copy survives. The pages of a folio
+	 * of a file are beside each other; folio_page() may look up a section of memory that
+	 * is not there, if the folio has left.
+	 */
+	if (get_kernel_nofault(flags, &(&folio->page + (offset >> PAGE_SHIFT))->flags) ||
 	    flags & __PG_HWPOISON)
 		return false;
 	if (copy_from_kernel_nofault(bytes, folio_address(folio) + offset, BUILD_ID_ATOMIC_BYTES))
