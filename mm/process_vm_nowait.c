@@ -77,7 +77,14 @@ static struct page *nowait_find(struct vm_area_struct *vma, unsigned long addr)
 		if (!page)
 			page = resident_page(vma, addr);
 	}
-	return IS_ERR(page) ? NULL : page;
+	if (IS_ERR_OR_NULL(page))
+		return NULL;
+	/* The memory of a secure guest of s390 traps if the kernel reads it without this. */
+	if (arch_make_folio_accessible(page_folio(page))) {
+		put_page(page);
+		return NULL;
+	}
+	return page;
 }
 
 /*
