@@ -19,6 +19,10 @@
 #include <unistd.h>
 #include "libprocmap-internal.h"
 
+#ifndef FUSE_SUPER_MAGIC
+#define FUSE_SUPER_MAGIC 0x65735546
+#endif
+
 /* Not /proc/self: that has the descriptors of the first thread, which may have others or none. */
 #define PROCMAP_FD_PATH (sizeof("/proc/thread-self/fd/") + 3 * sizeof(int))
 
@@ -118,18 +122,24 @@ static bool procmap_is_mapped(struct procmap *pm, const struct procmap_vma *vma)
 	return same;
 }
 
-/* Is this the inode, and not a later one of the same number? */
+/*
+ * Is this the inode, and not a later one of the same number? FUSE does not tell the
+ * generation that the kernel has: it asks the server of the file system.
+ */
 static bool procmap_is_inode(int fd, const struct procmap_vma *vma)
 {
-	unsigned int generation;
+	/* File systems write an int, but the command is for a long. */
+	unsigned int generation[2];
+	struct statfs fs;
 	struct stat st;
 
 	if (fstat(fd, &st) || st.st_ino != vma->inode || major(st.st_dev) != vma->dev_major ||
 	    minor(st.st_dev) != vma->dev_minor)
 		return false;
 	return !(vma->known & PROCMAP_KNOWN_DETAILS) ||
-	       ioctl(fd, FS_IOC_GETVERSION, &generation) ||
-	       generation == vma->inode_generation;
+	       fstatfs(fd, &fs) || fs.f_type == FUSE_SUPER_MAGIC ||
+	       ioctl(fd, FS_IOC_GETVERSION, generation) ||
+	       generation[0] == vma->inode_generation;
 }
 
 /*

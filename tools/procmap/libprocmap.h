@@ -374,7 +374,8 @@ int procmap_changed(struct procmap *pm, unsigned int flags, uint64_t *generation
  * Takes /proc/PID/map_files, which needs privileges, else the name of @vma below
  * the root directory of the process, or below that of the caller. Device, inode
  * and, where both are known, the inode generation of the file must be those of
- * @vma. So this never opens another file that has got the name. Where stat(2)
+ * @vma. So this never opens another file that has got the name. The generation is
+ * not known of files of FUSE: only its server could tell. Where stat(2)
  * shows another device than the mappings do, as on overlayfs and btrfs, only
  * map_files can be used; then @vma must not have changed. The call waits for the
  * file systems of the process, as open(2) does.

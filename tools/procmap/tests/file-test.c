@@ -131,6 +131,32 @@ static void test_open_file(void)
 	tap_end();
 }
 
+static void test_inode_generation(void)
+{
+	struct procmap *pm = procmap_open(getpid(), PROCMAP_BACKEND_TEXT);
+	struct procmap_vma vma = PROCMAP_VMA_INIT;
+	struct mapped file;
+
+	tap_begin("files: the inode generation, which may be a long and must be the kernel's");
+	fake = (struct fake){ .version = 5 };
+	map_file(&file);
+	CHECK(!procmap_find(pm, (uintptr_t)file.at, PROCMAP_NAME, &vma));
+	vma.known |= PROCMAP_KNOWN_DETAILS;
+	vma.inode_generation = 5;
+	CHECK(is_file(procmap_open_file(pm, &vma), &file));
+	/* Another VMA, so that map_files do not have it. */
+	vma.end += 0x1000;
+	CHECK(is_file(procmap_open_file(pm, &vma), &file));
+	vma.inode_generation = 6;
+	CHECK(procmap_open_file(pm, &vma) == -1 && errno == ESTALE);
+	fake.fuse = true;
+	CHECK(is_file(procmap_open_file(pm, &vma), &file));
+	unmap_file(&file);
+	procmap_vma_free(&vma);
+	procmap_close(pm);
+	tap_end();
+}
+
 static void test_name_now(void)
 {
 	static const char new_name[] = "/usr/bin/prog (deleted)";
@@ -458,6 +484,7 @@ static void test_memory(void)
 void file_tests(void)
 {
 	test_open_file();
+	test_inode_generation();
 	test_name_now();
 	test_details();
 	test_sizes();
