@@ -50,7 +50,7 @@ extern "C" {
 /**
  * enum procmap_backend - where the answers come from
  * @PROCMAP_BACKEND_AUTO: scans if the kernel has them, else queries, else the
- *	text
+ *	text; likewise if seccomp or a security module refuses the ioctls
  * @PROCMAP_BACKEND_QUERY: the PROCMAP_QUERY ioctl
  * @PROCMAP_BACKEND_TEXT: the text of /proc/PID/maps
  * @PROCMAP_BACKEND_SCAN: the PROCMAP_SCAN ioctl. The handle keeps answers, and
@@ -210,7 +210,8 @@ struct procmap;
  * Return: a handle, to be closed with procmap_close(), or NULL with errno
  * ENOENT or ESRCH (no such process), EACCES (no permission to trace it), ENOTTY
  * (the kernel does not have the @backend that was asked for), EINVAL
- * (@pid or @backend is invalid), ENOMEM or another error of open(2).
+ * (@pid or @backend is invalid), ENOMEM, another error of open(2), or the one with
+ * which the @backend that was asked for is refused.
  */
 struct procmap *procmap_open(pid_t pid, enum procmap_backend backend);
 

@@ -644,6 +644,34 @@ static void test_abi(void)
 	tap_end();
 }
 
+static void test_refused(void)
+{
+	static const int errors[] = { ENOTTY, EPERM, EACCES, EINVAL, EOPNOTSUPP };
+	static const int answers[] = { ENOENT, ESRCH, ENOMEM, EINTR, EFAULT };
+	struct procmap_vma vma = PROCMAP_VMA_INIT;
+	struct procmap *pm;
+	size_t i;
+
+	tap_begin("open: the text where seccomp refuses the ioctls, whatever its errno");
+	for (i = 0; i < ARRAY_SIZE(errors); i++) {
+		fake = (struct fake){ .query_errno = errors[i] };
+		pm = procmap_open(getpid(), PROCMAP_BACKEND_AUTO);
+		CHECK(pm && procmap_get_backend(pm) == PROCMAP_BACKEND_TEXT);
+		CHECK(!procmap_find(pm, (uintptr_t)test_abi, PROCMAP_EXEC | PROCMAP_FILE, &vma));
+		procmap_close(pm);
+		CHECK(!procmap_open(getpid(), PROCMAP_BACKEND_QUERY) && errno == errors[i]);
+		CHECK(!procmap_open(getpid(), PROCMAP_BACKEND_SCAN) && errno == errors[i]);
+	}
+	for (i = 0; i < ARRAY_SIZE(answers); i++) {
+		fake = (struct fake){ .query_errno = answers[i] };
+		pm = procmap_open(getpid(), PROCMAP_BACKEND_AUTO);
+		CHECK(pm && procmap_get_backend(pm) == PROCMAP_BACKEND_SCAN);
+		CHECK(procmap_find(pm, 0, 0, &vma) == -1 && errno == answers[i]);
+		procmap_close(pm);
+	}
+	tap_end();
+}
+
 static void test_fallback(void)
 {
 	struct procmap_vma vma = PROCMAP_VMA_INIT;
@@ -980,6 +1008,7 @@ int main(void)
 	test_bad_text();
 	test_garbage();
 	test_open_errors();
+	test_refused();
 	test_fallback();
 	test_find_errors();
 	test_exit();
