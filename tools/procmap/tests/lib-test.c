@@ -332,6 +332,35 @@ static void test_batch(void)
 	tap_end();
 }
 
+static void test_batch_reads_once(void)
+{
+	static const uint64_t addrs[] = { 0x0, 0x1000, 0x2000, 0x5000, 0x6000, 0x10000, 0x43000 };
+	/* Nothing matches below the last address; or nothing at all. */
+	static const unsigned int flags[] = {
+		PROCMAP_SHARED, PROCMAP_SHARED | PROCMAP_OR_NEXT,
+		PROCMAP_EXEC | PROCMAP_WRITE, PROCMAP_EXEC | PROCMAP_WRITE | PROCMAP_OR_NEXT,
+	};
+	struct procmap_batch batch = PROCMAP_BATCH_INIT;
+	struct procmap *pm;
+	struct table table;
+	size_t i;
+
+	tap_begin("batch: reads the text once, also for addresses that the filters skip");
+	table_odd(&table);
+	pm = open_table(&table, PROCMAP_BACKEND_TEXT);
+	for (i = 0; i < ARRAY_SIZE(flags); i++) {
+		fake.reads = 0;
+		CHECK(!procmap_resolve_many(pm, addrs, ARRAY_SIZE(addrs), flags[i], &batch));
+		CHECK(batch.nr_vmas == (i == 0 ? 1 : i == 1 ? 2 : 0));
+		/* The text, its end, and whether the process is still there. */
+		CHECK(fake.reads <= 3);
+		procmap_batch_free(&batch);
+	}
+	procmap_close(pm);
+	table_free(&table);
+	tap_end();
+}
+
 static void test_large(void)
 {
 	const enum procmap_backend *b;
@@ -999,6 +1028,7 @@ int main(void)
 	test_interleaved();
 	test_walk_after_find();
 	test_batch();
+	test_batch_reads_once();
 	test_large();
 	test_long_names();
 	test_long_name_of_changing();
