@@ -139,8 +139,9 @@ enum procmap_backend {
  * @known has PROCMAP_KNOWN_NAME, PROCMAP_KNOWN_BUILD_ID and PROCMAP_KNOWN_DETAILS
  * if the caller asked for these and the backend could tell. Then a missing name
  * or build ID means that the VMA has none. A query does not tell a file without a
- * build ID from one that could not be read: only a scan knows that a file has none,
- * as with PROCMAP_DETAILS.
+ * build ID from one that could not be read: only a scan knows that a file has none.
+ * A handle with scans makes one, and keeps what it says; if it could not read the file
+ * either, each look-up of the build ID costs a query.
  * Scans do not tell names above PATH_MAX: if the VMA changes before the text tells
  * such a name, it is not known.
  * The text tells neither page size nor build ID. It shows a newline in a path as
