@@ -197,9 +197,31 @@ static int procmap_open_by_name(struct procmap *pm, const struct procmap_vma *vm
 	return procmap_try_file(pm, vma, fd, false, err) ? fd : -1;
 }
 
+/*
+ * Open the file by map_files. Only processes have these, not their threads; make sure
+ * that what is above a thread is no directory outside of /proc.
+ */
+static int procmap_open_map_files(int dir, const struct procmap_vma *vma)
+{
+	const size_t up = strlen("../../");
+	struct stat ours, theirs;
+	char path[sizeof("../../map_files/-") + 2 * 16];
+	int fd;
+
+	snprintf(path, sizeof(path), "../../map_files/%jx-%jx", (uintmax_t)vma->start,
+		 (uintmax_t)vma->end);
+	fd = procmap_open_regular(dir, path + up);
+	if (fd >= 0 || errno != ENOENT)
+		return fd;
+	if (!fstat(dir, &ours) && !fstatat(dir, "../../map_files", &theirs, 0) &&
+	    ours.st_dev == theirs.st_dev)
+		return procmap_open_regular(dir, path);
+	errno = ENOENT;
+	return -1;
+}
+
 int procmap_open_file(struct procmap *pm, const struct procmap_vma *vma)
 {
-	char path[sizeof("map_files/-") + 2 * 16];
 	int dir, fd, err = 0;
 
 	if (!(vma->flags & PROCMAP_FILE)) {
@@ -209,9 +231,7 @@ int procmap_open_file(struct procmap *pm, const struct procmap_vma *vma)
 	dir = procmap_proc_dir(pm->fd);
 	if (dir < 0)
 		return -1;
-	snprintf(path, sizeof(path), "map_files/%jx-%jx", (uintmax_t)vma->start,
-		 (uintmax_t)vma->end);
-	fd = procmap_open_regular(dir, path);
+	fd = procmap_open_map_files(dir, vma);
 	if (!procmap_try_file(pm, vma, fd, true, &err))
 		fd = procmap_open_by_name(pm, vma, dir, &err);
 	close(dir);

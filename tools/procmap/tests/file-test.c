@@ -131,6 +131,35 @@ static void test_open_file(void)
 	tap_end();
 }
 
+/* A thread of the process has no map_files of its own in /proc. */
+static void test_open_file_of_thread(void)
+{
+	struct procmap *pm = procmap_open(getpid(), PROCMAP_BACKEND_TEXT), *of_thread;
+	int maps = open("/proc/thread-self/maps", O_RDONLY | O_CLOEXEC), fd;
+	struct procmap_vma vma = PROCMAP_VMA_INIT;
+	struct mapped file;
+
+	tap_begin("files: one without a name is opened by a thread's mappings, too");
+	fake = (struct fake){ 0 };
+	map_file(&file);
+	of_thread = procmap_open_fd(maps, PROCMAP_BACKEND_TEXT);
+	CHECK(of_thread && !procmap_find(pm, (uintptr_t)file.at, PROCMAP_NAME, &vma));
+	replace(&file);
+	fd = procmap_open_file(pm, &vma);
+	if (CHECK(fd >= 0 || errno == ESTALE) && fd >= 0)
+		CHECK(is_file(procmap_open_file(of_thread, &vma), &file));
+	vma.start = 0x1000;
+	CHECK(procmap_open_file(of_thread, &vma) == -1 && errno == ESTALE);
+	if (fd >= 0)
+		close(fd);
+	unmap_file(&file);
+	procmap_vma_free(&vma);
+	procmap_close(of_thread);
+	procmap_close(pm);
+	close(maps);
+	tap_end();
+}
+
 static void test_inode_generation(void)
 {
 	struct procmap *pm = procmap_open(getpid(), PROCMAP_BACKEND_TEXT);
@@ -484,6 +513,7 @@ static void test_memory(void)
 void file_tests(void)
 {
 	test_open_file();
+	test_open_file_of_thread();
 	test_inode_generation();
 	test_name_now();
 	test_details();
