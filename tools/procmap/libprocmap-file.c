@@ -57,6 +57,11 @@ int procmap_fd_check(int fd)
 {
 	struct statfs fs;
 
+	/* With O_PATH it can do nothing; and -1 is that it is not open. */
+	if (fcntl(fd, F_GETFL) & O_PATH) {
+		errno = EBADF;
+		return -1;
+	}
 	if (fstatfs(fd, &fs))
 		return -1;
 	if (fs.f_type == PROC_SUPER_MAGIC && procmap_is_maps(fd))

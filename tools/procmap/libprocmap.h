@@ -233,7 +233,7 @@ struct procmap *procmap_open(pid_t pid, enum procmap_backend backend);
  *
  * Return: a handle, to be closed with procmap_close(), or NULL with errno EINVAL
  * (@fd is another kind of file; or the caller has no /proc, and the kernel no
- * queries, to tell), EBADF (it is not open), ENOTTY, EINVAL or ENOMEM as for
+ * queries, to tell), EBADF (it is not open, or with O_PATH only), ENOTTY, EINVAL or ENOMEM as for
  * procmap_open().
  */
 struct procmap *procmap_open_fd(int fd, enum procmap_backend backend);

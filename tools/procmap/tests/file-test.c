@@ -308,6 +308,7 @@ static void test_sizes(void)
 static void test_descriptors(void)
 {
 	int maps = open("/proc/self/maps", O_RDONLY | O_CLOEXEC), pipes[2], other[3];
+	int path = open("/proc/self/maps", O_PATH | O_CLOEXEC);
 	size_t i;
 
 	tap_begin("open: only descriptors of /proc/PID/maps");
@@ -324,6 +325,9 @@ static void test_descriptors(void)
 	}
 	close(pipes[1]);
 	CHECK(!procmap_open_fd(-1, PROCMAP_BACKEND_AUTO) && errno == EBADF);
+	CHECK(!procmap_open_fd(path, PROCMAP_BACKEND_TEXT) && errno == EBADF);
+	close(path);
+	CHECK(!procmap_open_pidfd(-1, PROCMAP_BACKEND_TEXT) && errno == EBADF);
 	for (i = 0; i < ARRAY_SIZE(backends); i++) {
 		struct procmap *pm = procmap_open_fd(maps, backends[i]);
 
