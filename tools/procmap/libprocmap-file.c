@@ -78,13 +78,15 @@ pid_t procmap_pidfd_pid(int pidfd)
 
 	snprintf(path, sizeof(path), "/proc/thread-self/fdinfo/%d", pidfd);
 	info = fopen(path, "re");
-	if (!info && errno != ENOENT)
+	if (!info) {
+		/* Without /proc that is ENOENT; EBADF if there is no such descriptor. */
+		fcntl(pidfd, F_GETFD);
 		return -1;
-	while (info && err == EBADF && fgets(line, sizeof(line), info))
+	}
+	while (err == EBADF && fgets(line, sizeof(line), info))
 		if (sscanf(line, "Pid: %d", &pid) == 1)
 			err = ESRCH;
-	if (info)
-		fclose(info);
+	fclose(info);
 	if (pid > 0)
 		return pid;
 	errno = err;

@@ -267,7 +267,7 @@ int procmap_fd_check(int fd);
  * @pidfd: the pidfd
  *
  * Return: the PID, as the caller's /proc has it; or -1 with errno EBADF (this is
- * no pidfd), ESRCH or another error of open(2).
+ * no pidfd), ENOENT (there is no /proc), ESRCH or another error of open(2).
  */
 pid_t procmap_pidfd_pid(int pidfd);
 

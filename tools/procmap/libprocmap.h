@@ -246,8 +246,8 @@ struct procmap *procmap_open_fd(int fd, enum procmap_backend backend);
  * Unlike a PID, a pidfd never comes to mean another process. Needs the process
  * in the /proc of the caller.
  *
- * Return: as procmap_open(); errno is EBADF if @pidfd is no pidfd, and ESRCH if
- * its process is gone.
+ * Return: as procmap_open(); errno is EBADF if @pidfd is no pidfd, ESRCH if its
+ * process is gone, and ENOENT if the caller has no /proc.
  */
 struct procmap *procmap_open_pidfd(int pidfd, enum procmap_backend backend);
 

@@ -341,8 +341,12 @@ static void test_descriptors(void)
 /* In a root directory without /proc: what is refused ends the process with that number. */
 static void use_without_proc(int maps, int status)
 {
+	int pidfd = syscall(SYS_pidfd_open, getpid(), 0);
+
 	if (chroot("/proc"))
 		_exit(errno == EPERM ? 77 : 1);
+	if (procmap_open_pidfd(pidfd, PROCMAP_BACKEND_AUTO) || errno != ENOENT)
+		_exit(5);
 	if (!procmap_open_fd(maps, PROCMAP_BACKEND_AUTO))
 		_exit(2);
 	fake.query_errno = ENOTTY;
