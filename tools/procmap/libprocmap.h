@@ -324,8 +324,8 @@ int procmap_find(struct procmap *pm, uint64_t addr, unsigned int flags, struct p
  * backend reads the text once for the whole walk, unless the handle is used for
  * something else in between.
  *
- * Return: 1, 0 at the end, or -1 with errno as for procmap_find(), except for
- * ENOENT.
+ * Return: 1; 0 at the end, with @vma as empty as PROCMAP_VMA_INIT, so that the next
+ * call begins anew; or -1 with errno as for procmap_find(), except for ENOENT.
  */
 int procmap_next(struct procmap *pm, unsigned int flags, struct procmap_vma *vma);
 

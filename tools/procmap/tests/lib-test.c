@@ -159,7 +159,8 @@ size_t check_walk(struct procmap *pm, const struct table *table, unsigned int fl
 			CHECK(!"the walk is right");
 		seen++;
 	}
-	CHECK(procmap_next(pm, flags, &vma) == 0);
+	/* At the end it is empty: the next call begins anew. */
+	CHECK(procmap_next(pm, flags, &vma) == 0 && !vma.end && !vma.name);
 	procmap_vma_free(&vma);
 	return seen;
 }
