@@ -474,6 +474,18 @@ def test_output(target):
           (2, b"procmap: cannot write the output: Bad file descriptor\n"))
 
 
+def test_output_of_the_last(target):
+    """output that cannot be written is the same error if only the last mapping fills the buffer"""
+    with Target("--only", "2", cwd=target.cwd) as few:
+        fits = 2 + (4096 - len(succeeds([PROCMAP], few.pid))) // 40
+    for nr in range(max(2, fits - 2), fits + 4):
+        with Target("--only", str(nr), cwd=target.cwd) as some, open("/dev/full", "wb") as full:
+            done = subprocess.run([PROCMAP, str(some.pid)], stdout=full, stderr=subprocess.PIPE,
+                                  check=False)
+        equal((done.returncode, done.stderr),
+              (2, b"procmap: cannot write the output: No space left on device\n"))
+
+
 def verify(out):
     """The figures in the summary of --verify, and the number of lines before it."""
     match = re.fullmatch(r"((?:.*\n)*)process \d+: (\d+) addresses .*\n"
@@ -569,8 +581,8 @@ class SkipTest(Exception):
 TESTS = [test_help, test_man_pages, test_bad_options, test_bad_watch, test_bad_pids, test_zombie,
          test_permission, test_no_queries, test_kernel_errors, test_list, test_list_json,
          test_json_tool, test_names, test_addresses, test_watch, test_bad_addresses,
-         test_build_ids, test_output, test_verify, test_verify_lies, test_verify_changing,
-         test_no_mappings, test_many]
+         test_build_ids, test_output, test_output_of_the_last, test_verify, test_verify_lies,
+         test_verify_changing, test_no_mappings, test_many]
 
 
 def main():
