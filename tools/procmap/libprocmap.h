@@ -169,7 +169,9 @@ struct procmap_vma {
 	size_t name_alloc;
 };
 
-#define PROCMAP_VMA_INIT	{ .size = sizeof(struct procmap_vma) }
+/* All members, since C++11 has no designated initializers. */
+#define PROCMAP_VMA_INIT	\
+	{ sizeof(struct procmap_vma), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, { 0 }, NULL, NULL, 0 }
 
 /* Value in procmap_batch.index: there is no VMA for this address. */
 #define PROCMAP_UNMAPPED ((size_t)-1)
@@ -195,7 +197,7 @@ struct procmap_batch {
 };
 
 #define PROCMAP_BATCH_INIT	\
-	{ .size = sizeof(struct procmap_batch), .vma_size = sizeof(struct procmap_vma) }
+	{ sizeof(struct procmap_batch), sizeof(struct procmap_vma), NULL, 0, NULL, NULL }
 
 /* A handle on the mappings of one process. */
 struct procmap;

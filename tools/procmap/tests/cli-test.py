@@ -156,6 +156,24 @@ def test_man_pages(_):
     equal([words for words in prototypes if re.sub(r"\s", "", words) + ";" not in text], [])
 
 
+def test_cplusplus(_):
+    """the headers are C++11 without a warning"""
+    compilers = [name for name in ("g++", "clang++") if shutil.which(name)]
+    if not compilers:
+        raise SkipTest("no g++ and no clang++")
+    program = """#include "libprocmap.h"
+                 #include "procmap-abi.h"
+                 #include "process-vm-abi.h"
+                 struct procmap_vma vma = PROCMAP_VMA_INIT;
+                 struct procmap_batch batch = PROCMAP_BATCH_INIT;
+                 uint64_t offset(void) { return procmap_file_offset(&vma, batch.size); }
+                 """
+    above = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..")
+    for compiler in compilers:
+        succeeds([compiler], "-std=c++11", "-Wall", "-Wextra", "-pedantic-errors", "-Werror",
+                 "-fsyntax-only", "-I", above, "-x", "c++", "-", stdin=program)
+
+
 def test_bad_options(target):
     """bad options: one line, status 2"""
     pid = target.pid
@@ -578,9 +596,9 @@ class SkipTest(Exception):
     """The kernel or the machine lacks something."""
 
 
-TESTS = [test_help, test_man_pages, test_bad_options, test_bad_watch, test_bad_pids, test_zombie,
-         test_permission, test_no_queries, test_kernel_errors, test_list, test_list_json,
-         test_json_tool, test_names, test_addresses, test_watch, test_bad_addresses,
+TESTS = [test_help, test_man_pages, test_cplusplus, test_bad_options, test_bad_watch,
+         test_bad_pids, test_zombie, test_permission, test_no_queries, test_kernel_errors, test_list,
+         test_list_json, test_json_tool, test_names, test_addresses, test_watch, test_bad_addresses,
          test_build_ids, test_output, test_output_of_the_last, test_verify, test_verify_lies,
          test_verify_changing, test_no_mappings, test_many]
 
