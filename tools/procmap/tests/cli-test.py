@@ -543,6 +543,9 @@ def test_verify_lies(target):
     _, got = verify(succeeds([FAKE], "--verify", target.pid, fake="lie:200:201"))
     equal((got["mismatches"], got["rereads"] in (1, 2)), (0, True))
     equal(got["unexplained"], got["rereads"])
+    # What the handle has kept is not asked for again and again.
+    _, got = verify(succeeds(SCAN, "--verify", target.pid, fake="kept:4:8"))
+    equal((got["mismatches"], got["unexplained"] > 0), (0, True))
 
 
 def test_verify_changing(target):
