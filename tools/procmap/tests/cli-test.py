@@ -486,6 +486,10 @@ def test_output(target):
         os.close(write)
         equal((done.returncode, done.stderr),
               (2, b"procmap: cannot write the output: Broken pipe\n"))
+    done = subprocess.run(["sh", "-c", '"$0" "$@" <&-', PROCMAP, str(target.pid), "-"],
+                          capture_output=True, check=False)
+    equal((done.returncode, done.stdout, done.stderr),
+          (2, b"", b"procmap: cannot read standard input: Bad file descriptor\n"))
     done = subprocess.run(["sh", "-c", '"$0" "$@" >&-', PROCMAP, str(target.pid)],
                           capture_output=True, check=False)
     equal((done.returncode, done.stderr),
