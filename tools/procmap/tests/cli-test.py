@@ -82,7 +82,7 @@ class Target:
                 for line in lines if not line.endswith(" [vsyscall]")]
         return [{"start": hex(int(row[0], 16)), "end": hex(int(row[1], 16)), "perms": row[2],
                  "offset": hex(int(row[3], 16)),
-                 "dev": f"{int(row[4], 16):x}:{int(row[5], 16):x}", "inode": int(row[6]),
+                 "dev": f"{int(row[4], 16):x}:{int(row[5], 16):x}", "inode": row[6],
                  "file_backed": row[4:7] != ("00", "00", "0"), "name": row[7] or None}
                 for row in rows]
 
