@@ -46,8 +46,11 @@ static int copy(int pidfd, uintptr_t addr, size_t size)
 	if (!buf)
 		return -1;
 	got = read_now(pidfd, addr, buf, size);
-	if (got > 0)
-		fwrite(buf, 1, got, stdout);
+	if (got > 0 && (fwrite(buf, 1, got, stdout) < (size_t)got || fflush(stdout))) {
+		perror("standard output");
+		free(buf);
+		return -1;
+	}
 	free(buf);
 	if (got < 0 && errno == EFAULT)
 		fputs("the first byte is not mapped, or not there without waiting\n", stderr);

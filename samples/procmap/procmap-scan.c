@@ -35,7 +35,6 @@ static int update(int fd)
 			 PROCMAP_SCAN_IF_CODE_CHANGED,
 		.all_of = PROCMAP_QUERY_VMA_EXECUTABLE |
 			  PROCMAP_QUERY_FILE_BACKED_VMA,
-		.records_len = AREA,
 		.record_size = sizeof(records[0]),
 		.known_generation = generation,
 	};
@@ -43,11 +42,12 @@ static int update(int fd)
 	__u64 now = 0;
 
 	do {
-		if (nr + AREA > MOST) {
+		if (nr == MOST) {
 			errno = E2BIG;
 			return -1;
 		}
 		scan.records = (uintptr_t)(records + nr);
+		scan.records_len = MOST - nr < AREA ? MOST - nr : AREA;
 		scan.names = (uintptr_t)(names + used);
 		scan.names_size = sizeof(names) - used;
 		if (ioctl(fd, PROCMAP_SCAN, &scan))
@@ -83,6 +83,7 @@ static int compare(const void *key, const void *element)
 static void print(__u64 addr)
 {
 	const struct procmap_record *record;
+	const char *no_id = "none";
 	unsigned int i;
 
 	record = bsearch(&addr, records, nr_records, sizeof(records[0]),
@@ -91,11 +92,13 @@ static void print(__u64 addr)
 		printf("%llx no executable file\n", (unsigned long long)addr);
 		return;
 	}
+	if (record->flags & PROCMAP_RECORD_BUILD_ID_UNKNOWN)
+		no_id = "not known";
 	printf("%llx offset %llx build ID ", (unsigned long long)addr,
 	       (unsigned long long)(addr - record->start + record->offset));
 	for (i = 0; i < record->build_id_size; i++)
 		printf("%02x", record->build_id[i]);
-	printf("%s %s\n", record->build_id_size ? "" : "none",
+	printf("%s %s\n", record->build_id_size ? "" : no_id,
 	       record->name == PROCMAP_RECORD_NO_NAME ?
 	       "" : names + record->name);
 }

@@ -6,6 +6,7 @@ package main
 import (
 	"fmt"
 	"os"
+	"runtime"
 	"strconv"
 	"syscall"
 	"unsafe"
@@ -34,6 +35,8 @@ func ask(file *os.File, addr uint64) query {
 		nameAddr: uint64(uintptr(unsafe.Pointer(&name))), nameSize: uint32(len(name)),
 		buildIDAddr: uint64(uintptr(unsafe.Pointer(&buildID))), buildIDSize: uint32(len(buildID))}
 	_, _, errno := syscall.Syscall(syscall.SYS_IOCTL, file.Fd(), procmapQuery, uintptr(unsafe.Pointer(&q)))
+	// Else the file could be closed before the call
+	runtime.KeepAlive(file)
 	switch errno {
 	case 0:
 		return q

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * procmap: print JSON. Addresses and offsets are strings, because many readers
- * of JSON keep only 53 bits of a number.
+ * procmap: print JSON. Addresses, offsets and inode numbers are strings, because
+ * many readers of JSON keep only 53 bits of a number.
  */
 #include <stdio.h>
 #include "cli.h"
@@ -62,7 +62,7 @@ void cli_print_json_vma(const struct procmap_vma *vma)
 
 	printf("\"start\": \"0x%jx\", \"end\": \"0x%jx\", \"perms\": \"%s\", ",
 	       (uintmax_t)vma->start, (uintmax_t)vma->end, cli_perms(vma, perms));
-	printf("\"offset\": \"0x%jx\", \"dev\": \"%x:%x\", \"inode\": %ju, ",
+	printf("\"offset\": \"0x%jx\", \"dev\": \"%x:%x\", \"inode\": \"%ju\", ",
 	       (uintmax_t)vma->offset, vma->dev_major, vma->dev_minor, (uintmax_t)vma->inode);
 	printf("\"file_backed\": %s, ", vma->flags & PROCMAP_FILE ? "true" : "false");
 	if (vma->known & PROCMAP_KNOWN_PAGE_SIZE)

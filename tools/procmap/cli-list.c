@@ -50,7 +50,7 @@ static int cli_list_all(const struct cli *cli, struct procmap *pm, struct procma
 		cli_print_json_begin(cli, pm, "vmas");
 	else
 		cli_list_header(cli);
-	while (ret > 0 && cli_output_ok()) {
+	while (ret > 0) {
 		if (cli->json) {
 			printf("%s{ ", separator);
 			cli_print_json_vma(vma);
@@ -59,6 +59,9 @@ static int cli_list_all(const struct cli *cli, struct procmap *pm, struct procma
 		} else {
 			cli_list_line(cli, vma);
 		}
+		/* Before anything else changes errno. */
+		if (!cli_output_ok())
+			break;
 		ret = procmap_next(pm, flags, vma);
 	}
 	if (ret < 0)

@@ -213,6 +213,8 @@ static int cli_verify_addr(struct cli_verify *v, uint64_t addr, bool or_next,
 		if (cli_same_vma(answer, cli_snapshot_find(v, addr, or_next)))
 			return CLI_OK;
 		v->unexplained++;
+		/* A rename is no change of a VMA: the handle keeps the old name. */
+		flags |= PROCMAP_NAME_NOW;
 	}
 	cli_mismatch(v, addr, or_next, answer);
 	return CLI_OK;

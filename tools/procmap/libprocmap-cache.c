@@ -28,6 +28,7 @@
 #define PROCMAP_COST_ASK	450
 #define PROCMAP_COST_SEARCH	100
 #define PROCMAP_COST_KEEP	450
+#define PROCMAP_COST_SCAN	1000
 #define PROCMAP_COST_MOST	(PROCMAP_COST_ASK + PROCMAP_COST_SEARCH + PROCMAP_COST_KEEP)
 
 /* A twelfth of each query; at most 75 of 1,000 queries; a new handle has less. */
@@ -210,9 +211,12 @@ static uint32_t procmap_cache_random(struct procmap *pm)
 	return ((pm->random ^ pm->random >> 32) * UINT64_C(0xbf58476d1ce4e5b9)) >> 32;
 }
 
-/* Keep the answer of a query. If there is no space, forget all and begin anew. */
+/* A bit of procmap_entry.flags: a scan was asked, too. */
+#define PROCMAP_SCANNED		0x10000
+
+/* Keep an answer. If there is no space, forget all and begin anew. */
 static void procmap_cache_keep(struct procmap *pm, struct procmap_cache *cache,
-			       const struct procmap_vma *vma)
+			       const struct procmap_vma *vma, unsigned int flags)
 {
 	const size_t name_size = vma->name ? strlen(vma->name) + 1 : 0;
 	struct procmap_entry *entry = procmap_cache_alloc(pm, cache, sizeof(*entry) + name_size);
@@ -222,7 +226,7 @@ static void procmap_cache_keep(struct procmap *pm, struct procmap_cache *cache,
 		return;
 	}
 	entry->priority = procmap_cache_random(pm);
-	entry->flags = vma->flags;
+	entry->flags = vma->flags | flags;
 	if (vma->known & PROCMAP_KNOWN_NAME)
 		entry->flags |= PROCMAP_NAME;
 	if (vma->known & PROCMAP_KNOWN_BUILD_ID)
@@ -250,6 +254,26 @@ static int procmap_cache_ask(struct procmap *pm, struct procmap_cache *cache)
 }
 
 /*
+ * A query does not tell a file without a build ID from one that it could not read.
+ * Scan for this, or each look-up would need a query. If the scan does not know either,
+ * do not scan again: there is nothing new to keep.
+ */
+static int procmap_cache_no_build_id(struct procmap *pm, struct procmap_cache *cache,
+				     uint64_t addr, unsigned int flags, struct procmap_vma *vma)
+{
+	const unsigned int had = (flags & ~PROCMAP_BUILD_ID) | PROCMAP_SCANNED;
+	const struct procmap_entry *entry = procmap_cache_search(cache, addr);
+
+	if (entry && procmap_entry_answers(entry, had))
+		return 0;
+	procmap_credit(pm, -PROCMAP_COST_SCAN - PROCMAP_COST_KEEP);
+	if (procmap_scan_find(pm, addr, flags, vma))
+		return -1;
+	procmap_cache_keep(pm, cache, vma, PROCMAP_SCANNED);
+	return 0;
+}
+
+/*
  * Query, and keep the answer if the cache has a generation. Not static, so that
  * the compiler leaves it out of line: an answer that is kept does not pay for what
  * this needs.
@@ -261,8 +285,10 @@ int procmap_cache_query(struct procmap *pm, struct procmap_cache *cache, uint64_
 	if (procmap_query_find(pm, addr, flags, vma))
 		return -1;
 	if (cache->generation) {
+		if (flags & PROCMAP_BUILD_ID && !(vma->known & PROCMAP_KNOWN_BUILD_ID))
+			return procmap_cache_no_build_id(pm, cache, addr, flags, vma);
 		procmap_credit(pm, -PROCMAP_COST_KEEP);
-		procmap_cache_keep(pm, cache, vma);
+		procmap_cache_keep(pm, cache, vma, 0);
 	}
 	return 0;
 }

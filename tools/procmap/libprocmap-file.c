@@ -19,6 +19,10 @@
 #include <unistd.h>
 #include "libprocmap-internal.h"
 
+#ifndef FUSE_SUPER_MAGIC
+#define FUSE_SUPER_MAGIC 0x65735546
+#endif
+
 /* Not /proc/self: that has the descriptors of the first thread, which may have others or none. */
 #define PROCMAP_FD_PATH (sizeof("/proc/thread-self/fd/") + 3 * sizeof(int))
 
@@ -53,6 +57,11 @@ int procmap_fd_check(int fd)
 {
 	struct statfs fs;
 
+	/* With O_PATH it can do nothing; and -1 is that it is not open. */
+	if (fcntl(fd, F_GETFL) & O_PATH) {
+		errno = EBADF;
+		return -1;
+	}
 	if (fstatfs(fd, &fs))
 		return -1;
 	if (fs.f_type == PROC_SUPER_MAGIC && procmap_is_maps(fd))
@@ -69,13 +78,15 @@ pid_t procmap_pidfd_pid(int pidfd)
 
 	snprintf(path, sizeof(path), "/proc/thread-self/fdinfo/%d", pidfd);
 	info = fopen(path, "re");
-	if (!info && errno != ENOENT)
+	if (!info) {
+		/* Without /proc that is ENOENT; EBADF if there is no such descriptor. */
+		fcntl(pidfd, F_GETFD);
 		return -1;
-	while (info && err == EBADF && fgets(line, sizeof(line), info))
+	}
+	while (err == EBADF && fgets(line, sizeof(line), info))
 		if (sscanf(line, "Pid: %d", &pid) == 1)
 			err = ESRCH;
-	if (info)
-		fclose(info);
+	fclose(info);
 	if (pid > 0)
 		return pid;
 	errno = err;
@@ -118,18 +129,24 @@ static bool procmap_is_mapped(struct procmap *pm, const struct procmap_vma *vma)
 	return same;
 }
 
-/* Is this the inode, and not a later one of the same number? */
+/*
+ * Is this the inode, and not a later one of the same number? FUSE does not tell the
+ * generation that the kernel has: it asks the server of the file system.
+ */
 static bool procmap_is_inode(int fd, const struct procmap_vma *vma)
 {
-	unsigned int generation;
+	/* File systems write an int, but the command is for a long. */
+	unsigned int generation[2];
+	struct statfs fs;
 	struct stat st;
 
 	if (fstat(fd, &st) || st.st_ino != vma->inode || major(st.st_dev) != vma->dev_major ||
 	    minor(st.st_dev) != vma->dev_minor)
 		return false;
 	return !(vma->known & PROCMAP_KNOWN_DETAILS) ||
-	       ioctl(fd, FS_IOC_GETVERSION, &generation) ||
-	       generation == vma->inode_generation;
+	       fstatfs(fd, &fs) || fs.f_type == FUSE_SUPER_MAGIC ||
+	       ioctl(fd, FS_IOC_GETVERSION, generation) ||
+	       generation[0] == vma->inode_generation;
 }
 
 /*
@@ -187,9 +204,31 @@ static int procmap_open_by_name(struct procmap *pm, const struct procmap_vma *vm
 	return procmap_try_file(pm, vma, fd, false, err) ? fd : -1;
 }
 
+/*
+ * Open the file by map_files. Only processes have these, not their threads; make sure
+ * that what is above a thread is no directory outside of /proc.
+ */
+static int procmap_open_map_files(int dir, const struct procmap_vma *vma)
+{
+	const size_t up = strlen("../../");
+	struct stat ours, theirs;
+	char path[sizeof("../../map_files/-") + 2 * 16];
+	int fd;
+
+	snprintf(path, sizeof(path), "../../map_files/%jx-%jx", (uintmax_t)vma->start,
+		 (uintmax_t)vma->end);
+	fd = procmap_open_regular(dir, path + up);
+	if (fd >= 0 || errno != ENOENT)
+		return fd;
+	if (!fstat(dir, &ours) && !fstatat(dir, "../../map_files", &theirs, 0) &&
+	    ours.st_dev == theirs.st_dev)
+		return procmap_open_regular(dir, path);
+	errno = ENOENT;
+	return -1;
+}
+
 int procmap_open_file(struct procmap *pm, const struct procmap_vma *vma)
 {
-	char path[sizeof("map_files/-") + 2 * 16];
 	int dir, fd, err = 0;
 
 	if (!(vma->flags & PROCMAP_FILE)) {
@@ -199,9 +238,7 @@ int procmap_open_file(struct procmap *pm, const struct procmap_vma *vma)
 	dir = procmap_proc_dir(pm->fd);
 	if (dir < 0)
 		return -1;
-	snprintf(path, sizeof(path), "map_files/%jx-%jx", (uintmax_t)vma->start,
-		 (uintmax_t)vma->end);
-	fd = procmap_open_regular(dir, path);
+	fd = procmap_open_map_files(dir, vma);
 	if (!procmap_try_file(pm, vma, fd, true, &err))
 		fd = procmap_open_by_name(pm, vma, dir, &err);
 	close(dir);

@@ -37,6 +37,8 @@
  * @name: the name as it is in the line, inside @buf
  * @name_len: length of the name in bytes
  * @prev_end: end of the line before the current one
+ * @addr: address that was looked up last
+ * @filters: with these: no line before the current one is for it, or for one above
  * @have_line: there is a current line
  * @any: at least one line was read since the last rewind
  * @eof: the end was reached
@@ -51,6 +53,8 @@ struct procmap_text {
 	const char *name;
 	size_t name_len;
 	uint64_t prev_end;
+	uint64_t addr;
+	unsigned int filters;
 	bool have_line;
 	bool any;
 	bool eof;
@@ -263,7 +267,7 @@ int procmap_fd_check(int fd);
  * @pidfd: the pidfd
  *
  * Return: the PID, as the caller's /proc has it; or -1 with errno EBADF (this is
- * no pidfd), ESRCH or another error of open(2).
+ * no pidfd), ENOENT (there is no /proc), ESRCH or another error of open(2).
  */
 pid_t procmap_pidfd_pid(int pidfd);
 
@@ -330,8 +334,8 @@ int procmap_query_find(struct procmap *pm, uint64_t addr, unsigned int flags,
  * @pm: the handle
  * @addr: the address
  * @flags: PROCMAP_* flags of a look-up
- * @going_on: go on from the current position of the reader, unless @addr lies before
- *	it: so the answer may come from text that an earlier call has read. Else
+ * @going_on: go on from the current position of the reader, unless the answer may lie
+ *	before it: so the answer may come from text that an earlier call has read. Else
  *	read from the start
  * @vma: filled
  *

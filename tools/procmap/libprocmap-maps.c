@@ -301,8 +301,11 @@ int procmap_text_find(struct procmap *pm, uint64_t addr, unsigned int flags, boo
 	int ret;
 
 	procmap_vma_clear(vma);
-	if (!going_on || addr < text->prev_end)
+	if (!going_on ||
+	    (addr < text->prev_end && (addr < text->addr || filters != text->filters)))
 		procmap_text_rewind(text);
+	text->addr = addr;
+	text->filters = filters;
 	for (;;) {
 		if (text->have_line && line->start > addr && !(flags & PROCMAP_OR_NEXT))
 			break;

@@ -230,8 +230,10 @@ int procmap_scan_next(struct procmap *pm, uint64_t addr, unsigned int flags,
 		walk->next = addr;
 	}
 	record = procmap_walk_record(pm, flags);
-	if (!record)
+	if (!record) {
+		procmap_vma_clear(vma);
 		return -1;
+	}
 	if (flags & PROCMAP_NAME && record->flags & PROCMAP_RECORD_NAME_TOO_LONG)
 		return procmap_record_long_name(pm, record, flags, vma);
 	procmap_record_copy(record, (const char *)(walk->records + walk->space), flags, vma);

@@ -18,18 +18,27 @@ static bool procmap_flags_valid(unsigned int flags)
 }
 
 /*
- * Find out by a call whether the kernel has a backend. Its version does not
- * tell. After an error other than ENOTTY it has: the first look-up reports that
- * error.
+ * Does a kernel that has a backend fail its probe so? Others say ENOTTY, and seccomp
+ * and security modules whatever they like: EPERM, EACCES, EINVAL and so on.
+ */
+static bool procmap_answers(int err)
+{
+	return err == ENOENT || err == ESRCH || err == ENOMEM || err == EINTR || err == EFAULT ||
+	       err == EPROTO;
+}
+
+/*
+ * Find out by a call whether there is a backend. The kernel's version does not
+ * tell. Of one that has failed, the first look-up reports the error.
  */
 static bool procmap_has(struct procmap *pm, enum procmap_backend backend)
 {
 	struct procmap_vma vma = PROCMAP_VMA_INIT;
 
 	if (backend == PROCMAP_BACKEND_SCAN)
-		return !procmap_scan_probe(pm) || errno != ENOTTY;
+		return !procmap_scan_probe(pm) || procmap_answers(errno);
 	if (backend == PROCMAP_BACKEND_QUERY)
-		return !procmap_query_find(pm, 0, PROCMAP_OR_NEXT, &vma) || errno != ENOTTY;
+		return !procmap_query_find(pm, 0, PROCMAP_OR_NEXT, &vma) || procmap_answers(errno);
 	return true;
 }
 

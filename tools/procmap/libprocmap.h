@@ -50,7 +50,7 @@ extern "C" {
 /**
  * enum procmap_backend - where the answers come from
  * @PROCMAP_BACKEND_AUTO: scans if the kernel has them, else queries, else the
- *	text
+ *	text; likewise if seccomp or a security module refuses the ioctls
  * @PROCMAP_BACKEND_QUERY: the PROCMAP_QUERY ioctl
  * @PROCMAP_BACKEND_TEXT: the text of /proc/PID/maps
  * @PROCMAP_BACKEND_SCAN: the PROCMAP_SCAN ioctl. The handle keeps answers, and
@@ -139,8 +139,9 @@ enum procmap_backend {
  * @known has PROCMAP_KNOWN_NAME, PROCMAP_KNOWN_BUILD_ID and PROCMAP_KNOWN_DETAILS
  * if the caller asked for these and the backend could tell. Then a missing name
  * or build ID means that the VMA has none. A query does not tell a file without a
- * build ID from one that could not be read: only a scan knows that a file has none,
- * as with PROCMAP_DETAILS.
+ * build ID from one that could not be read: only a scan knows that a file has none.
+ * A handle with scans makes one, and keeps what it says; if it could not read the file
+ * either, each look-up of the build ID costs a query.
  * Scans do not tell names above PATH_MAX: if the VMA changes before the text tells
  * such a name, it is not known.
  * The text tells neither page size nor build ID. It shows a newline in a path as
@@ -168,7 +169,9 @@ struct procmap_vma {
 	size_t name_alloc;
 };
 
-#define PROCMAP_VMA_INIT	{ .size = sizeof(struct procmap_vma) }
+/* All members, since C++11 has no designated initializers. */
+#define PROCMAP_VMA_INIT	\
+	{ sizeof(struct procmap_vma), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, { 0 }, NULL, NULL, 0 }
 
 /* Value in procmap_batch.index: there is no VMA for this address. */
 #define PROCMAP_UNMAPPED ((size_t)-1)
@@ -194,7 +197,7 @@ struct procmap_batch {
 };
 
 #define PROCMAP_BATCH_INIT	\
-	{ .size = sizeof(struct procmap_batch), .vma_size = sizeof(struct procmap_vma) }
+	{ sizeof(struct procmap_batch), sizeof(struct procmap_vma), NULL, 0, NULL, NULL }
 
 /* A handle on the mappings of one process. */
 struct procmap;
@@ -210,7 +213,8 @@ struct procmap;
  * Return: a handle, to be closed with procmap_close(), or NULL with errno
  * ENOENT or ESRCH (no such process), EACCES (no permission to trace it), ENOTTY
  * (the kernel does not have the @backend that was asked for), EINVAL
- * (@pid or @backend is invalid), ENOMEM or another error of open(2).
+ * (@pid or @backend is invalid), ENOMEM, another error of open(2), or the one with
+ * which the @backend that was asked for is refused.
  */
 struct procmap *procmap_open(pid_t pid, enum procmap_backend backend);
 
@@ -231,7 +235,7 @@ struct procmap *procmap_open(pid_t pid, enum procmap_backend backend);
  *
  * Return: a handle, to be closed with procmap_close(), or NULL with errno EINVAL
  * (@fd is another kind of file; or the caller has no /proc, and the kernel no
- * queries, to tell), EBADF (it is not open), ENOTTY, EINVAL or ENOMEM as for
+ * queries, to tell), EBADF (it is not open, or with O_PATH only), ENOTTY, EINVAL or ENOMEM as for
  * procmap_open().
  */
 struct procmap *procmap_open_fd(int fd, enum procmap_backend backend);
@@ -244,8 +248,8 @@ struct procmap *procmap_open_fd(int fd, enum procmap_backend backend);
  * Unlike a PID, a pidfd never comes to mean another process. Needs the process
  * in the /proc of the caller.
  *
- * Return: as procmap_open(); errno is EBADF if @pidfd is no pidfd, and ESRCH if
- * its process is gone.
+ * Return: as procmap_open(); errno is EBADF if @pidfd is no pidfd, ESRCH if its
+ * process is gone, and ENOENT if the caller has no /proc.
  */
 struct procmap *procmap_open_pidfd(int pidfd, enum procmap_backend backend);
 
@@ -322,8 +326,8 @@ int procmap_find(struct procmap *pm, uint64_t addr, unsigned int flags, struct p
  * backend reads the text once for the whole walk, unless the handle is used for
  * something else in between.
  *
- * Return: 1, 0 at the end, or -1 with errno as for procmap_find(), except for
- * ENOENT.
+ * Return: 1; 0 at the end, with @vma as empty as PROCMAP_VMA_INIT, so that the next
+ * call begins anew; or -1 with errno as for procmap_find(), except for ENOENT.
  */
 int procmap_next(struct procmap *pm, unsigned int flags, struct procmap_vma *vma);
 
@@ -374,7 +378,8 @@ int procmap_changed(struct procmap *pm, unsigned int flags, uint64_t *generation
  * Takes /proc/PID/map_files, which needs privileges, else the name of @vma below
  * the root directory of the process, or below that of the caller. Device, inode
  * and, where both are known, the inode generation of the file must be those of
- * @vma. So this never opens another file that has got the name. Where stat(2)
+ * @vma. So this never opens another file that has got the name. The generation is
+ * not known of files of FUSE: only its server could tell. Where stat(2)
  * shows another device than the mappings do, as on overlayfs and btrfs, only
  * map_files can be used; then @vma must not have changed. The call waits for the
  * file systems of the process, as open(2) does.

@@ -5,11 +5,13 @@
 #define _GNU_SOURCE
 #include <ctype.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <getopt.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 #include "cli.h"
 
 #define CLI_COUNT_DEFAULT 1000
@@ -233,11 +235,22 @@ static int cli_run(struct cli *cli)
 	return cli->nr_addrs ? cli_resolve(cli) : cli_list(cli);
 }
 
+/* What is closed of these stays of no use, rather than become a file that is opened. */
+static void cli_reserve_standard(void)
+{
+	int fd;
+
+	for (fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+		if (fcntl(fd, F_GETFD) < 0)
+			open("/", O_PATH);
+}
+
 int main(int argc, char **argv)
 {
 	struct cli cli = { 0 };
 	int option, status;
 
+	cli_reserve_standard();
 	opterr = 0;
 	while ((option = getopt_long(argc, argv, cli_short_options, cli_options, NULL)) != -1) {
 		switch (option) {

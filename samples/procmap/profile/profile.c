@@ -11,6 +11,7 @@
  */
 #include <errno.h>
 #include <linux/perf_event.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -149,6 +150,8 @@ int main(int argc, char **argv)
 		fprintf(stderr, "profile: cannot fork: %s\n", strerror(errno));
 		return 1;
 	}
+	/* Ctrl-C ends the command, and its samples are printed then. */
+	signal(SIGINT, SIG_IGN);
 	status = follow(ring, pid);
 	fflush(stdout);
 	fprintf(stderr, "profile: %lu samples, %llu lost, %lu found it locked\n", nr_samples,

@@ -301,11 +301,18 @@ static void test_build_ids(void)
 	check_find(pm, &table, 0x2000, 0, &vma);
 	CHECK(fake.build_ids == 1 && fake.queries == 2);
 	/* There may be one later, when its pages are in memory. */
+	fake.unread = true;
 	check_find(pm, &table, 0x41000, PROCMAP_BUILD_ID, &vma);
-	check_find(pm, &table, 0x41000, PROCMAP_BUILD_ID, &vma);
-	CHECK(fake.build_ids == 3);
+	CHECK(fake.queries == 3 && !(vma.known & PROCMAP_KNOWN_BUILD_ID));
 	/* Only a scan knows that the file has none, unless it could not be read. */
-	CHECK(!(vma.known & PROCMAP_KNOWN_BUILD_ID));
+	fake.unread = false;
+	fake.generation++;
+	check_find(pm, &table, 0x2000, 0, &vma);
+	fake.queries = 3;
+	check_find(pm, &table, 0x41000, PROCMAP_BUILD_ID, &vma);
+	CHECK(fake.queries == 4 && vma.known & PROCMAP_KNOWN_BUILD_ID);
+	check_find(pm, &table, 0x41000, PROCMAP_BUILD_ID, &vma);
+	CHECK(fake.queries == 4 && vma.known & PROCMAP_KNOWN_BUILD_ID);
 	check_details(pm, &vma, PROCMAP_KNOWN_BUILD_ID);
 	vma.end = 0x41000;
 	CHECK(procmap_next(pm, PROCMAP_BUILD_ID, &vma) == 1 && vma.start == 0x41000);
@@ -313,6 +320,40 @@ static void test_build_ids(void)
 	fake.unread = true;
 	check_details(pm, &vma, 0);
 	fake.unread = false;
+	procmap_vma_free(&vma);
+	procmap_close(pm);
+	table_free(&table);
+	tap_end();
+}
+
+static void test_no_build_ids(void)
+{
+	static const unsigned int flags = PROCMAP_BUILD_ID | PROCMAP_NAME;
+	struct procmap_vma vma = PROCMAP_VMA_INIT;
+	struct procmap *pm;
+	struct table table;
+	int i;
+
+	tap_begin("cache: files without a build ID need no queries; unread ones no memory");
+	table_odd(&table);
+	pm = open_table(&table, PROCMAP_BACKEND_SCAN);
+	for (i = 0; i < 1000; i++)
+		check_find(pm, &table, 0x43000, flags, &vma);
+	CHECK(fake.queries < 5 && fake.cost < 1000UL * FAKE_COST_QUERY_NAME);
+	fake.unread = true;
+	fake.allocs = 0;
+	fake.queries = 0;
+	for (i = 0; i < 1000; i++) {
+		check_find(pm, &table, 0x45000, flags, &vma);
+		check_find(pm, &table, 0x43000, flags, &vma);
+	}
+	CHECK(!fake.allocs && fake.queries == 1000);
+	fake.cost = 0;
+	for (i = 0; i < 1000; i++) {
+		fake.generation += !(i % 3);
+		check_find(pm, &table, 0x45000, flags, &vma);
+	}
+	CHECK(fake.cost < 1200UL * FAKE_COST_QUERY_NAME);
 	procmap_vma_free(&vma);
 	procmap_close(pm);
 	table_free(&table);
@@ -382,6 +423,7 @@ void cache_tests(void)
 	test_code();
 	test_bound();
 	test_build_ids();
+	test_no_build_ids();
 	test_random();
 	test_changed();
 }

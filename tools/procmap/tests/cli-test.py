@@ -82,7 +82,7 @@ class Target:
                 for line in lines if not line.endswith(" [vsyscall]")]
         return [{"start": hex(int(row[0], 16)), "end": hex(int(row[1], 16)), "perms": row[2],
                  "offset": hex(int(row[3], 16)),
-                 "dev": f"{int(row[4], 16):x}:{int(row[5], 16):x}", "inode": int(row[6]),
+                 "dev": f"{int(row[4], 16):x}:{int(row[5], 16):x}", "inode": row[6],
                  "file_backed": row[4:7] != ("00", "00", "0"), "name": row[7] or None}
                 for row in rows]
 
@@ -154,6 +154,24 @@ def test_man_pages(_):
                             re.M)
     equal(len(prototypes), 15)
     equal([words for words in prototypes if re.sub(r"\s", "", words) + ";" not in text], [])
+
+
+def test_cplusplus(_):
+    """the headers are C++11 without a warning"""
+    compilers = [name for name in ("g++", "clang++") if shutil.which(name)]
+    if not compilers:
+        raise SkipTest("no g++ and no clang++")
+    program = """#include "libprocmap.h"
+                 #include "procmap-abi.h"
+                 #include "process-vm-abi.h"
+                 struct procmap_vma vma = PROCMAP_VMA_INIT;
+                 struct procmap_batch batch = PROCMAP_BATCH_INIT;
+                 uint64_t offset(void) { return procmap_file_offset(&vma, batch.size); }
+                 """
+    above = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..")
+    for compiler in compilers:
+        succeeds([compiler], "-std=c++11", "-Wall", "-Wextra", "-pedantic-errors", "-Werror",
+                 "-fsyntax-only", "-I", above, "-x", "c++", "-", stdin=program)
 
 
 def test_bad_options(target):
@@ -468,10 +486,26 @@ def test_output(target):
         os.close(write)
         equal((done.returncode, done.stderr),
               (2, b"procmap: cannot write the output: Broken pipe\n"))
+    done = subprocess.run(["sh", "-c", '"$0" "$@" <&-', PROCMAP, str(target.pid), "-"],
+                          capture_output=True, check=False)
+    equal((done.returncode, done.stdout, done.stderr),
+          (2, b"", b"procmap: cannot read standard input: Bad file descriptor\n"))
     done = subprocess.run(["sh", "-c", '"$0" "$@" >&-', PROCMAP, str(target.pid)],
                           capture_output=True, check=False)
     equal((done.returncode, done.stderr),
           (2, b"procmap: cannot write the output: Bad file descriptor\n"))
+
+
+def test_output_of_the_last(target):
+    """output that cannot be written is the same error if only the last mapping fills the buffer"""
+    with Target("--only", "2", cwd=target.cwd) as few:
+        fits = 2 + (4096 - len(succeeds([PROCMAP], few.pid))) // 40
+    for nr in range(max(2, fits - 2), fits + 4):
+        with Target("--only", str(nr), cwd=target.cwd) as some, open("/dev/full", "wb") as full:
+            done = subprocess.run([PROCMAP, str(some.pid)], stdout=full, stderr=subprocess.PIPE,
+                                  check=False)
+        equal((done.returncode, done.stderr),
+              (2, b"procmap: cannot write the output: No space left on device\n"))
 
 
 def verify(out):
@@ -513,6 +547,9 @@ def test_verify_lies(target):
     _, got = verify(succeeds([FAKE], "--verify", target.pid, fake="lie:200:201"))
     equal((got["mismatches"], got["rereads"] in (1, 2)), (0, True))
     equal(got["unexplained"], got["rereads"])
+    # What the handle has kept is not asked for again and again.
+    _, got = verify(succeeds(SCAN, "--verify", target.pid, fake="kept:4:8"))
+    equal((got["mismatches"], got["unexplained"] > 0), (0, True))
 
 
 def test_verify_changing(target):
@@ -566,11 +603,11 @@ class SkipTest(Exception):
     """The kernel or the machine lacks something."""
 
 
-TESTS = [test_help, test_man_pages, test_bad_options, test_bad_watch, test_bad_pids, test_zombie,
-         test_permission, test_no_queries, test_kernel_errors, test_list, test_list_json,
-         test_json_tool, test_names, test_addresses, test_watch, test_bad_addresses,
-         test_build_ids, test_output, test_verify, test_verify_lies, test_verify_changing,
-         test_no_mappings, test_many]
+TESTS = [test_help, test_man_pages, test_cplusplus, test_bad_options, test_bad_watch,
+         test_bad_pids, test_zombie, test_permission, test_no_queries, test_kernel_errors, test_list,
+         test_list_json, test_json_tool, test_names, test_addresses, test_watch, test_bad_addresses,
+         test_build_ids, test_output, test_output_of_the_last, test_verify, test_verify_lies,
+         test_verify_changing, test_no_mappings, test_many]
 
 
 def main():

@@ -7,6 +7,7 @@
  *	noscan		there are queries, but no scans
  *	errno:E:N	queries and scans fail with error E from the N-th on
  *	lie:N:M		answers N to M are wrong
+ *	kept:N:M	the same, and no mapping ever changes
  *	eof:N		the text ends from the N-th read on
  */
 #include <errno.h>
@@ -25,6 +26,8 @@ static void __attribute__((constructor)) fake_env(void)
 		fake.no_scan = true;
 	else if (!strcmp(what, "off"))
 		fake.query_errno = ENOTTY;
+	else if (sscanf(what, "kept:%lu:%lu", &fake.lie_from, &fake.lie_to) == 2)
+		fake.generation = 1;
 	else if (sscanf(what, "errno:%d:%lu", &fake.query_errno, &fake.query_errno_from) != 2 &&
 		 sscanf(what, "lie:%lu:%lu", &fake.lie_from, &fake.lie_to) != 2 &&
 		 sscanf(what, "eof:%lu", &fake.read_eof_from) != 1)

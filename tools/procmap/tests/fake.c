@@ -5,6 +5,7 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/fs.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -151,7 +152,21 @@ int __wrap_ioctl(int fd, unsigned long command, ...)
 		return fake_query(fd, arg);
 	if (!fake.real && command == PROCMAP_SCAN)
 		return fake_scan(fd, arg);
+	if (fake.version && command == FS_IOC_GETVERSION) {
+		((unsigned int *)arg)[0] = fake.version;
+		((unsigned int *)arg)[1] = UINT_MAX;
+		return 0;
+	}
 	return __real_ioctl(fd, command, arg);
+}
+
+int __wrap_fstatfs64(int fd, struct statfs *fs)
+{
+	int ret = __real_fstatfs64(fd, fs);
+
+	if (fake.fuse)
+		fs->f_type = 0x65735546;
+	return ret;
 }
 
 /* Tests have texts in files of their own. */

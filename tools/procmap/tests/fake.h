@@ -11,6 +11,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <sys/types.h>
+#include <sys/vfs.h>
 #include "../libprocmap.h"
 
 /**
@@ -19,6 +20,9 @@
  *	descriptor
  * @nr: number of VMAs in @table
  * @real: leave queries and scans to the real kernel
+ * @version: FS_IOC_GETVERSION writes a long: this number, and ones above it; 0: leave
+ *	it to the real kernel
+ * @fuse: all files are on FUSE
  * @no_scan: there are no scans
  * @query_errno: queries and scans fail with this error
  * @query_errno_from: number of the first query, or scan, that fails
@@ -50,6 +54,8 @@ struct fake {
 	const struct procmap_vma *table;
 	size_t nr;
 	bool real;
+	unsigned int version;
+	bool fuse;
 	bool no_scan;
 	int query_errno;
 	unsigned long query_errno_from;
@@ -136,6 +142,8 @@ int fake_text_vma(int fd, uint64_t addr, unsigned int filters, struct procmap_vm
 /* The real functions, and those that --wrap uses instead. */
 int __wrap_procmap_fd_check(int fd);
 int __real_procmap_fd_check(int fd);
+int __wrap_fstatfs64(int fd, struct statfs *fs);
+int __real_fstatfs64(int fd, struct statfs *fs);
 int __wrap_ioctl(int fd, unsigned long command, ...);
 int __real_ioctl(int fd, unsigned long command, ...);
 ssize_t __wrap_pread64(int fd, void *buf, size_t size, off_t pos);

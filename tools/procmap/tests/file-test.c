@@ -131,6 +131,61 @@ static void test_open_file(void)
 	tap_end();
 }
 
+/* A thread of the process has no map_files of its own in /proc. */
+static void test_open_file_of_thread(void)
+{
+	struct procmap *pm = procmap_open(getpid(), PROCMAP_BACKEND_TEXT), *of_thread;
+	int maps = open("/proc/thread-self/maps", O_RDONLY | O_CLOEXEC), fd;
+	struct procmap_vma vma = PROCMAP_VMA_INIT;
+	struct mapped file;
+
+	tap_begin("files: one without a name is opened by a thread's mappings, too");
+	fake = (struct fake){ 0 };
+	map_file(&file);
+	of_thread = procmap_open_fd(maps, PROCMAP_BACKEND_TEXT);
+	CHECK(of_thread && !procmap_find(pm, (uintptr_t)file.at, PROCMAP_NAME, &vma));
+	replace(&file);
+	fd = procmap_open_file(pm, &vma);
+	if (CHECK(fd >= 0 || errno == ESTALE) && fd >= 0)
+		CHECK(is_file(procmap_open_file(of_thread, &vma), &file));
+	vma.start = 0x1000;
+	CHECK(procmap_open_file(of_thread, &vma) == -1 && errno == ESTALE);
+	if (fd >= 0)
+		close(fd);
+	unmap_file(&file);
+	procmap_vma_free(&vma);
+	procmap_close(of_thread);
+	procmap_close(pm);
+	close(maps);
+	tap_end();
+}
+
+static void test_inode_generation(void)
+{
+	struct procmap *pm = procmap_open(getpid(), PROCMAP_BACKEND_TEXT);
+	struct procmap_vma vma = PROCMAP_VMA_INIT;
+	struct mapped file;
+
+	tap_begin("files: the inode generation, which may be a long and must be the kernel's");
+	fake = (struct fake){ .version = 5 };
+	map_file(&file);
+	CHECK(!procmap_find(pm, (uintptr_t)file.at, PROCMAP_NAME, &vma));
+	vma.known |= PROCMAP_KNOWN_DETAILS;
+	vma.inode_generation = 5;
+	CHECK(is_file(procmap_open_file(pm, &vma), &file));
+	/* Another VMA, so that map_files do not have it. */
+	vma.end += 0x1000;
+	CHECK(is_file(procmap_open_file(pm, &vma), &file));
+	vma.inode_generation = 6;
+	CHECK(procmap_open_file(pm, &vma) == -1 && errno == ESTALE);
+	fake.fuse = true;
+	CHECK(is_file(procmap_open_file(pm, &vma), &file));
+	unmap_file(&file);
+	procmap_vma_free(&vma);
+	procmap_close(pm);
+	tap_end();
+}
+
 static void test_name_now(void)
 {
 	static const char new_name[] = "/usr/bin/prog (deleted)";
@@ -253,6 +308,7 @@ static void test_sizes(void)
 static void test_descriptors(void)
 {
 	int maps = open("/proc/self/maps", O_RDONLY | O_CLOEXEC), pipes[2], other[3];
+	int path = open("/proc/self/maps", O_PATH | O_CLOEXEC);
 	size_t i;
 
 	tap_begin("open: only descriptors of /proc/PID/maps");
@@ -269,6 +325,9 @@ static void test_descriptors(void)
 	}
 	close(pipes[1]);
 	CHECK(!procmap_open_fd(-1, PROCMAP_BACKEND_AUTO) && errno == EBADF);
+	CHECK(!procmap_open_fd(path, PROCMAP_BACKEND_TEXT) && errno == EBADF);
+	close(path);
+	CHECK(!procmap_open_pidfd(-1, PROCMAP_BACKEND_TEXT) && errno == EBADF);
 	for (i = 0; i < ARRAY_SIZE(backends); i++) {
 		struct procmap *pm = procmap_open_fd(maps, backends[i]);
 
@@ -282,8 +341,12 @@ static void test_descriptors(void)
 /* In a root directory without /proc: what is refused ends the process with that number. */
 static void use_without_proc(int maps, int status)
 {
+	int pidfd = syscall(SYS_pidfd_open, getpid(), 0);
+
 	if (chroot("/proc"))
 		_exit(errno == EPERM ? 77 : 1);
+	if (procmap_open_pidfd(pidfd, PROCMAP_BACKEND_AUTO) || errno != ENOENT)
+		_exit(5);
 	if (!procmap_open_fd(maps, PROCMAP_BACKEND_AUTO))
 		_exit(2);
 	fake.query_errno = ENOTTY;
@@ -458,6 +521,8 @@ static void test_memory(void)
 void file_tests(void)
 {
 	test_open_file();
+	test_open_file_of_thread();
+	test_inode_generation();
 	test_name_now();
 	test_details();
 	test_sizes();

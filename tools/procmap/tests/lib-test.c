@@ -159,7 +159,8 @@ size_t check_walk(struct procmap *pm, const struct table *table, unsigned int fl
 			CHECK(!"the walk is right");
 		seen++;
 	}
-	CHECK(procmap_next(pm, flags, &vma) == 0);
+	/* At the end it is empty: the next call begins anew. */
+	CHECK(procmap_next(pm, flags, &vma) == 0 && !vma.end && !vma.name);
 	procmap_vma_free(&vma);
 	return seen;
 }
@@ -328,6 +329,35 @@ static void test_batch(void)
 		procmap_batch_free(&batch);
 		procmap_close(pm);
 	}
+	table_free(&table);
+	tap_end();
+}
+
+static void test_batch_reads_once(void)
+{
+	static const uint64_t addrs[] = { 0x0, 0x1000, 0x2000, 0x5000, 0x6000, 0x10000, 0x43000 };
+	/* Nothing matches below the last address; or nothing at all. */
+	static const unsigned int flags[] = {
+		PROCMAP_SHARED, PROCMAP_SHARED | PROCMAP_OR_NEXT,
+		PROCMAP_EXEC | PROCMAP_WRITE, PROCMAP_EXEC | PROCMAP_WRITE | PROCMAP_OR_NEXT,
+	};
+	struct procmap_batch batch = PROCMAP_BATCH_INIT;
+	struct procmap *pm;
+	struct table table;
+	size_t i;
+
+	tap_begin("batch: reads the text once, also for addresses that the filters skip");
+	table_odd(&table);
+	pm = open_table(&table, PROCMAP_BACKEND_TEXT);
+	for (i = 0; i < ARRAY_SIZE(flags); i++) {
+		fake.reads = 0;
+		CHECK(!procmap_resolve_many(pm, addrs, ARRAY_SIZE(addrs), flags[i], &batch));
+		CHECK(batch.nr_vmas == (i == 0 ? 1 : i == 1 ? 2 : 0));
+		/* The text, its end, and whether the process is still there. */
+		CHECK(fake.reads <= 3);
+		procmap_batch_free(&batch);
+	}
+	procmap_close(pm);
 	table_free(&table);
 	tap_end();
 }
@@ -641,6 +671,34 @@ static void test_abi(void)
 	CHECK(offsetof(struct procmap_query, vma_name_addr) == 88);
 	CHECK(PROCMAP_SCAN == 0xc080661e);
 	CHECK(sizeof(struct procmap_scan) == 128 && sizeof(struct procmap_record) == 96);
+	tap_end();
+}
+
+static void test_refused(void)
+{
+	static const int errors[] = { ENOTTY, EPERM, EACCES, EINVAL, EOPNOTSUPP };
+	static const int answers[] = { ENOENT, ESRCH, ENOMEM, EINTR, EFAULT };
+	struct procmap_vma vma = PROCMAP_VMA_INIT;
+	struct procmap *pm;
+	size_t i;
+
+	tap_begin("open: the text where seccomp refuses the ioctls, whatever its errno");
+	for (i = 0; i < ARRAY_SIZE(errors); i++) {
+		fake = (struct fake){ .query_errno = errors[i] };
+		pm = procmap_open(getpid(), PROCMAP_BACKEND_AUTO);
+		CHECK(pm && procmap_get_backend(pm) == PROCMAP_BACKEND_TEXT);
+		CHECK(!procmap_find(pm, (uintptr_t)test_abi, PROCMAP_EXEC | PROCMAP_FILE, &vma));
+		procmap_close(pm);
+		CHECK(!procmap_open(getpid(), PROCMAP_BACKEND_QUERY) && errno == errors[i]);
+		CHECK(!procmap_open(getpid(), PROCMAP_BACKEND_SCAN) && errno == errors[i]);
+	}
+	for (i = 0; i < ARRAY_SIZE(answers); i++) {
+		fake = (struct fake){ .query_errno = answers[i] };
+		pm = procmap_open(getpid(), PROCMAP_BACKEND_AUTO);
+		CHECK(pm && procmap_get_backend(pm) == PROCMAP_BACKEND_SCAN);
+		CHECK(procmap_find(pm, 0, 0, &vma) == -1 && errno == answers[i]);
+		procmap_close(pm);
+	}
 	tap_end();
 }
 
@@ -971,6 +1029,7 @@ int main(void)
 	test_interleaved();
 	test_walk_after_find();
 	test_batch();
+	test_batch_reads_once();
 	test_large();
 	test_long_names();
 	test_long_name_of_changing();
@@ -980,6 +1039,7 @@ int main(void)
 	test_bad_text();
 	test_garbage();
 	test_open_errors();
+	test_refused();
 	test_fallback();
 	test_find_errors();
 	test_exit();

@@ -4,6 +4,7 @@
  * is where, and runs until its standard input ends.
  *
  *	target [NR]		maps NR more pages, each in a VMA of its own
+ *	target --only NR	maps nothing else
  *	target --change		changes mappings all the time
  */
 #define _GNU_SOURCE
@@ -141,9 +142,10 @@ int main(int argc, char **argv)
 		change();
 		return 0;
 	}
-	map_odd();
+	if (argc < 3)
+		map_odd();
 	if (argc > 1)
-		map_many(strtoul(argv[1], NULL, 10));
+		map_many(strtoul(argv[argc - 1], NULL, 10));
 	puts("ready 0");
 	fflush(stdout);
 	while (read(STDIN_FILENO, &c, 1) > 0)
