@@ -6,6 +6,7 @@
 #include <linux/filemap_cached.h>
 #include <linux/mm.h>
 #include <linux/pgtable.h>
+#include <linux/swap.h>
 #include <linux/swapops.h>
 #include <linux/uaccess.h>
 

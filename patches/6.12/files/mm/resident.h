@@ -7,6 +7,7 @@
 #include <linux/mm.h>
 #include <linux/pagewalk.h>
 #include <linux/pgtable.h>
+#include <linux/swap.h>
 #include <linux/swapops.h>
 #include <linux/uaccess.h>
 
