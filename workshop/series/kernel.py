@@ -24,7 +24,8 @@ UNPATCHED = ("base", "base-profiler")
 # Megabytes
 SPACE = {"debug": 1500, "kcsan": 800, "profiler": 1500, "base-profiler": 1500}
 # Prefix of the tools, and the image that kbuild makes
-CROSS = {"x86": "", "i386": "", "arm64": "aarch64-linux-gnu-", "riscv": "riscv64-linux-gnu-",
+CROSS = {"x86": "", "i386": "", "um": "", "arm64": "aarch64-linux-gnu-",
+         "riscv": "riscv64-linux-gnu-",
          "s390": "s390x-linux-gnu-", "powerpc": "powerpc64le-linux-gnu-"}
 IMAGE = {"x86": "bzImage", "arm64": "Image"}
 # What no kernel is built of
