@@ -108,10 +108,11 @@ class Kernel:
     def merge(self, fragments, origin="tinyconfig", log="config"):
         os.makedirs(self.out, exist_ok=True)
         self.make(log, origin)
+        # It has temporary files in the current directory.
         logged(f"{log}-merge-{self.variant}",
                [os.path.join(self.src, "scripts/kconfig/merge_config.sh"), "-m", "-O", self.out,
                 os.path.join(self.out, ".config"), *fragments],
-               env=dict(os.environ, ARCH=self.arch))
+               env=dict(os.environ, ARCH=self.arch), cwd=self.out)
         self.make(log, "olddefconfig")
 
     def wrong_settings(self, fragments):
