@@ -523,13 +523,19 @@ static struct file *file_make(struct kunit *test, loff_t size)
 	return file;
 }
 
+/* Without TMPFS, files in shmem cannot. */
+static void file_can_be_written(struct kunit *test, struct file *file)
+{
+	if (!file->f_op->write_iter)
+		kunit_skip(test, "needs TMPFS");
+}
+
 /* Write only pages that are not all zeros, so that the rest stays a hole. */
 static void file_fill(struct kunit *test, struct file *file, const struct build_id_made *made)
 {
 	u32 at, n;
 
-	if (!file->f_op->write_iter)
-		kunit_skip(test, "without TMPFS, files in shmem cannot be written");
+	file_can_be_written(test, file);
 	for (at = 0; at < made->len; at += n) {
 		loff_t pos = at;
 
@@ -875,6 +881,7 @@ static void file_changes_meanwhile(struct kunit *test)
 	u32 i, right = 0, none = 0, other = 0;
 	struct task_struct *task;
 
+	file_can_be_written(test, w.file);
 	init_completion(&w.started);
 	task = kthread_run(writer_thread, &w, "build_id_writer");
 	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, task);
