@@ -110,22 +110,40 @@ TEST_F(errors, efault_argument_straddles)
  * The kernel can read all of the argument, but can write only its first bytes.
  * Then it must write none of them.
  */
-TEST_F(errors, efault_argument_straddles_into_read_only)
+static void straddle_into_read_only(struct __test_metadata *_metadata,
+				    struct _test_data_errors *self, size_t size)
 {
 	size_t fits;
 
-	ASSERT_EQ(0, mprotect(self->ro, self->page, PROT_READ | PROT_WRITE));
-	for (fits = 8; fits < sizeof(self->call.q); fits += 8) {
+	procmap_call_init(&self->call, (unsigned long)self->rw, 0);
+	self->call.q.size = size;
+	/* A short struct must not end between an address and its size. */
+	if (size < sizeof(self->call.q)) {
+		self->call.q.vma_name_size = 0;
+		self->call.q.build_id_size = 0;
+		self->call.q.vma_name_addr = 0;
+		self->call.q.build_id_addr = 0;
+	}
+	for (fits = 8; fits < size; fits += 8) {
 		char *arg = self->ro - fits;
 
-		memcpy(arg, &self->call.q, sizeof(self->call.q));
+		memcpy(arg, &self->call.q, size);
 		ASSERT_EQ(0, mprotect(self->ro, self->page, PROT_READ));
 		EXPECT_EQ(-EFAULT, procmap_ioctl(self->fd, arg))
-			TH_LOG("argument with %zu bytes before a read-only page", fits);
-		EXPECT_EQ(0, memcmp(arg, &self->call.q, sizeof(self->call.q)))
-			TH_LOG("argument with %zu bytes before a read-only page: changed", fits);
+			TH_LOG("%zu of %zu bytes before a read-only page", fits, size);
+		EXPECT_EQ(0, memcmp(arg, &self->call.q, size))
+			TH_LOG("%zu of %zu bytes before a read-only page: changed", fits, size);
 		ASSERT_EQ(0, mprotect(self->ro, self->page, PROT_READ | PROT_WRITE));
 	}
+}
+
+TEST_F(errors, efault_argument_straddles_into_read_only)
+{
+	size_t size;
+
+	ASSERT_EQ(0, mprotect(self->ro, self->page, PROT_READ | PROT_WRITE));
+	for (size = PROCMAP_QUERY_SIZE_MIN; size <= sizeof(self->call.q); size += 8)
+		straddle_into_read_only(_metadata, self, size);
 }
 
 TEST_F(errors, efault_name_buffer_unmapped)
