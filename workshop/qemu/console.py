@@ -21,6 +21,10 @@ STAMP = re.compile(r"^\[ *\d+\.\d+\](?:\[ *[CT]\d+\])? ?")
 HARMLESS = re.compile(r"Command line: |^Unknown kernel command line parameters")
 INT3 = re.compile(r"int3: 0000 \[#1\]")
 TEXT_LINES = 60
+# What SysRq-T prints of a task, and a function on its stack
+TASK = re.compile(r"task:(\S+) +state:(\S).* pid:(\d+) .*ppid:(\d+) ")
+FRAME = re.compile(r" (\w[\w.]*)\+0x")
+KTHREADD = "2"
 
 
 def lines(text):
@@ -83,3 +87,17 @@ def emulator_fault(text, crashed=False):
 
 def tail(text, count=40):
     return "\n".join(lines(text.rstrip("\n"))[-count:])
+
+
+def programs(text):
+    """Of what SysRq-T prints: for each task of a program a line, with the functions on its stack."""
+    told, skip = [], True
+    for line in lines(text):
+        task, frame = TASK.match(line), FRAME.match(line)
+        if task:
+            name, state, pid, parent = task.groups()
+            skip = KTHREADD in (pid, parent)
+            told += [] if skip else [f"{name} {pid}, child of {parent}, {state}:"]
+        elif frame and not skip:
+            told[-1] += f" {frame[1]}"
+    return told

@@ -65,6 +65,10 @@ MACHINE = {
 }
 VERDICT = re.compile(r"status (\d+) stdout (\d+) stderr (\d+) leaks (\d+)\n")
 STREAMS = ("stdout", "stderr")
+# On a line that multiplexes, QEMU takes this for a break; the kernel takes the key after it for one
+# of SysRq.
+BREAK = b"\x01b"
+RUNNING, ALL_TASKS = b"l", b"t"
 
 
 class Trouble(Exception):
@@ -136,6 +140,26 @@ def die_with_parent():
     ctypes.CDLL(None).prctl(1, signal.SIGKILL)
 
 
+class Line:
+    """The serial line of a machine: what it prints is kept, and it takes keys of SysRq.
+
+    The kernel does not wait long for its line. A pipe of a megabyte takes what a socket could not.
+    """
+
+    def __init__(self, path, log, stack):
+        self.path = path
+        for end in "in", "out":
+            os.mkfifo(f"{path}.{end}")
+        # Open for both directions: neither program waits for the other.
+        self.input, self.output = (stack.enter_context(open(f"{path}.{end}", "r+b", buffering=0))
+                                   for end in ("in", "out"))
+        fcntl.fcntl(self.output, fcntl.F_SETPIPE_SZ, 1 << 20)
+        self.log = stack.enter_context(open(log, "wb", buffering=0))
+
+    def keep(self):
+        self.log.write(self.output.read(1 << 20))
+
+
 class Machine:
     """One boot of QEMU."""
 
@@ -143,7 +167,7 @@ class Machine:
         self.args = args
         self.results, self.lock = self.claim_results()
         self.received = dict.fromkeys(STREAMS, 0)
-        self.qemu = self.terminal = None
+        self.qemu = self.terminal = self.line = None
 
     def path(self, name):
         return os.path.join(self.results, name)
@@ -208,7 +232,7 @@ class Machine:
                    "-kernel", args.kernel, "-initrd", self.append_command(directory),
                    "-append", self.kernel_options(),
                    "-d", "cpu_reset", "-D", self.path("resets.log"),
-                   "-chardev", f"file,id=console,path={self.path('console.log')}",
+                   "-chardev", f"pipe,id=console,path={self.line.path},mux=on",
                    "-serial", "chardev:console",
                    "-object", "rng-random,id=rng,filename=/dev/urandom",
                    "-device", "virtio-rng-pci,rng=rng", "-device", "virtio-serial-pci",
@@ -241,6 +265,7 @@ class Machine:
             if self.args.interactive:
                 self.terminal = stack.enter_context(
                     terminal.Terminal(os.path.join(directory, "size.socket")))
+            self.line = Line(os.path.join(directory, "console"), self.path("console.log"), stack)
             command = self.command_line(directory, sockets)
             write(self.path("command.json"), json.dumps(command, indent=1))
             write(self.path("config"), config_of(self.args.kernel))
@@ -261,25 +286,45 @@ class Machine:
         self.qemu.wait()
 
     def pass_output_on(self, listeners):
-        """Returns True when the time is over before the machine is."""
+        """Returns what ask_for_tasks() does, when the time is over before the machine is."""
         end = time.monotonic() + self.args.timeout
         with selectors.DefaultSelector() as selector, contextlib.ExitStack() as stack:
             for name, listener in listeners.items():
                 selector.register(listener, selectors.EVENT_READ, name)
+            selector.register(self.line.output, selectors.EVENT_READ)
             while self.qemu.poll() is None:
                 if time.monotonic() > end and not self.args.interactive:
-                    return True
+                    return self.ask_for_tasks(selector, stack)
                 self.take_events(selector, stack, 0.2)
                 if self.terminal:
                     self.terminal.tell_size()
             while self.take_events(selector, stack, 0):
                 pass
-        return False
+        return None
+
+    def ask_for_tasks(self, selector, stack):
+        """Let the kernel write to the console what its tasks do. Returns where that begins."""
+        begin = len(self.read("console.log"))
+        for key in RUNNING, ALL_TASKS:
+            self.line.input.write(BREAK + key)
+            before = -1
+            for _ in range(12):
+                size = os.path.getsize(self.path("console.log"))
+                if size == before:
+                    break
+                before, end = size, time.monotonic() + 5
+                while time.monotonic() < end:
+                    self.take_events(selector, stack, 0.2)
+        return begin
 
     def take_events(self, selector, stack, timeout):
         """Accept connections and copy what has come; returns whether there was something."""
         some = False
         for key, _ in selector.select(timeout):
+            if key.fileobj == self.line.output:
+                some = True
+                self.line.keep()
+                continue
             if key.fileobj.getsockopt(socket.SOL_SOCKET, socket.SO_ACCEPTCONN):
                 port = stack.enter_context(key.fileobj.accept()[0])
                 log = stack.enter_context(open(self.path(key.data), "wb"))
@@ -309,15 +354,18 @@ class Machine:
     def judge(self, hung):
         """Turn what the machine left into a status; the worst for the kernel comes first."""
         text = self.read("console.log")
+        text, tasks = text[:hung], text[hung or 0:]
         known = [re.compile(line) for line in entries(os.path.join(HERE, "known-splats"))]
         splat, panic = console.find_splat(text, known), console.find_panic(text)
         if splat:
             raise Trouble(SPLAT, f"the kernel printed a splat:\n{splat}")
         if panic:
             raise Trouble(PANIC, f"the kernel panicked: {panic}\n{console.tail(text)}")
-        if hung:
-            raise Trouble(HANG, f"no end after {self.args.timeout:g} seconds; the console's last "
-                          f"lines:\n{console.tail(text)}")
+        if hung is not None:
+            raise Trouble(HANG, "\n".join((
+                f"no end after {self.args.timeout:g} seconds; the output ends with",
+                console.tail(self.read("stdout"), 5), "the console with", console.tail(text, 5),
+                "and these programs are there:", *console.programs(tasks))))
         match = VERDICT.fullmatch(self.read("verdict"))
         if not match and "Triple fault" in self.read("resets.log"):
             raise Trouble(PANIC, "the processor reset itself (triple fault), its state is in "
