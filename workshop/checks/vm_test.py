@@ -113,6 +113,20 @@ def test_under_icount_a_run_repeats_to_the_instruction():
     assert first.stdout == second.stdout, f"{first.stdout} {second.stdout}"
 
 
+def test_each_processor_has_a_timer_and_a_clock_of_nanoseconds():
+    """Also next to programs that keep the host busy while it boots."""
+    busy = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(4)]
+    try:
+        result = vm("cat /sys/devices/system/clocksource/clocksource0/current_clocksource; "
+                    "dmesg | grep 'APIC timer disabled'; true")
+    finally:
+        for child in busy:
+            child.kill()
+            child.wait()
+    ended(result, 0)
+    assert result.stdout in ("tsc\n", "tsc-early\n"), result.stdout
+
+
 def accel_of(*options):
     """How QEMU was told to run two processors, if the environment does not say how."""
     with unittest.mock.patch.dict(os.environ, ACCEL=""):

@@ -42,15 +42,14 @@ sys.path.insert(0, os.path.join(os.path.dirname(HERE), "series"))
 from common import BUILD, ROOT, entries, interrupt_on, read, write  # noqa: E402  pylint: disable=wrong-import-position
 
 SPLAT, PANIC, HANG, BROKEN, INTERRUPTED = 120, 121, 122, 123, 130
-# As sockets: for kernels without ACPI the firmware lists only one processor of each socket
 ACCEL = {
-    "multi": ["-accel", "tcg,thread=multi", "-smp", "2,sockets=2", "-cpu", "max"],
-    "single": ["-accel", "tcg,thread=single", "-smp", "2,sockets=2", "-cpu", "max"],
+    "multi": ["-accel", "tcg,thread=multi", "-smp", "2", "-cpu", "max"],
+    "single": ["-accel", "tcg,thread=single", "-smp", "2", "-cpu", "max"],
     "icount": ["-accel", "tcg,thread=single", "-icount", "shift=0,sleep=off", "-smp", "1",
                "-cpu", "max"],
     "slow": ["-accel", "tcg,thread=single", "-icount", "shift=3,sleep=off", "-smp", "1",
              "-cpu", "max"],
-    "kvm": ["-accel", "kvm", "-smp", "2,sockets=2", "-cpu", "host"],
+    "kvm": ["-accel", "kvm", "-smp", "2", "-cpu", "host"],
 }
 # File systems of the machine itself; a repository below them is put back into its place.
 HIDDEN = ("/tmp/", "/run/", "/dev/")
