@@ -191,8 +191,7 @@ struct page *resident_page(struct vm_area_struct *vma, unsigned long address)
 		smp_rmb();
 		return resident_absent_page(vma, address);
 	}
-	pte = resident_lock_table(vma, address, pmd, &ptl);
-	if (!pte)
+	if (!resident_lock_table(vma, address, pmd, &pte, &ptl))
 		return ERR_PTR(-EAGAIN);
 	page = resident_pte_page(vma, address, *pte);
 	pte_unmap_unlock(pte, ptl);

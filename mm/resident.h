@@ -41,11 +41,14 @@ static inline bool resident_pmd_none(struct mm_struct *mm, pmd_t *pmd)
 	return pmd_none(pmd_read_atomic(pmd));
 }
 
-/* Map the page table and lock it. NULL: there is none, or it is going away. */
-static inline pte_t *resident_lock_table(struct vm_area_struct *vma, unsigned long address,
-					 pmd_t *pmd, spinlock_t **ptl)
+/* Map the page table and lock it. Returns false if there is none, or it is going away. */
+static inline bool resident_lock_table(struct vm_area_struct *vma, unsigned long address,
+				       pmd_t *pmd, pte_t **pte, spinlock_t **ptl)
 {
-	return pmd_trans_unstable(pmd) ? NULL : pte_offset_map_lock(vma->vm_mm, pmd, address, ptl);
+	if (pmd_trans_unstable(pmd))
+		return false;
+	*pte = pte_offset_map_lock(vma->vm_mm, pmd, address, ptl);
+	return true;
 }
 
 /* The folio of the swap cache, with a reference; NULL: none. */

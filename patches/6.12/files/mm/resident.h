@@ -60,11 +60,16 @@ static inline bool resident_pmd_none(struct mm_struct *mm, pmd_t *pmd)
 	return none;
 }
 
-/* Map the page table and lock it. NULL: there is none, or it is going away. */
-static inline pte_t *resident_lock_table(struct vm_area_struct *vma, unsigned long address,
-					 pmd_t *pmd, spinlock_t **ptl)
+/* Map the page table and lock it. Returns false if there is none, or it is going away. */
+static inline bool resident_lock_table(struct vm_area_struct *vma, unsigned long address,
+				       pmd_t *pmd, pte_t **pte, spinlock_t **ptl)
 {
-	return pte_offset_map_lock(vma->vm_mm, pmd, address, ptl);
+	*pte = pte_offset_map_lock(vma->vm_mm, pmd, address, ptl);
+	if (!*pte)
+		return false;
+	/* Sparse sees only pte_unmap_unlock() leave the RCU read section that this entered. */
+	__acquire(RCU);
+	return true;
 }
 
 /* The folio of the swap cache, with a reference; NULL: none. */
