@@ -129,7 +129,7 @@ USER = [
     # make tree, apply, series and refresh, and their answers to bad input.
     Part("series", needs=(MAILS,), packages=("code",),
          **script("series_test.py", inputs=("Makefile", "workshop", "patches"))),
-    # The series fits other point releases.
+    # The series fits the newest point release.
     Part("points", needs=(MAILS,), **script("points_test.py", inputs=("workshop/series",))),
 ]
 

@@ -16,7 +16,7 @@ import time
 import cases
 from cases import call, refused
 from places import BASE, BUILD, ROOT, SRC
-from base import fitting  # pylint: disable=wrong-import-order
+from base import pinned  # pylint: disable=wrong-import-order
 from common import read, write  # pylint: disable=wrong-import-order
 from git import Repo  # pylint: disable=wrong-import-order
 from series import file_diffs  # pylint: disable=wrong-import-order
@@ -104,7 +104,7 @@ def test_each_hunk_that_does_not_fit_is_named_and_nothing_changes():
     set_version(9876)
     before = content(work)
     result = call(*APPLY)
-    refused(result, f"{BASE}.9876", "2 hunks do not fit", "untouched", *fitting())
+    refused(result, f"{BASE}.9876", "2 hunks do not fit", "untouched", pinned()["version"])
     told = [line.split(None, 1)[1] for line in result.stdout.splitlines() if "REJECT" in line]
     assert told == [f"patches/{BASE}/{patch}: hunk {number} of {name} (line {line})"
                     for patch, name, number, line in broken], told

@@ -41,11 +41,6 @@ def values(wanted):
     return tuple(value for word, value in described() if word == wanted)
 
 
-def fitting():
-    """The point releases that the series was tried on and fits."""
-    return [*values("fits"), pinned()["version"]]
-
-
 def find_source():
     """The tarball or directory to start from: KSRC, else Debian's package."""
     asked = os.environ.get("KSRC")

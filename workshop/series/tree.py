@@ -156,9 +156,8 @@ def build_commits(repo, base_commit, commits):
         found = list(rejects(Builder(repo, base_commit, commits), commits)) or [str(first)]
         for text in found:
             say("REJECT", text)
-        fits = ", ".join(base.fitting())
         raise Failure(f"{len(found)} hunk{'s' * (len(found) > 1)} do{'es' * (len(found) == 1)} not fit "
-                      f"without fuzz; the series fits Linux {fits}") from None
+                      f"without fuzz; the series fits Linux {base.pinned()['version']}") from None
     tip = builder.writer.finish()
     os.unlink(builder.repo.env["GIT_INDEX_FILE"])
     return tip
