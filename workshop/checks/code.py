@@ -102,9 +102,13 @@ def warnings():
         tree.make_base()
         old.prepare()
         found -= old.remarks(changed)
-    for (name, text), count in sorted(found.items()):
-        print(f"{name}: {text}" + (f" ({count} times)" if count > 1 else ""))
-    return 1 if found else 0
+    said = [f"{name}: {text}" + (f" ({count} times)" if count > 1 else "")
+            for (name, text), count in sorted(found.items())]
+    known = values("remark")
+    wrong = [line for line in said if line not in known] + \
+        [f"not any more: {line}" for line in known if line not in said]
+    print("\n".join(wrong))
+    return 1 if wrong else 0
 
 
 # What no object of a kernel is built of.

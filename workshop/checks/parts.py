@@ -8,7 +8,7 @@ add it to PARTS.
 import dataclasses
 import os
 
-from places import BUILD, ROOT, SRC
+from places import BASE, BUILD, ROOT, SRC
 from base import stands_alone  # pylint: disable=wrong-import-order
 
 CHECKS = os.path.join("workshop", "checks")
@@ -120,7 +120,8 @@ USER = [
                                f"{BUILD}/vma_lock-removals"),
          needs=(TREE,), inputs=LOCK, packages=("user",)),
     # sparse and W=1 report nothing new.
-    Part("warnings", needs=(PLAIN,), packages=("code",), **script("code.py", "warnings")),
+    Part("warnings", needs=(PLAIN,), packages=("code",),
+         **script("code.py", "warnings", inputs=(f"patches/{BASE}/base",))),
     # Every commit of the series builds.
     Part("commits", needs=(PLAIN, MAILS), **script("code.py", "commits")),
     # The files of the series compile without a warning in every configuration of configs.table.

@@ -37,7 +37,7 @@ def stands_alone(name=BASE):
 def values(wanted):
     """Of a word that may have several lines. tests: the folders of kselftests that the test machine
     has, if not those of the series; narrow: files whose hunks have little context, because other
-    lines differ between point releases."""
+    lines differ between point releases; remark: what sparse says of us without reason."""
     return tuple(value for word, value in described() if word == wanted)
 
 
