@@ -144,6 +144,15 @@ static bool make_locked(struct memory *memory)
 }
 
 /* Clear the soft-dirty bits, as a checkpoint does: pages are clean and write-protected. */
+static const char *lacks_soft_dirty(void)
+{
+	static char byte;
+
+	byte = BYTE;
+	return pvm_pagemap(&byte) & PVM_PAGE_SOFT_DIRTY ? NULL :
+	       "no soft-dirty bits (CONFIG_MEM_SOFT_DIRTY)";
+}
+
 static bool make_soft_clean(struct memory *memory)
 {
 	return make_touched(memory) &&
@@ -480,7 +489,11 @@ FIXTURE_VARIANT_ADD(memory, untouched) { .kind = { make_untouched, WRITE_FAULTS 
 FIXTURE_VARIANT_ADD(memory, tracked) { .kind = { make_tracked, WRITE_FAULTS } };
 FIXTURE_VARIANT_ADD(memory, zero_page) { .kind = { make_zero_page, WRITE_FAULTS } };
 FIXTURE_VARIANT_ADD(memory, locked) { .kind = { make_locked, BYTE } };
-FIXTURE_VARIANT_ADD(memory, soft_clean) { .kind = { make_soft_clean, BYTE, WRITE_FAULTS } };
+
+FIXTURE_VARIANT_ADD(memory, soft_clean) {
+	.kind = { make_soft_clean, BYTE, WRITE_FAULTS, .lacks = lacks_soft_dirty },
+};
+
 FIXTURE_VARIANT_ADD(memory, forked) { .kind = { make_forked, BYTE, WRITE_FAULTS } };
 FIXTURE_VARIANT_ADD(memory, thp) { .kind = { make_thp, BYTE } };
 FIXTURE_VARIANT_ADD(memory, thp_untouched) { .kind = { make_untouched_thp, WRITE_FAULTS } };

@@ -93,6 +93,7 @@ __u64 pvm_pagemap(const void *addr);
 
 #define PVM_PAGE_PRESENT	0x8000000000000000ULL
 #define PVM_PAGE_SWAPPED	0x4000000000000000ULL
+#define PVM_PAGE_SOFT_DIRTY	0x0080000000000000ULL
 /* The kernel shows this only to root. */
 #define PVM_PAGE_FRAME		0x007fffffffffffffULL
 
