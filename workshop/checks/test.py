@@ -20,8 +20,6 @@ from places import BUILD, ROOT
 import tree  # pylint: disable=wrong-import-order
 from common import Failure, main, read  # pylint: disable=wrong-import-order
 
-INSTALLED = os.path.join(BUILD, "kselftest", "kselftest-list.txt")
-
 
 def make(*wanted):
     needs.run_packages([group for need in wanted for group in needs.packages(need)] + ["vm"])
@@ -64,8 +62,10 @@ def command():
     if not names:
         raise Failure("say which: make test T=procmap/procmap_scan_test, or T=fs/proc/procmap_scan.c")
     variant = os.environ.get("VARIANT") or "plain"
-    make("guest:arm64" if variant == "arm64" else parts.GUEST, f"kernel:{variant}")
-    tests, others = resolve(names, read(INSTALLED).split())
+    arm = variant == "arm64"
+    make("guest:arm64" if arm else parts.GUEST, f"kernel:{variant}")
+    installed = os.path.join(BUILD, "kselftest-arm64" if arm else "kselftest", "kselftest-list.txt")
+    tests, others = resolve(names, read(installed).split())
     status = 0
     if tests:
         part = parts.kselftest(variant, "root", *tests)
