@@ -143,7 +143,6 @@ static bool make_locked(struct memory *memory)
 	return make_touched(memory) && HOLDS(!mlock(memory->addr, memory->size));
 }
 
-/* Clear the soft-dirty bits, as a checkpoint does: pages are clean and write-protected. */
 static const char *lacks_soft_dirty(void)
 {
 	static char byte;
@@ -153,6 +152,7 @@ static const char *lacks_soft_dirty(void)
 	       "no soft-dirty bits (CONFIG_MEM_SOFT_DIRTY)";
 }
 
+/* Clear the soft-dirty bits, as a checkpoint does: pages are clean and write-protected. */
 static bool make_soft_clean(struct memory *memory)
 {
 	return make_touched(memory) &&
