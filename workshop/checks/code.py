@@ -107,7 +107,8 @@ def warnings():
     known = values("remark")
     wrong = [line for line in said if line not in known] + \
         [f"not any more: {line}" for line in known if line not in said]
-    print("\n".join(wrong))
+    for line in wrong:
+        print(line)
     return 1 if wrong else 0
 
 
