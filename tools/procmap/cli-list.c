@@ -13,9 +13,9 @@ void cli_list_line(const struct cli *cli, const struct procmap_vma *vma)
 	       cli_perms(vma, perms), (uintmax_t)vma->offset);
 	if (cli->build_id)
 		printf(" %-40s", cli_build_id(vma, hex));
-	if (vma->name) {
+	if (vma->name || vma->flags & PROCMAP_FILE) {
 		putchar(' ');
-		cli_print_name(vma->name);
+		cli_print_name(cli_name(vma));
 	}
 	putchar('\n');
 }

@@ -137,6 +137,13 @@ const char *cli_perms(const struct procmap_vma *vma, char perms[5])
 	return perms;
 }
 
+const char *cli_name(const struct procmap_vma *vma)
+{
+	if (vma->name)
+		return vma->name;
+	return vma->flags & PROCMAP_FILE ? "[name not known]" : "anonymous";
+}
+
 void cli_print_location(uint64_t addr, const struct procmap_vma *vma)
 {
 	char offset[sizeof("0x") + 16] = "-", hex[2 * PROCMAP_BUILD_ID_MAX + 1];
@@ -150,6 +157,6 @@ void cli_print_location(uint64_t addr, const struct procmap_vma *vma)
 		snprintf(offset, sizeof(offset), "0x%jx",
 			 (uintmax_t)procmap_file_offset(vma, addr));
 	printf("%-10s  %-40s  ", offset, cli_build_id(vma, hex));
-	cli_print_name(vma->name ? vma->name : "anonymous");
+	cli_print_name(cli_name(vma));
 	putchar('\n');
 }

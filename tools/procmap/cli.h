@@ -230,6 +230,14 @@ const char *cli_build_id(const struct procmap_vma *vma, char hex[2 * PROCMAP_BUI
 const char *cli_perms(const struct procmap_vma *vma, char perms[5]);
 
 /**
+ * cli_name() - the name of a VMA, or what to print instead
+ * @vma: the VMA
+ *
+ * Return: its name, or a constant.
+ */
+const char *cli_name(const struct procmap_vma *vma);
+
+/**
  * cli_print_location() - print one line that says what is at an address
  * @addr: the address
  * @vma: its VMA, or NULL

@@ -21,15 +21,14 @@
 #define PROCMAP_CODE (PROCMAP_EXEC | PROCMAP_FILE)
 
 /*
- * Do not fetch longer names. This is far above what the text of any kernel can
- * hold.
+ * PATH_MAX: no scan and no query tells a name that needs more bytes, and the process
+ * decides how many. So that it cannot hold up a look-up, such a name is not known.
  */
-#define PROCMAP_NAME_LIMIT (1024U * 1024)
+#define PROCMAP_NAME_LIMIT 4096U
 
 /**
  * struct procmap_text - state of the reader of the text
  * @buf: bytes that were read and not yet dropped
- * @alloc: size of @buf
  * @head: offset in @buf of the first byte after the current line
  * @tail: offset in @buf of the first byte not read
  * @pos: position in the file that belongs to @tail
@@ -45,7 +44,6 @@
  */
 struct procmap_text {
 	char *buf;
-	size_t alloc;
 	size_t head;
 	size_t tail;
 	off_t pos;

@@ -8,6 +8,7 @@
  * above the end of that one.
  */
 #define _GNU_SOURCE
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -127,27 +128,23 @@ static bool procmap_text_is_gate(const struct procmap_text *text)
 }
 
 /*
- * Make space after the tail: drop the lines that are done, or enlarge the
- * buffer.
+ * Make space after the tail: drop the lines that are done. Of a line that fills the
+ * buffer keep the beginning. However much comes after it, its name is too long, also
+ * if it has newlines only.
  */
 static int procmap_text_make_space(struct procmap_text *text)
 {
-	size_t want;
-	char *buf;
+	static_assert(PROCMAP_TEXT_BUF - PROCMAP_NAME_LIMIT > 5 * PROCMAP_NAME_LIMIT, "buffer");
 
-	if (text->head) {
-		memmove(text->buf, text->buf + text->head, text->tail - text->head);
-		text->tail -= text->head;
-		text->head = 0;
-	}
-	if (text->tail < text->alloc)
-		return 0;
-	want = text->alloc ? text->alloc * 2 : PROCMAP_TEXT_BUF;
-	buf = realloc(text->buf, want);
-	if (!buf)
+	if (!text->buf)
+		text->buf = malloc(PROCMAP_TEXT_BUF);
+	if (!text->buf)
 		return -1;
-	text->buf = buf;
-	text->alloc = want;
+	memmove(text->buf, text->buf + text->head, text->tail - text->head);
+	text->tail -= text->head;
+	text->head = 0;
+	if (text->tail == PROCMAP_TEXT_BUF)
+		text->tail -= PROCMAP_NAME_LIMIT;
 	return 0;
 }
 
@@ -163,14 +160,14 @@ static int procmap_text_fill(struct procmap_text *text, int fd, char **newline)
 			*newline = memchr(text->buf + seen, '\n', text->tail - seen);
 		if (*newline)
 			return 1;
-		seen = text->tail - text->head;
 		if (procmap_text_make_space(text))
 			return -1;
+		seen = text->tail;
 		/*
 		 * Not read(): others may share the descriptor and its position. They must
 		 * not read now: see procmap_open_fd().
 		 */
-		got = pread(fd, text->buf + text->tail, text->alloc - text->tail, text->pos);
+		got = pread(fd, text->buf + text->tail, PROCMAP_TEXT_BUF - text->tail, text->pos);
 		if (got < 0)
 			return -1;
 		if (!got)
@@ -254,6 +251,8 @@ static int procmap_text_copy_name(const struct procmap_text *text, struct procma
 			*to = *from++;
 		}
 	}
+	if (to - vma->name_buf >= (ptrdiff_t)PROCMAP_NAME_LIMIT)
+		return 0;
 	*to = '\0';
 	vma->name = vma->name_buf;
 	if (exact)

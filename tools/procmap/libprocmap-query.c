@@ -14,9 +14,6 @@
 /* Room for nearly all names, so that nearly all VMAs need only one query. */
 #define PROCMAP_NAME_FIRST 256
 
-/* How often to read the text for the name of a VMA that keeps changing. */
-#define PROCMAP_NAME_TRIES 5
-
 /* Of the system's header or of ours: procmap-abi.h is to be plain C90 and C++. */
 static_assert(sizeof(struct procmap_query) == 104, "size of struct procmap_query");
 static_assert(offsetof(struct procmap_query, vma_flags) == 40, "vma_flags");
@@ -93,41 +90,6 @@ static int procmap_query_once(struct procmap *pm, uint64_t addr, unsigned int fl
 	return 0;
 }
 
-/*
- * Whatever the size of the buffer, kernels limit the length of a name that a
- * query returns, and they differ in that limit. Take a longer name from the
- * text, if the text shows the same VMA.
- */
-static int procmap_query_long_name(struct procmap *pm, uint64_t addr, unsigned int flags,
-				   struct procmap_vma *vma)
-{
-	struct procmap_vma text = { 0 };
-	int i, ret = -1;
-
-	for (i = 0; i < PROCMAP_NAME_TRIES && ret; i++) {
-		if (procmap_query_once(pm, addr, flags & ~PROCMAP_NAME, vma))
-			break;
-		if (procmap_text_find(pm, vma->start, PROCMAP_NAME, false, &text)) {
-			if (errno != ENOENT)
-				break;
-		} else if (text.start == vma->start && text.end == vma->end &&
-			   text.inode == vma->inode) {
-			ret = 0;
-		}
-		errno = ENAMETOOLONG;
-	}
-	if (!ret && text.name) {
-		ret = procmap_vma_reserve_name(vma, strlen(text.name) + 1);
-		if (!ret) {
-			strcpy(vma->name_buf, text.name);
-			vma->name = vma->name_buf;
-		}
-	}
-	vma->known |= text.known & PROCMAP_KNOWN_NAME;
-	procmap_vma_free(&text);
-	return ret;
-}
-
 int procmap_query_find(struct procmap *pm, uint64_t addr, unsigned int flags,
 		       struct procmap_vma *vma)
 {
@@ -138,7 +100,7 @@ int procmap_query_find(struct procmap *pm, uint64_t addr, unsigned int flags,
 		if (errno != ENAMETOOLONG || !(flags & PROCMAP_NAME))
 			return -1;
 		if (vma->name_alloc >= PROCMAP_NAME_LIMIT)
-			return procmap_query_long_name(pm, addr, flags, vma);
+			return procmap_query_once(pm, addr, flags & ~PROCMAP_NAME, vma);
 		if (procmap_vma_reserve_name(vma, vma->name_alloc * 4))
 			return -1;
 	}

@@ -123,32 +123,6 @@ static void procmap_record_copy(const struct procmap_record *record, const char 
 	}
 }
 
-/*
- * Take a name that is too long for a scan from the text. If the VMA has changed
- * since the scan, its name is not known.
- */
-static int procmap_record_long_name(struct procmap *pm, const struct procmap_record *record,
-				    unsigned int flags, struct procmap_vma *vma)
-{
-	const int ret = procmap_query_find(pm, record->start, flags & ~PROCMAP_OR_NEXT, vma);
-
-	if (ret && errno != ENOENT)
-		return -1;
-	if (ret || vma->start != record->start || vma->end != record->end) {
-		procmap_record_copy(record, NULL, flags, vma);
-		return 0;
-	}
-	if (!(record->flags & PROCMAP_RECORD_BUILD_ID_UNKNOWN))
-		vma->known |= procmap_wanted(flags) & PROCMAP_KNOWN_BUILD_ID;
-	if (flags & PROCMAP_DETAILS) {
-		vma->generation = record->generation;
-		vma->record_flags = record->flags;
-		vma->inode_generation = record->inode_generation;
-		vma->known |= PROCMAP_KNOWN_DETAILS;
-	}
-	return 0;
-}
-
 int procmap_scan_find(struct procmap *pm, uint64_t addr, unsigned int flags,
 		      struct procmap_vma *vma)
 {
@@ -167,8 +141,6 @@ int procmap_scan_find(struct procmap *pm, uint64_t addr, unsigned int flags,
 		errno = ENOENT;
 		return -1;
 	}
-	if (flags & PROCMAP_NAME && area.record.flags & PROCMAP_RECORD_NAME_TOO_LONG)
-		return procmap_record_long_name(pm, &area.record, flags, vma);
 	procmap_record_copy(&area.record, area.names, flags, vma);
 	return procmap_vma_own_name(vma);
 }
@@ -234,8 +206,6 @@ int procmap_scan_next(struct procmap *pm, uint64_t addr, unsigned int flags,
 		procmap_vma_clear(vma);
 		return -1;
 	}
-	if (flags & PROCMAP_NAME && record->flags & PROCMAP_RECORD_NAME_TOO_LONG)
-		return procmap_record_long_name(pm, record, flags, vma);
 	procmap_record_copy(record, (const char *)(walk->records + walk->space), flags, vma);
 	return 0;
 }

@@ -142,8 +142,7 @@ enum procmap_backend {
  * build ID from one that could not be read: only a scan knows that a file has none.
  * A handle with scans makes one, and keeps what it says; if it could not read the file
  * either, each look-up of the build ID costs a query.
- * Scans do not tell names above PATH_MAX: if the VMA changes before the text tells
- * such a name, it is not known.
+ * A path of PATH_MAX bytes or more is not known: no program can open a file by it.
  * The text tells neither page size nor build ID. It shows a newline in a path as
  * "\012", and also a path that really contains these four characters. In both
  * cases @name has the newline, and PROCMAP_KNOWN_NAME is not set.
@@ -231,7 +230,7 @@ struct procmap *procmap_open(pid_t pid, enum procmap_backend backend);
  * handle and no process that has the descriptor, too. After fork() that holds for
  * all handles. The kernel goes on between two lines only for the one who has read
  * last. Who comes then may get a part of a line: EPROTO, or VMAs that never were.
- * Scans and queries read the text only for names that are too long for them.
+ * Scans and queries do not read the text.
  *
  * Return: a handle, to be closed with procmap_close(), or NULL with errno EINVAL
  * (@fd is another kind of file; or the caller has no /proc, and the kernel no
@@ -305,10 +304,8 @@ int procmap_get_fd(const struct procmap *pm);
  * changes of code make the handle ask again, not those of other memory.
  *
  * Return: 0, or -1 with errno ENOENT (no VMA matches), EINVAL (unknown flag, or
- * @vma has no size), ENAMETOOLONG (a name of more than a mebibyte; or one that only
- * the text can tell, of a VMA that keeps changing) or an error that is listed at the
- * top of this file. After an error, @vma is undefined, but can be used again and
- * freed.
+ * @vma has no size) or an error that is listed at the top of this file. After an
+ * error, @vma is undefined, but can be used again and freed.
  */
 int procmap_find(struct procmap *pm, uint64_t addr, unsigned int flags, struct procmap_vma *vma);
 

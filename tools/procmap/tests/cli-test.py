@@ -16,6 +16,7 @@ import tempfile
 import traceback
 
 BUILD = os.path.abspath(sys.argv[1] if len(sys.argv) > 1 else os.path.dirname(__file__) + "/..")
+PATH_MAX = 4096
 PROCMAP = BUILD + "/procmap"
 FAKE = BUILD + "/tests/procmap-fake"
 TARGET = BUILD + "/tests/target"
@@ -74,7 +75,7 @@ class Target:
         self.process.communicate()
 
     def maps(self):
-        """The text, parsed in a way that is not the client's."""
+        """The text, parsed in a way that is not the client's; no names that are too long."""
         with open(f"/proc/{self.pid}/maps", encoding="utf-8", errors="surrogateescape",
                   newline="\n") as file:
             lines = file.read().split("\n")[:-1]
@@ -83,7 +84,8 @@ class Target:
         return [{"start": hex(int(row[0], 16)), "end": hex(int(row[1], 16)), "perms": row[2],
                  "offset": hex(int(row[3], 16)),
                  "dev": f"{int(row[4], 16):x}:{int(row[5], 16):x}", "inode": row[6],
-                 "file_backed": row[4:7] != ("00", "00", "0"), "name": row[7] or None}
+                 "file_backed": row[4:7] != ("00", "00", "0"),
+                 "name": row[7] if 0 < len(os.fsencode(row[7])) < PATH_MAX else None}
                 for row in rows]
 
 
@@ -333,7 +335,7 @@ def test_list(target):
         for line, vma in zip(lines[1:], maps):
             name = re.sub("[\0-\x1f\x7f-\x9f\udc80-\udc9f]",
                           lambda c: "".join(f"\\{byte:03o}" for byte in os.fsencode(c[0])),
-                          vma["name"] or "")
+                          vma["name"] or "[name not known]" * vma["file_backed"])
             want = "{}-{} {} {}".format(vma["start"][2:].zfill(12), vma["end"][2:].zfill(12),
                                         vma["perms"], vma["offset"][2:].zfill(8))
             equal(line, f"{want} {name}" if name else want)
@@ -381,17 +383,16 @@ def test_json_tool(target):
 
 
 def test_names(target):
-    """names: deleted files, newlines, longer than PATH_MAX"""
+    """names: deleted files, newlines; none where it is longer than PATH_MAX"""
     for client in clients():
         for what, name in (("plain", "/plain"), ("deleted", "/gone (deleted)"),
                            ("named-deleted", "/x (deleted)"), ("newline", "/new\\012line"),
                            ("escape", "/new\\012line"), ("control", "/\\033[31m\\177"),
                            ("c1", "/c\\302\\23331m\\302\\200\xa0\\233"),
-                           ("deep", "/" + "d" * 200 + "/file")):
+                           ("deep", "  [name not known]")):
             line = succeeds(client, target.pid, hex(target.at[what] + 0x1234))
             equal(line.endswith(name + "\n"), True)
             equal(line.split()[1], "0x2234")
-        equal(len(succeeds(client, target.pid, hex(target.at["deep"]))) > 25 * 201, True)
 
 
 def test_addresses(target):

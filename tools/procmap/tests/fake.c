@@ -5,6 +5,7 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <linux/fs.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -77,7 +78,7 @@ static int fake_answer_buffers(struct procmap_query *query, const struct procmap
 	size_t size = vma->name ? strlen(vma->name) + 1 : 0;
 
 	if (query->vma_name_size) {
-		if (size > query->vma_name_size || (fake.name_limit && size > fake.name_limit))
+		if (size > query->vma_name_size || size > PATH_MAX)
 			return fake_fail(ENAMETOOLONG);
 		if (size)
 			memcpy((void *)(uintptr_t)query->vma_name_addr, vma->name, size);
@@ -97,7 +98,7 @@ static int fake_answer(struct procmap_query *query, const struct procmap_vma *vm
 	if (fake_answer_buffers(query, vma))
 		return -1;
 	query->vma_start = vma->start;
-	query->vma_end = vma->end + (fake.grown ? 0x1000 : 0);
+	query->vma_end = vma->end;
 	query->vma_flags = vma->flags & 0xf;
 	query->vma_page_size = vma->page_size;
 	query->vma_offset = vma->offset;

@@ -28,9 +28,6 @@
  * @query_errno_from: number of the first query, or scan, that fails
  * @lie_from: number of the first query whose answer has a wrong offset
  * @lie_to: number of the last such query
- * @name_limit: longer names do not fit, whatever the size of the buffer; 0: no
- *	limit
- * @grown: queries find VMAs a page larger than scans did
  * @garbage: answer with impossible sizes
  * @check_fd: take no other descriptors than those of /proc/PID/maps
  * @unlinked: scans say that files are
@@ -61,8 +58,6 @@ struct fake {
 	unsigned long query_errno_from;
 	unsigned long lie_from;
 	unsigned long lie_to;
-	size_t name_limit;
-	bool grown;
 	bool garbage;
 	bool check_fd;
 	bool unlinked;

@@ -7,6 +7,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -405,21 +406,29 @@ static void test_large(void)
 	tap_end();
 }
 
-static void check_long_name(size_t len, size_t limit, unsigned long queries)
+/* The first VMA has a name of @len bytes. Too long ones are not known. */
+static void check_long_name(size_t len, char fill, unsigned long queries)
 {
 	const enum procmap_backend *b;
-	struct procmap_vma vma = PROCMAP_VMA_INIT;
+	struct procmap_vma vma = PROCMAP_VMA_INIT, truth;
 	struct procmap *pm;
 	struct table table;
 
-	table_long_name(&table, len);
+	table_long_name(&table, len, fill);
 	for (b = backends; b < backends_end; b++) {
 		pm = open_table(&table, *b);
-		fake.name_limit = limit;
 		CHECK(!procmap_find(pm, 0x2000, PROCMAP_NAME, &vma));
-		CHECK(right(pm, &vma, &table.vmas[0], PROCMAP_NAME));
+		if (len < PATH_MAX) {
+			CHECK(right(pm, &vma, &table.vmas[0], PROCMAP_NAME));
+		} else {
+			truth = table.vmas[0];
+			CHECK(!vma.name && right(pm, &vma, &truth, 0));
+		}
 		if (*b == PROCMAP_BACKEND_QUERY)
-			CHECK(fake.queries == queries);
+			CHECK(fake.queries == queries && !fake.reads);
+		CHECK(procmap_next(pm, PROCMAP_NAME, &vma) == 1);
+		CHECK(right(pm, &vma, &table.vmas[1], PROCMAP_NAME));
+		CHECK(!procmap_next(pm, PROCMAP_NAME, &vma));
 		procmap_close(pm);
 		procmap_vma_free(&vma);
 	}
@@ -428,63 +437,21 @@ static void check_long_name(size_t len, size_t limit, unsigned long queries)
 
 static void test_long_names(void)
 {
-	struct procmap_vma vma = PROCMAP_VMA_INIT;
-	struct procmap *pm;
-	struct table table;
+	size_t len;
 
-	tap_begin("names: of any length, also where the kernel has a limit of its own");
-	check_long_name(255, 0, 1);
-	check_long_name(256, 0, 2);
-	check_long_name(4095, 0, 3);
-	check_long_name(4096, 0, 4);
-	check_long_name(300000, 0, 7);
-	/*
-	 * Seven attempts with 256 bytes to a mebibyte, then a query without
-	 * name.
-	 */
-	check_long_name(5000, 4096, 8);
-
-	/*
-	 * The text has the name of another VMA: no name is better than a wrong
-	 * one.
-	 */
-	table_long_name(&table, 5000);
-	table.vmas[0].end += 0x1000;
-	pm = open_table(&table, PROCMAP_BACKEND_QUERY);
-	fake.name_limit = 4096;
-	CHECK(procmap_find(pm, 0x1000, PROCMAP_NAME, &vma) == -1 && errno == ENAMETOOLONG);
-	CHECK(!procmap_find(pm, 0x1000, 0, &vma));
-	procmap_close(pm);
-	procmap_vma_free(&vma);
-	table_free(&table);
-	tap_end();
-}
-
-static void test_long_name_of_changing(void)
-{
-	struct procmap_vma vma = PROCMAP_VMA_INIT;
-	const unsigned int flags = PROCMAP_NAME | PROCMAP_BUILD_ID | PROCMAP_DETAILS;
-	struct procmap *pm;
-	struct table table;
-
-	tap_begin("names: a VMA that grows after a scan has no long name, but is there");
-	table_long_name(&table, 5000);
-	pm = open_table(&table, PROCMAP_BACKEND_SCAN);
-	fake.grown = true;
-	CHECK(procmap_next(pm, flags, &vma) == 1);
-	CHECK(vma.start == 0x1000 && vma.end == 0x3000 && vma.inode == 5 && !vma.name);
-	CHECK(vma.known == (PROCMAP_KNOWN_PAGE_SIZE | PROCMAP_KNOWN_BUILD_ID |
-			    PROCMAP_KNOWN_DETAILS));
-	CHECK(procmap_next(pm, flags, &vma) == 0);
-	CHECK(!procmap_find(pm, 0x1000, flags, &vma) && vma.end == 0x3000 && !vma.name);
-	CHECK(!(vma.known & PROCMAP_KNOWN_NAME));
-	fake.grown = false;
-	CHECK(!procmap_find(pm, 0x1000, flags, &vma) && same_string(vma.name, table.vmas[0].name));
-	CHECK(vma.known == (PROCMAP_KNOWN_PAGE_SIZE | PROCMAP_KNOWN_NAME |
-			    PROCMAP_KNOWN_BUILD_ID | PROCMAP_KNOWN_DETAILS));
-	procmap_vma_free(&vma);
-	procmap_close(pm);
-	table_free(&table);
+	tap_begin("names: as long as a path can be, and a longer one is not known");
+	check_long_name(255, 'n', 1);
+	check_long_name(256, 'n', 2);
+	check_long_name(PATH_MAX - 1, 'n', 3);
+	check_long_name(PATH_MAX - 1, '\n', 3);
+	check_long_name(PATH_MAX, 'n', 4);
+	check_long_name(PATH_MAX, '\n', 4);
+	/* About the size of the buffer for the text, and well above */
+	for (len = 32600; len < 32800; len++)
+		check_long_name(len, 'n', 4);
+	check_long_name(8300, '\n', 4);
+	check_long_name(1000000, 'n', 4);
+	check_long_name(1000000, '\n', 4);
 	tap_end();
 }
 
@@ -935,7 +902,7 @@ static void test_no_memory(void)
 
 	tap_begin("no memory: each allocation in turn fails with ENOMEM");
 	table_odd(&odd);
-	table_long_name(&named, 5000);
+	table_long_name(&named, 5000, 'n');
 	for (b = backends; b < backends_end; b++) {
 		for (i = 0; i < 2; i++) {
 			const struct table *table = i ? &named : &odd;
@@ -944,7 +911,6 @@ static void test_no_memory(void)
 			do {
 				fake = (struct fake){ .table = table->vmas, .nr = table->nr };
 				fake.generation = i;
-				fake.name_limit = 4096;
 				fake.alloc_fail = ++n;
 				ok = use_all(table, *b);
 				/* Without memory for its cache, the library still works. */
@@ -1032,7 +998,6 @@ int main(void)
 	test_batch_reads_once();
 	test_large();
 	test_long_names();
-	test_long_name_of_changing();
 	test_escapes();
 	test_torn_text();
 	test_fresh_text();

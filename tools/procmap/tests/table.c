@@ -153,21 +153,25 @@ void table_large(struct table *table, size_t nr)
 	table_write(table);
 }
 
-void table_long_name(struct table *table, size_t len)
+void table_long_name(struct table *table, size_t len, char fill)
 {
-	struct procmap_vma *vma = table_alloc(table, 1);
+	struct procmap_vma *vma = table_alloc(table, 2);
 	char *name = malloc(len + 1);
 
 	if (!name)
 		abort();
-	memset(name, 'n', len);
+	memset(name, fill, len);
 	name[0] = '/';
 	name[len] = '\0';
 	*vma = (struct procmap_vma){
 		.start = 0x1000, .end = 0x3000, .inode = 5, .dev_major = 8, .flags = R | F,
 		.page_size = 0x1000,
 	};
-	vma_name(vma, name);
+	vma[1] = *vma;
+	vma[1].start = 0x3000;
+	vma[1].end = 0x4000;
+	vma_name(&vma[0], name);
+	vma_name(&vma[1], "/short");
 	free(name);
 	table_write(table);
 }

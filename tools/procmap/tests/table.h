@@ -36,11 +36,12 @@ void table_odd(struct table *table);
 void table_large(struct table *table, size_t nr);
 
 /**
- * table_long_name() - make an address space with a single VMA
+ * table_long_name() - make an address space with two VMAs
  * @table: filled
- * @len: length of its name
+ * @len: length of the first one's name
+ * @fill: its characters
  */
-void table_long_name(struct table *table, size_t len);
+void table_long_name(struct table *table, size_t len, char fill);
 
 /**
  * table_free() - free a table
