@@ -212,7 +212,7 @@ int procmap_find(struct procmap *pm, uint64_t addr, unsigned int flags, struct p
 	pm->going_on = false;
 	ret = procmap_find_any(pm, addr, flags, vma);
 	/* A walk that begins here must not get what an older one has fetched ahead. */
-	if (!ret && vma->end == pm->walk.last)
+	if (!ret && vma->end >= pm->walk.last)
 		pm->walk.last = 0;
 	return ret;
 }

@@ -237,7 +237,7 @@ static void test_interleaved(void)
 static void test_walk_after_find(void)
 {
 	const enum procmap_backend *b;
-	struct procmap_vma vma = PROCMAP_VMA_INIT;
+	struct procmap_vma vma = PROCMAP_VMA_INIT, found = PROCMAP_VMA_INIT;
 	struct table before, after;
 	struct procmap *pm;
 	size_t i;
@@ -255,6 +255,18 @@ static void test_walk_after_find(void)
 		fake.generation++;
 		check_find(pm, &after, 0x1000, 0, &vma);
 		CHECK(procmap_next(pm, 0, &vma) == 1 && right(pm, &vma, &after.vmas[2], 0));
+		procmap_close(pm);
+
+		/* Nor what one has that comes by, from below, later. */
+		pm = open_table(&before, *b);
+		vma.end = 0;
+		CHECK(procmap_next(pm, 0, &vma) == 1 && procmap_next(pm, 0, &vma) == 1);
+		fake.table = after.vmas;
+		fake.generation++;
+		check_find(pm, &after, 0x5000, 0, &found);
+		CHECK(procmap_next(pm, 0, &vma) == 1 && procmap_next(pm, 0, &vma) == 1);
+		CHECK(vma.end == found.end);
+		CHECK(procmap_next(pm, 0, &found) == 1 && right(pm, &found, &after.vmas[4], 0));
 		procmap_close(pm);
 	}
 	table_free(&before);
