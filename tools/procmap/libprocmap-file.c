@@ -40,15 +40,18 @@ static int procmap_fd_path(int fd, char path[PATH_MAX])
 	return 0;
 }
 
-/* Where there is no /proc, what answers queries is taken: no other file there does. */
+/*
+ * Where there is no /proc, what answers queries is taken. To other files of /proc these
+ * are unknown, which pagemap calls EINVAL.
+ */
 static bool procmap_is_maps(int fd)
 {
-	struct procmap_query query = { 0 };
+	struct procmap_query query = { .size = sizeof(query) };
 	char path[PATH_MAX];
 	const char *base;
 
 	if (procmap_fd_path(fd, path))
-		return ioctl(fd, PROCMAP_QUERY, &query) && errno != ENOTTY;
+		return !ioctl(fd, PROCMAP_QUERY, &query) || (errno != ENOTTY && errno != EINVAL);
 	base = strrchr(path, '/');
 	return base && !strcmp(base, "/maps");
 }
@@ -104,6 +107,8 @@ static int procmap_proc_dir(int fd)
 		return -1;
 	*(strrchr(path, '/') + 1) = '\0';
 	dir = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (dir < 0 && errno != ENOENT)
+		return -1;
 	/* The PID may have come to mean another process: then this is another file. */
 	if (dir >= 0 && !fstatat(dir, "maps", &theirs, 0) && theirs.st_dev == ours.st_dev &&
 	    theirs.st_ino == ours.st_ino)

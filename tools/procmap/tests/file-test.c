@@ -339,7 +339,7 @@ static void test_descriptors(void)
 }
 
 /* In a root directory without /proc: what is refused ends the process with that number. */
-static void use_without_proc(int maps, int status)
+static void use_without_proc(int maps, int status, int pagemap)
 {
 	int pidfd = syscall(SYS_pidfd_open, getpid(), 0);
 
@@ -352,10 +352,12 @@ static void use_without_proc(int maps, int status)
 	fake.query_errno = ENOTTY;
 	if (procmap_open_fd(maps, PROCMAP_BACKEND_TEXT) || errno != EINVAL)
 		_exit(3);
-	/* The real kernel may have queries or not, but none for this file. */
+	/* The real kernel may have queries or not, but none for these files. */
 	fake.real = true;
 	if (procmap_open_fd(status, PROCMAP_BACKEND_TEXT) || errno != EINVAL)
 		_exit(4);
+	if (procmap_open_fd(pagemap, PROCMAP_BACKEND_TEXT) || errno != EINVAL)
+		_exit(6);
 	_exit(0);
 }
 
@@ -363,16 +365,18 @@ static void test_without_proc(void)
 {
 	int maps = open("/proc/self/maps", O_RDONLY | O_CLOEXEC), status;
 	int other = open("/proc/self/status", O_RDONLY | O_CLOEXEC);
+	int pagemap = open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC);
 	pid_t pid;
 
 	tap_begin("open: a descriptor of /proc/PID/maps where there is no /proc");
 	fake = (struct fake){ .check_fd = true, .generation = 1 };
 	pid = fork();
 	if (!pid)
-		use_without_proc(maps, other);
+		use_without_proc(maps, other, pagemap);
 	CHECK(pid > 0 && waitpid(pid, &status, 0) == pid);
 	close(maps);
 	close(other);
+	close(pagemap);
 	if (WIFEXITED(status) && WEXITSTATUS(status) == 77) {
 		tap_skip("no permission to call chroot()");
 		return;
@@ -407,6 +411,34 @@ static void check_pidfd(enum procmap_backend backend)
 	procmap_vma_free(&vma);
 	procmap_close(pm);
 	close(pidfd);
+}
+
+static void test_open_file_few_descriptors(void)
+{
+	struct procmap *pm = procmap_open(getpid(), PROCMAP_BACKEND_TEXT);
+	struct procmap_vma vma = PROCMAP_VMA_INIT;
+	int next = dup(0), fd = -1;
+	struct rlimit old, few;
+	struct mapped file;
+
+	tap_begin("open the file: too few descriptors do not mean that the process is gone");
+	map_file(&file);
+	CHECK(!procmap_find(pm, (uintptr_t)file.at, PROCMAP_NAME, &vma));
+	CHECK(next >= 0 && !close(next) && !getrlimit(RLIMIT_NOFILE, &old));
+	few = old;
+	/* The directory of the process, the file by O_PATH, and the file. */
+	for (few.rlim_cur = next; few.rlim_cur < next + 3U; few.rlim_cur++) {
+		CHECK(!setrlimit(RLIMIT_NOFILE, &few));
+		CHECK(procmap_open_file(pm, &vma) == -1 && errno == EMFILE);
+	}
+	CHECK(!setrlimit(RLIMIT_NOFILE, &few));
+	fd = procmap_open_file(pm, &vma);
+	CHECK(!setrlimit(RLIMIT_NOFILE, &old));
+	CHECK(is_file(fd, &file));
+	unmap_file(&file);
+	procmap_vma_free(&vma);
+	procmap_close(pm);
+	tap_end();
 }
 
 /* The handle takes one descriptor, and another one while it is opened. */
@@ -522,6 +554,7 @@ void file_tests(void)
 {
 	test_open_file();
 	test_open_file_of_thread();
+	test_open_file_few_descriptors();
 	test_inode_generation();
 	test_name_now();
 	test_details();
