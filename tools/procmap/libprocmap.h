@@ -26,7 +26,8 @@
  *	ESRCH	the address space is gone: the process has exited or called
  *		execve() since the handle was opened; or there never was one,
  *		since it is a kernel thread. The text also says so of a process
- *		without any VMA, where it does not show [vsyscall]
+ *		without any VMA, where it does not show [vsyscall]; and the text
+ *		and procmap_open_file() say so of a thread that has exited
  *	ENOMEM	no memory, here or in the kernel
  *	EPROTO	the answer of the kernel makes no sense
  *	others	errors of ioctl(2) and pread(2)
@@ -140,8 +141,9 @@ enum procmap_backend {
  * if the caller asked for these and the backend could tell. Then a missing name
  * or build ID means that the VMA has none. A query does not tell a file without a
  * build ID from one that could not be read: only a scan knows that a file has none.
- * A handle with scans makes one, and keeps what it says; if it could not read the file
- * either, each look-up of the build ID costs a query.
+ * A handle with scans makes one with PROCMAP_DETAILS, and otherwise as far as its bound
+ * of the cost allows, and keeps what that says. If it could not read the file either, each
+ * look-up of the build ID costs a query.
  * A path of PATH_MAX bytes or more is not known: no program can open a file by it.
  * The text tells neither page size nor build ID. It shows a newline in a path as
  * "\012", and also a path that really contains these four characters. In both
@@ -207,7 +209,8 @@ struct procmap;
  * @backend: where the answers should come from
  *
  * The handle stays with the current address space of the process. After an
- * execve() or the end of the process, look-ups fail with ESRCH.
+ * execve() or the end of the process, look-ups fail with ESRCH. Give the process ID
+ * where there is a choice: a thread may end before its process.
  *
  * Return: a handle, to be closed with procmap_close(), or NULL with errno
  * ENOENT or ESRCH (no such process), EACCES (no permission to trace it), ENOTTY
