@@ -53,7 +53,9 @@ install() {
 	fi
 	echo "  SETUP   installing $*"
 	local log=build/log/packages.log
-	local -a apt=(env DEBIAN_FRONTEND=noninteractive apt-get -q -y -o Acquire::Retries=2)
+	# Another apt, as that of unattended upgrades, may be at work.
+	local -a apt=(env DEBIAN_FRONTEND=noninteractive apt-get -q -y -o Acquire::Retries=2
+		-o DPkg::Lock::Timeout=600)
 	if ! "${root[@]}" "${apt[@]}" install --no-install-recommends "$@" >"$log" 2>&1; then
 		"${root[@]}" "${apt[@]}" update >>"$log" 2>&1 ||
 			fail "apt-get update failed (no network?); install these by hand: $* (log: $log)"
