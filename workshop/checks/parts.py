@@ -190,11 +190,13 @@ def torture(variant):
 
 
 # The machine counts no cycles, so what takes its samples from NMI skips: one case of find_vma.
-BPF_PROGS = ("find_vma_held", "find_vma_wq", "stack_build_id_held", "find_vma=SKIP",
+BPF_PROGS = ("find_vma_held", "find_vma_wq", "stack_build_id_held",
+             "stack_build_id_sleepable", "find_vma=SKIP",
              "stacktrace_build_id", "stacktrace_build_id_nmi=SKIP", "iters/task_vma",
              "iters_task_vma_held", "vma_cost")
 # What they find on the unpatched kernel: lookups that fail, stacks without build IDs
-BPF_FAULTS = ("find_vma_held", "stack_build_id_held", "iters_task_vma_held")
+BPF_FAULTS = ("find_vma_held", "stack_build_id_held", "stack_build_id_sleepable",
+              "iters_task_vma_held")
 
 MACHINE = [
     kselftest("plain", "root", "64", "maps", every=True, inputs=(f"{TESTS}/procmap",)),
