@@ -234,6 +234,19 @@ static void test_interleaved(void)
 	tap_end();
 }
 
+/* Take two steps of a walk, then the address space changes. */
+static struct procmap *walk_and_change(const struct table *before, const struct table *after,
+				       enum procmap_backend backend, struct procmap_vma *vma)
+{
+	struct procmap *pm = open_table(before, backend);
+
+	vma->end = 0;
+	CHECK(procmap_next(pm, 0, vma) == 1 && procmap_next(pm, 0, vma) == 1);
+	fake.table = after->vmas;
+	fake.generation++;
+	return pm;
+}
+
 static void test_walk_after_find(void)
 {
 	const enum procmap_backend *b;
@@ -248,21 +261,13 @@ static void test_walk_after_find(void)
 	for (i = 2; i < after.nr; i++)
 		after.vmas[i].flags ^= PROCMAP_EXEC;
 	for (b = backends; *b != PROCMAP_BACKEND_TEXT; b++) {
-		pm = open_table(&before, *b);
-		vma.end = 0;
-		CHECK(procmap_next(pm, 0, &vma) == 1 && procmap_next(pm, 0, &vma) == 1);
-		fake.table = after.vmas;
-		fake.generation++;
+		pm = walk_and_change(&before, &after, *b, &vma);
 		check_find(pm, &after, 0x1000, 0, &vma);
 		CHECK(procmap_next(pm, 0, &vma) == 1 && right(pm, &vma, &after.vmas[2], 0));
 		procmap_close(pm);
 
 		/* Nor what one has that comes by, from below, later. */
-		pm = open_table(&before, *b);
-		vma.end = 0;
-		CHECK(procmap_next(pm, 0, &vma) == 1 && procmap_next(pm, 0, &vma) == 1);
-		fake.table = after.vmas;
-		fake.generation++;
+		pm = walk_and_change(&before, &after, *b, &vma);
 		check_find(pm, &after, 0x5000, 0, &found);
 		CHECK(procmap_next(pm, 0, &vma) == 1 && procmap_next(pm, 0, &vma) == 1);
 		CHECK(vma.end == found.end);
@@ -422,7 +427,7 @@ static void test_large(void)
 static void check_long_name(size_t len, char fill, unsigned long queries)
 {
 	const enum procmap_backend *b;
-	struct procmap_vma vma = PROCMAP_VMA_INIT, truth;
+	struct procmap_vma vma = PROCMAP_VMA_INIT;
 	struct procmap *pm;
 	struct table table;
 
@@ -430,12 +435,7 @@ static void check_long_name(size_t len, char fill, unsigned long queries)
 	for (b = backends; b < backends_end; b++) {
 		pm = open_table(&table, *b);
 		CHECK(!procmap_find(pm, 0x2000, PROCMAP_NAME, &vma));
-		if (len < PATH_MAX) {
-			CHECK(right(pm, &vma, &table.vmas[0], PROCMAP_NAME));
-		} else {
-			truth = table.vmas[0];
-			CHECK(!vma.name && right(pm, &vma, &truth, 0));
-		}
+		CHECK(right(pm, &vma, &table.vmas[0], len < PATH_MAX ? PROCMAP_NAME : 0));
 		if (*b == PROCMAP_BACKEND_QUERY)
 			CHECK(fake.queries == queries && !fake.reads);
 		CHECK(procmap_next(pm, PROCMAP_NAME, &vma) == 1);
@@ -444,6 +444,25 @@ static void check_long_name(size_t len, char fill, unsigned long queries)
 		procmap_close(pm);
 		procmap_vma_free(&vma);
 	}
+	table_free(&table);
+}
+
+/* What else was asked for is known all the same. */
+static void check_long_name_details(void)
+{
+	const unsigned int flags = PROCMAP_NAME | PROCMAP_BUILD_ID | PROCMAP_DETAILS;
+	struct procmap_vma vma = PROCMAP_VMA_INIT;
+	struct procmap *pm;
+	struct table table;
+
+	table_long_name(&table, 5000, 'n');
+	pm = open_table(&table, PROCMAP_BACKEND_SCAN);
+	CHECK(!procmap_find(pm, 0x1000, flags, &vma) && !vma.name);
+	CHECK(vma.known == (PROCMAP_KNOWN_PAGE_SIZE | PROCMAP_KNOWN_BUILD_ID |
+			    PROCMAP_KNOWN_DETAILS));
+	CHECK(vma.record_flags & PROCMAP_RECORD_NAME_TOO_LONG);
+	procmap_vma_free(&vma);
+	procmap_close(pm);
 	table_free(&table);
 }
 
@@ -464,6 +483,7 @@ static void test_long_names(void)
 	check_long_name(8300, '\n', 4);
 	check_long_name(1000000, 'n', 4);
 	check_long_name(1000000, '\n', 4);
+	check_long_name_details();
 	tap_end();
 }
 
