@@ -4,8 +4,8 @@
  * from the disk. The caller does, and pays for, all of it.
  *
  * The page cache is what the mapping shows: ->read_iter() may do anything, and vfs_read()
- * would tell LSMs, fanotify and the access time. A hole of a file in memory stays a hole,
- * and a page in swap stays there: no build ID meanwhile.
+ * would tell LSMs, fanotify and the access time. A hole of a file in memory reads as zeros, and
+ * is not filled. A page in swap stays there: there is no build ID meanwhile.
  *
  * A signal does not end the wait for a file system that reads metadata, or data (squashfs),
  * before it returns, nor for a truncation that takes the invalidate_lock after the reader
@@ -211,9 +211,11 @@ static int build_id_file_seek(struct build_id_reader *r, u64 pos)
 		return PTR_ERR(page);
 
 	/*
-	 * The file may have shrunk meanwhile, see filemap_read(). A page that has left it
-	 * keeps what the file had: our reference prevents other uses.
+	 * The file may have shrunk meanwhile, see filemap_read(): read the page cache before
+	 * the size. A page that has left the file keeps what it had: our reference prevents
+	 * other uses.
 	 */
+	smp_rmb();
 	size = i_size_read(mapping->host);
 	if (pos >= size || PageHWPoison(page)) {
 		put_page(page);
@@ -257,10 +259,10 @@ bool build_id_file_allowed(const struct file *file)
  *
  * Context: any except interrupts. Does not sleep; preemption may be disabled.
  * Return: 0; -ENODATA: there is no build ID, or the file may not be read; -EAGAIN:
- * the caller should take a reference and call build_id_read_file(), unless the mount
- * is a user's; -EIO: not known, and the caller must take no reference: as the last
- * one, its fput() could wait for a server of an ordinary user. An error leaves
- * @build_id and @size unchanged.
+ * the caller should take a reference and call build_id_read_file(), if it has seen
+ * that the mount is not a user's; -EIO: not known, and the caller must take no
+ * reference: as the last one, its fput() could wait for a server of an ordinary
+ * user. An error leaves @build_id and @size unchanged.
  */
 int build_id_read_cached(struct file *file, unsigned char *build_id, unsigned int *size)
 {

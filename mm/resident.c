@@ -42,8 +42,11 @@ static bool resident_page_cache(struct vm_area_struct *vma)
 /* As in filemap_fault(): truncation shrinks the file, then removes the pages. */
 static bool resident_beyond_end(struct vm_area_struct *vma, pgoff_t pgoff)
 {
-	loff_t size = i_size_read(vma->vm_file->f_mapping->host);
+	loff_t size;
 
+	/* Read the page cache before the size. */
+	smp_rmb();
+	size = i_size_read(vma->vm_file->f_mapping->host);
 	return pgoff >= DIV_ROUND_UP(size, PAGE_SIZE);
 }
 
@@ -182,15 +185,9 @@ struct page *resident_page(struct vm_area_struct *vma, unsigned long address)
 		return NULL;
 
 	pmd = mm_find_pmd(vma->vm_mm, address);
-	if (!pmd || resident_pmd_none(vma->vm_mm, pmd)) {
-		/*
-		 * Read the pmd before the flag of the OOM reaper and the page cache. The
-		 * reaper sets the flag, then clears a huge pmd by an atomic exchange, whose
-		 * full barrier this pairs with.
-		 */
-		smp_rmb();
+	/* Read under its lock, as the OOM reaper sets its flag before it clears a huge pmd. */
+	if (!pmd || resident_pmd_none(vma->vm_mm, pmd))
 		return resident_absent_page(vma, address);
-	}
 	if (!resident_lock_table(vma, address, pmd, &pte, &ptl))
 		return ERR_PTR(-EAGAIN);
 	page = resident_pte_page(vma, address, *pte);

@@ -46,7 +46,10 @@ static inline unsigned long resident_untagged(struct mm_struct *mm, unsigned lon
 	return untagged_addr_remote(mm, address);
 }
 
-/* Look again under the lock: UFFDIO_MOVE clears a huge pmd, and puts it back if it is pinned. */
+/*
+ * Look again under the lock: what was done before a huge pmd was cleared under it is seen then;
+ * and UFFDIO_MOVE clears one, and puts it back if it is pinned.
+ */
 static inline bool resident_pmd_none(struct mm_struct *mm, pmd_t *pmd)
 {
 	spinlock_t *ptl;	/* of the pmd */
