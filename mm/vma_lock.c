@@ -22,9 +22,9 @@ struct lockdep_map vma_lock_map = STATIC_LOCKDEP_MAP_INIT("vma_lock", &vma_lock_
  * vma_lock_init_mm() - initialise the write sequence of an address space
  * @mm: the address space, not yet visible to others
  *
- * Context: any. mm->vma_seq is random: a VMA that another address space reuses
- * should not have the same lock word there. Its highest bit is 0: programs compare
- * generations, so these must not wrap.
+ * Context: any. mm->vma_seq is random: the word of a VMA that another address space
+ * reuses seldom fits there, which would cost a reader an attempt. Its highest bit is
+ * 0: it must not wrap.
  */
 void vma_lock_init_mm(struct mm_struct *mm)
 {
@@ -54,9 +54,9 @@ void vma_note_code(struct vm_area_struct *vma, unsigned long flags)
 }
 
 /*
- * New readers see the write-lock and fail. Except one with an old pointer, from a tree in which
- * this memory was a VMA of another mm: it compares with the vma_seq of that mm, so it may get
- * the lock at any time, even after the return from here. It reads vm_mm, and releases the lock.
+ * Wait for the readers of this address space: new ones see the write-lock and fail. Not for one
+ * with an old pointer, from a tree in which this memory was a VMA of another mm: it compares with
+ * the vma_seq of that mm, so it may get the lock at any time. It reads vm_mm, and unlocks.
  */
 static void vma_lock_wait_for_readers(struct vm_area_struct *vma)
 {
@@ -139,6 +139,7 @@ void vma_open_removal(struct mm_struct *mm)
 	struct vma_removal *range;
 
 	vma_begin_write_section(mm);
+	/* The last range covers these VMAs, too. */
 	if (changes->nr_removed == VMA_REMOVALS)
 		return;
 	range = &changes->removed[changes->nr_removed];

@@ -33,10 +33,11 @@ static bool vma_tree_unchanged(struct mm_struct *mm, unsigned int stores)
 }
 
 /*
- * Is the hole from search->addr to *@last real, or is a writer replacing VMAs? It is real
- * outside of all ranges, if the same write section, or none, lasted since @seq was read, which
- * was before the tree. To be called after vma_tree_unchanged(), whose barrier orders the tree
- * before the ranges; pairs with vma_write_detach().
+ * Is the hole from search->addr to *@last real, or is a writer replacing VMAs? Read in this
+ * order: vma_seq, which was @seq, the tree, the ranges, vma_seq again. If it is the same, so was
+ * the write section, or there was none; and a hole outside of all ranges is real. To be called
+ * after vma_tree_unchanged(), whose barrier orders the tree before the ranges; pairs with
+ * vma_write_detach().
  */
 static bool vma_hole_is_real(const struct vma_search *search, unsigned long seq,
 			     unsigned long *last)

@@ -18,7 +18,7 @@
 
 enum vma_result {
 	VMA_LOOKUP_FOUND,	/* search->vma is locked, and matches */
-	VMA_LOOKUP_NONE,	/* there is no VMA that matches */
+	VMA_LOOKUP_NONE,	/* no VMA matches, or no user is left: mm_ref_exited() tells */
 	VMA_LOOKUP_MORE,	/* no match yet: continue at search->addr */
 	VMA_LOOKUP_BUSY,	/* a writer may be at work at search->addr */
 };

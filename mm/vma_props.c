@@ -37,7 +37,7 @@ static __always_inline void vma_props_no_file(struct vma_props *props)
 /*
  * Let now be mm->vma_seq, rounded up to even. A VMA that section s, an odd number, write-locked
  * last has the generation s + 2: that began when the section ended. Its lock word has only the
- * low 52 bits of s. So compute (now + 2) - (now - s), where the second difference is modulo 2^52.
+ * low 52 bits of s. So count back from now: (now + 2) - (now - s), where now - s is modulo 2^52.
  */
 struct vma_generation_base {
 	unsigned long minuend;	/* now, shifted as in a lock word; all 12 bits below it are 1 */
@@ -176,7 +176,8 @@ static __always_inline unsigned int vma_leaf_peek(const struct vma_walk *walk,
 
 /*
  * Copy up to @nr matches from the rest of a leaf, and move the search after them. Returns
- * true if nothing here matches, and another leaf follows. *@got stays 0 if a writer was met.
+ * true if nothing here matches, and another leaf follows. Otherwise *@got is how many were
+ * copied; it stays 0 where vma_walk_read() returns 0.
  */
 static __always_inline bool vma_read_leaf(struct vma_walk *walk, struct vma_run *run,
 					  struct vma_props *props, unsigned int nr,
@@ -213,7 +214,7 @@ static __always_inline bool vma_read_leaf(struct vma_walk *walk, struct vma_run 
 	if (unlikely(done < nr)) {
 		if (done)
 			search->addr = props[done - 1].end;
-		/* If vma_leaf_peek() has ended the run, then at a VMA after props[done]. */
+		/* props[done] is in the run: if vma_leaf_peek() has ended that, then after it. */
 		if (run)
 			run->seq = seq;
 		return false;

@@ -250,7 +250,7 @@ void vma_search_release(struct vma_search *search)
  * vma_search_end() - end a search; release the VMA that it holds, if any
  * @search: the search; it has ended already if it returned no VMA
  *
- * Context: as vma_search_release().
+ * Context: as vma_search_release(). vma_search_next() may continue it.
  */
 void vma_search_end(struct vma_search *search)
 {

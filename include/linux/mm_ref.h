@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * References to an address space that are not mm_users: the task that drops the last of
- * those may block for ever on file systems. A reader holds mm_count, which keeps the struct.
+ * mm_users may block for ever on file systems. A reader holds mm_count, which keeps the struct.
  * It reads mm_users in each RCU section (vma_lookup_rcu()), or has counted itself
  * (mm_ref_drain()).
  */

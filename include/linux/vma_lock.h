@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Per-VMA locks: a reader locks one VMA, without mmap_lock. A writer, which holds mmap_lock,
- * write-locks a VMA before it changes or removes it, and waits for the readers. A write
- * section lasts from the first write-lock to the release or downgrade of mmap_lock, which
- * ends all write-locks. See Documentation/mm/vma_lock.rst.
+ * Per-VMA locks: a reader locks one VMA, without mmap_lock: it holds the VMA. A writer, which
+ * holds mmap_lock, write-locks a VMA before it changes or removes it, and waits for the readers.
+ * A write section lasts from the first write-lock to the release or downgrade of mmap_lock,
+ * which ends all write-locks. See Documentation/mm/vma_lock.rst.
  */
 #ifndef _LINUX_VMA_LOCK_H
 #define _LINUX_VMA_LOCK_H
@@ -11,6 +11,7 @@
 #include <linux/atomic.h>
 #include <linux/err.h>
 #include <linux/kconfig.h>
+#include <linux/kernel.h>
 #include <linux/lockdep.h>
 #include <linux/maple_tree.h>
 #include <linux/mm_types.h>
@@ -45,8 +46,9 @@ static inline void vma_begin_write_section(struct mm_struct *mm)
 	if (seq & 1)
 		return;
 	/*
-	 * Release: a reader that reads this number, and not the one before it, must see what the
-	 * previous section has changed, too; pairs with vma_hold_try(), vma_lookup_retry().
+	 * Release, though this section has changed nothing yet: a reader may never see the even
+	 * number that published what the previous one has changed; pairs with vma_hold_try(),
+	 * vma_lookup_retry().
 	 */
 	smp_store_release(&mm->vma_seq, seq + 1);
 	/*
@@ -55,8 +57,8 @@ static inline void vma_begin_write_section(struct mm_struct *mm)
 	 */
 	smp_wmb();
 	/*
-	 * Reset it after vma_seq: a reader that finds the previous number again must have found
-	 * all ranges of that section. One that finds the new number may test too many ranges.
+	 * Reset it after vma_seq: a reader reads the ranges, then vma_seq, and drops both if that
+	 * is not the number of the section that it began in.
 	 */
 	WRITE_ONCE(mm->vma_changes.nr_removed, 0);
 }
@@ -78,6 +80,8 @@ static inline void vma_end_write_section(struct mm_struct *mm)
 	 * vma_lookup_step(), vma_lookup_retry(), vma_read_leaf() and vma_generations_now().
 	 */
 	smp_store_release(&mm->vma_seq, seq + 1);
+	/* Not might_sleep(): that may reschedule, and mmap_lock is held. */
+	__might_sleep(__FILE__, __LINE__);
 	if (unlikely(atomic_read(&mm->vma_changes.starved)))
 		vma_let_readers_in(mm);
 }
@@ -111,7 +115,7 @@ static inline void vma_lock_forget(struct vm_area_struct *vma) {}
 static inline void vma_change_begin(struct vm_area_struct *vma)
 {
 	lockdep_assert_held_write(&vma->vm_mm->mmap_lock);
-	/* An even vma_seq matches no attached VMA. */
+	/* Words of attached VMAs have odd numbers: before the section the two differ. */
 	if (atomic_long_read(&vma->vm_hold) != vma_change_word(vma->vm_mm))
 		__vma_change_begin(vma);
 	else
@@ -124,9 +128,9 @@ static inline void vma_change_begin(struct vm_area_struct *vma)
  * @vma: the VMA of that range, write-locked or attached; NULL: clear the range
  *
  * Context: mmap_lock held for writing. A leaf changes in several steps: the counter
- * keeps readers from relying on a hole in between. No reader finds a hole, and
- * perhaps no VMA, during the store: it is not preempted, except with PREEMPT_RT,
- * where it takes locks that sleep.
+ * keeps readers from relying on a hole in between. During the store they retry at
+ * every hole, and where nodes are replaced at every VMA: so it is not preempted,
+ * except with PREEMPT_RT, where it takes locks that sleep.
  */
 static inline void vma_tree_store(struct ma_state *mas, struct vm_area_struct *vma)
 {

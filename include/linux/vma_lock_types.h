@@ -14,7 +14,10 @@
 #define VMA_HOLD_DETACHED	0x800L	/* in no tree: no reader may lock it */
 #define VMA_HOLD_SEQ_SHIFT	12
 
-/* mremap() removes VMAs at three places. If shmdt() has more, the last range covers them. */
+/*
+ * mremap() removes VMAs at three places: at the new address, at an end that is cut off, and where
+ * the VMA was. If shmdt() has more, the last range covers them.
+ */
 #define VMA_REMOVALS	3
 
 /* VMAs that a writer removed from the tree; @end is exclusive. */

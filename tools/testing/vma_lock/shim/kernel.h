@@ -66,6 +66,7 @@ void shim_warn(const char *what);
 #define rwsem_acquire_read(map, sub, try, ip)	do {} while (0)
 #define rwsem_release(map, ip)			do {} while (0)
 #define might_sleep()				do {} while (0)
+#define __might_sleep(file, line)		do {} while (0)
 
 /* Nobody is preempted in the middle of something, or killed. */
 #undef preempt_disable
