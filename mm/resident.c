@@ -159,6 +159,19 @@ static struct page *resident_pte_page(struct vm_area_struct *vma, unsigned long 
 	return non_swap_entry(entry) ? NULL : resident_swap_page(entry);
 }
 
+/*
+ * Under the lock of the pmd: whoever clears a huge one has put it back by then, or all that
+ * was done before is seen: the OOM reaper sets its flag first.
+ */
+static bool resident_pmd_none(struct mm_struct *mm, pmd_t *pmd)
+{
+	spinlock_t *ptl = pmd_lock(mm, pmd);
+	bool none = pmd_none(*pmd);
+
+	spin_unlock(ptl);
+	return none;
+}
+
 /**
  * resident_page - find the page that a read fault would map, and map nothing
  * @vma: VMA that covers @address, not of hugetlbfs; the caller has checked its
@@ -185,7 +198,6 @@ struct page *resident_page(struct vm_area_struct *vma, unsigned long address)
 		return NULL;
 
 	pmd = mm_find_pmd(vma->vm_mm, address);
-	/* Read under its lock, as the OOM reaper sets its flag before it clears a huge pmd. */
 	if (!pmd || resident_pmd_none(vma->vm_mm, pmd))
 		return resident_absent_page(vma, address);
 	if (!resident_lock_table(vma, address, pmd, &pte, &ptl))

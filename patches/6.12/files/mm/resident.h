@@ -46,23 +46,6 @@ static inline unsigned long resident_untagged(struct mm_struct *mm, unsigned lon
 	return untagged_addr_remote(mm, address);
 }
 
-/*
- * Look again under the lock: what was done before a huge pmd was cleared under it is seen then;
- * and UFFDIO_MOVE clears one, and puts it back if it is pinned.
- */
-static inline bool resident_pmd_none(struct mm_struct *mm, pmd_t *pmd)
-{
-	spinlock_t *ptl;	/* of the pmd */
-	bool none;
-
-	if (!pmd_none(pmdp_get_lockless(pmd)))
-		return false;
-	ptl = pmd_lock(mm, pmd);
-	none = pmd_none(*pmd);
-	spin_unlock(ptl);
-	return none;
-}
-
 /* Map the page table and lock it. Returns false if there is none, or it is going away. */
 static inline bool resident_lock_table(struct vm_area_struct *vma, unsigned long address,
 				       pmd_t *pmd, pte_t **pte, spinlock_t **ptl)
