@@ -42,8 +42,8 @@ static inline enum maple_type maple_entry_type(const void *entry)
 }
 
 /*
- * The first slot whose pivot is not below @index; the last slot needs no pivot. Halve the node
- * once: with up to 16 slots, further halving costs more than it saves.
+ * The first slot whose pivot is not below @index; the last slot needs no pivot. The middle
+ * pivot tells which half to search, slot by slot.
  */
 static __always_inline unsigned int maple_node_slot(const unsigned long *pivots, unsigned int end,
 						    unsigned long index)
