@@ -203,10 +203,13 @@ static int procmap_query_look_up(struct mm_struct *mm, struct procmap_query *q,
 	}
 }
 
+/* Nothing is written unless both build ID and name fit. */
 static int procmap_query_copy_build_id_out(const struct procmap_query *q,
-					   const struct procmap_build_id *id)
+					   const struct procmap_answer *answer)
 {
-	if (id->size > q->build_id_size)
+	const struct procmap_build_id *id = &answer->build_id;
+
+	if (id->size > q->build_id_size || answer->name.len > q->vma_name_size)
 		return -ENAMETOOLONG;
 	return copy_to_user(u64_to_user_ptr(q->build_id_addr), id->bytes, id->size) ? -EFAULT : 0;
 }
@@ -219,11 +222,11 @@ static int procmap_query_answer(struct procmap_query *q, struct procmap_answer *
 
 	if (answer->file && procmap_build_id_read(&answer->build_id, &answer->file) == -EINTR)
 		return -EINTR;
-	if (answer->name.len)
+	if (answer->build_id.size)
+		err = procmap_query_copy_build_id_out(q, answer);
+	if (!err && answer->name.len)
 		err = procmap_name_copy_out(&answer->name, u64_to_user_ptr(q->vma_name_addr),
 					    q->vma_name_size);
-	if (!err && answer->build_id.size)
-		err = procmap_query_copy_build_id_out(q, &answer->build_id);
 	return err ?: procmap_query_store(q, answer, uq);
 }
 
@@ -269,7 +272,8 @@ static int procmap_query_answer(struct procmap_query *q, struct procmap_answer *
  *        deep.the_longest_path_fits_exactly_and_in_no_buffer_one_short
  *    * - ENAMETOOLONG
  *      - the build ID does not fit its buffer
- *      - procmap_errors_test: errors.enametoolong_build_id_one_short
+ *      - procmap_errors_test: errors.enametoolong_build_id_one_short,
+ *        errors.enametoolong_before_efault
  *    * - EFAULT
  *      - the struct cannot be read or written, or the name or build ID cannot be written
  *      - procmap_errors_test: errors.efault_argument_unmapped, errors.efault_argument_read_only,

@@ -402,6 +402,28 @@ TEST_F(errors, enametoolong_build_id_one_short)
 	EXPECT_EQ(20, self->call.q.build_id_size);
 }
 
+/* That something does not fit comes first, and then neither buffer is written. */
+TEST_F(errors, enametoolong_before_efault)
+{
+	ask_for_code(&self->call);
+	self->call.q.build_id_size = 19;
+	EXPECT_EQ(-ENAMETOOLONG, procmap_call(self->fd, &self->call));
+	EXPECT_EQ((char)PROCMAP_POISON, self->call.name[0]);
+	ask_for_code(&self->call);
+	self->call.q.build_id_size = 19;
+	self->call.q.vma_name_addr = (unsigned long)self->hole;
+	EXPECT_EQ(-ENAMETOOLONG, procmap_call(self->fd, &self->call));
+
+	ask_for_code(&self->call);
+	self->call.q.vma_name_size = 1;
+	EXPECT_EQ(-ENAMETOOLONG, procmap_call(self->fd, &self->call));
+	EXPECT_EQ(PROCMAP_POISON, self->call.build_id[0]);
+	ask_for_code(&self->call);
+	self->call.q.vma_name_size = 1;
+	self->call.q.build_id_addr = (unsigned long)self->hole;
+	EXPECT_EQ(-ENAMETOOLONG, procmap_call(self->fd, &self->call));
+}
+
 TEST_F(errors, enotty_unknown_command)
 {
 	const unsigned long command[] = {
