@@ -260,9 +260,9 @@ bool build_id_file_allowed(const struct file *file)
  * Context: any except interrupts. Does not sleep; preemption may be disabled.
  * Return: 0; -ENODATA: there is no build ID, or the file may not be read; -EAGAIN:
  * the caller should take a reference and call build_id_read_file(), if it has seen
- * that the mount is not a user's; -EIO: not known, and the caller must take no
- * reference: as the last one, its fput() could wait for a server of an ordinary
- * user. An error leaves @build_id and @size unchanged.
+ * that the mount is not a user's; -EIO: not known, as of a DAX file, which has no
+ * page cache, and the caller must take no reference: as the last one, its fput()
+ * could wait for a server of an ordinary user. An error leaves @build_id and @size unchanged.
  */
 int build_id_read_cached(struct file *file, unsigned char *build_id, unsigned int *size)
 {
@@ -275,7 +275,7 @@ int build_id_read_cached(struct file *file, unsigned char *build_id, unsigned in
 	int err;
 
 	if (!build_id_file_allowed(file))
-		return -ENODATA;
+		return dax_mapping(file->f_mapping) ? -EIO : -ENODATA;
 	err = build_id_elf_parse(&f.r, build_id, size);
 	build_id_file_release(&f);
 	/* The parser gives up when it has no reads left. */
