@@ -80,9 +80,9 @@ static bool vma_change_lock(struct vm_area_struct *vma, long flags)
 	long old = atomic_long_read(&vma->vm_hold);
 	long new;
 
-	might_sleep();
 	if (old & VMA_HOLD_DETACHED)
 		return false;
+	might_sleep();
 	lock_map_acquire(&vma_lock_map);
 	lock_map_release(&vma_lock_map);
 	vma_begin_write_section(vma->vm_mm);
