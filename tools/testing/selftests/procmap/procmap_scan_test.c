@@ -408,6 +408,12 @@ TEST_F(scan, next_is_the_end_when_nothing_is_left)
 	scan_free(&scan);
 }
 
+/* With per-VMA locks there are generations, and with these a row has one string. */
+static bool has_generations(void)
+{
+	return stall_count("vma_search_nap") >= 0;
+}
+
 /* VMAs of one file in a row have one string, if they come from one open(). */
 TEST_F(scan, a_row_has_one_name)
 {
@@ -424,13 +430,14 @@ TEST_F(scan, a_row_has_one_name)
 		EXPECT_EQ(one->inode_generation, two->inode_generation);
 	}
 	/* The program itself has one, of three VMAs or, with some linkers, of more. */
-	EXPECT_LE(2, shared);
+	EXPECT_EQ(has_generations(), shared >= 2)
+		TH_LOG("%zu VMAs have the name of the one before", shared);
 }
 
 /* The VMAs of a device must be locked, and are a row nevertheless. */
 TEST(a_row_of_a_device_has_one_name)
 {
-	const size_t page = getpagesize(), nr = 6;
+	const size_t page = getpagesize(), nr = 6, each = sizeof("/dev/zero");
 	int zero = open("/dev/zero", O_RDONLY | O_CLOEXEC), maps = maps_open(0);
 	char *at = mmap(NULL, nr * page, PROT_READ, MAP_PRIVATE, zero, 0);
 	struct scan scan;
@@ -445,8 +452,8 @@ TEST(a_row_of_a_device_has_one_name)
 	ASSERT_EQ(0, scan_call(maps, &scan));
 	EXPECT_EQ(nr, scan.s.records_filled);
 	for (i = 0; i < nr; i++)
-		EXPECT_EQ(0, scan.records[i].name);
-	EXPECT_EQ(sizeof("/dev/zero"), scan.s.names_filled);
+		EXPECT_EQ(has_generations() ? 0 : i * each, scan.records[i].name);
+	EXPECT_EQ(has_generations() ? each : nr * each, scan.s.names_filled);
 	scan_free(&scan);
 	ASSERT_EQ(0, munmap(at, nr * page));
 	close(maps);
@@ -815,7 +822,7 @@ TEST_F(many, are_all_found)
 	for (k = 0; k < ARRAY_SIZE(how); k++) {
 		ASSERT_EQ(0, scan_list(self->fd, &how[k], &list));
 		ASSERT_EQ(text.nr, list.nr);
-		EXPECT_NE(0, list.generation);
+		EXPECT_EQ(has_generations(), !!list.generation);
 		for (i = 0; i < list.nr; i++) {
 			ASSERT_EQ(text.vma[i].start, list.record[i].start);
 			ASSERT_EQ(text.vma[i].end, list.record[i].end);

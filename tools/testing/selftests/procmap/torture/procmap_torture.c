@@ -262,7 +262,7 @@ static void self_test(const struct options *options)
 		struct torture *t;
 
 		if (lie >= LIE_LINE_GONE && !text_is_ours()) {
-			ksft_test_result_skip("%s: kernel without CONFIG_VMA_SEARCH\n",
+			ksft_test_result_skip("%s: kernel without per-VMA locks\n",
 					      lie_names[lie]);
 			continue;
 		}
@@ -306,7 +306,7 @@ static void result_of_ops(const struct torture *t)
 static void result_of_counter(const char *name, long before, long after)
 {
 	if (before < 0)
-		ksft_test_result_skip("%s: kernel without CONFIG_VMA_SEARCH\n", name);
+		ksft_test_result_skip("%s: kernel without per-VMA locks\n", name);
 	else
 		ksft_test_result(after > before, "%s grew by %ld\n", name, after - before);
 }
