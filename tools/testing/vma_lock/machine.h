@@ -14,7 +14,7 @@
 
 /**
  * struct machine_stats - what happened
- * @steps: memory accesses
+ * @steps: memory accesses, and calls of shim_yield()
  * @switches: from one context to another
  * @stale: reads of a value that another context had replaced already
  * @delayed: writes that others saw later than a write that came after them
