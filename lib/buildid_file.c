@@ -251,6 +251,12 @@ bool build_id_file_allowed(const struct file *file)
 	return mapping->a_ops->read_folio || shmem_mapping(mapping);
 }
 
+/* Mapped memory of a device is DAX, too; it is no file that could have a build ID. */
+static bool build_id_file_is_dax(const struct file *file)
+{
+	return S_ISREG(file_inode(file)->i_mode) && dax_mapping(file->f_mapping);
+}
+
 /**
  * build_id_read_cached - read the build ID of a file if that needs no waiting
  * @file: the file; the caller keeps it open, for example by the lock of its VMA
@@ -275,7 +281,7 @@ int build_id_read_cached(struct file *file, unsigned char *build_id, unsigned in
 	int err;
 
 	if (!build_id_file_allowed(file))
-		return dax_mapping(file->f_mapping) ? -EIO : -ENODATA;
+		return build_id_file_is_dax(file) ? -EIO : -ENODATA;
 	err = build_id_elf_parse(&f.r, build_id, size);
 	build_id_file_release(&f);
 	/* The parser gives up when it has no reads left. */
