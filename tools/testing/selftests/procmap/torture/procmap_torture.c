@@ -21,6 +21,7 @@
 #include "../../kselftest.h"
 #include "stall.h"
 #include "torture.h"
+#include "uprobe.h"
 
 /* How many queries a run makes, unless it is told how long it takes */
 #define DEFAULT_QUERIES	300000
@@ -41,7 +42,7 @@ static const char * const op_names[NR_OPS] = {
 
 static const char * const ask_names[NR_ASKS] = {
 	"covering", "next", "filtered next", "with name", "small name buffer", "walk", "step",
-	"own state", "exec'ing child", "text", "line", "line, changing", "line, clipped",
+	"own state", "child", "area of uprobes", "text", "line", "line, changing", "line, clipped",
 	"line, child", "scan", "record", "snapshot", "snapshot of code", "holds still",
 };
 
@@ -151,6 +152,8 @@ static void check_beats(struct torture *t, unsigned long *beat)
 /* Must a run do this? Few lines are clipped; procmap_maps_race_test sees to them. */
 static bool is_asked(const struct torture *t, unsigned int ask)
 {
+	if (ask == ASK_UPROBES)
+		return t->uprobes;
 	return ask != ASK_CLIPPED_LINE && (t->text || ask < ASK_TEXT);
 }
 
@@ -226,9 +229,12 @@ static void collect(struct torture *t, pid_t *pids, unsigned int nr)
 	}
 }
 
-/* Do one run in processes of its own. Its results stay in the returned memory. */
+/*
+ * Do one run in processes of its own. Its results stay in the returned memory.
+ * @uprobes: the program has a uprobe
+ */
 static struct torture *run(const struct options *options, enum torture_lie lie,
-			   unsigned int seconds)
+			   unsigned int seconds, bool uprobes)
 {
 	struct torture *t = procmap_share(sizeof(*t));
 	pid_t pids[TORTURE_PROCESSES];
@@ -241,6 +247,7 @@ static struct torture *run(const struct options *options, enum torture_lie lie,
 	t->seed = options->seed;
 	t->lie = lie;
 	t->text = text_is_ours();
+	t->uprobes = uprobes;
 	t->without[OP_ANON_NAME] = !procmap_has_anon_names();
 	ret = torture_lay_out(t);
 	if (ret)
@@ -266,7 +273,7 @@ static void self_test(const struct options *options)
 					      lie_names[lie]);
 			continue;
 		}
-		t = run(options, lie, 0);
+		t = run(options, lie, 0, false);
 		/* Only count a failure that a lie can have caused. */
 		ksft_test_result(t->failed && t->lies && strstr(t->report[0], "returned"),
 				 "a reader lies about %s: noticed after %lu lies\n", lie_names[lie],
@@ -303,6 +310,14 @@ static void result_of_ops(const struct torture *t)
 		ksft_test_result(!missing, "every kind of operation and query was seen\n");
 }
 
+static void result_of_uprobes(const struct torture *t)
+{
+	if (t->uprobes)
+		ksft_test_result(t->asks[ASK_UPROBES], "children that hit uprobes\n");
+	else
+		ksft_test_result_skip("uprobes: kernel without uprobes of perf, or needs root\n");
+}
+
 static void result_of_counter(const char *name, long before, long after)
 {
 	if (before < 0)
@@ -313,19 +328,22 @@ static void result_of_counter(const char *name, long before, long after)
 
 static void torture(const struct options *options)
 {
+	const int uprobe = uprobe_open();
 	long before[NR_COUNTERS], after[NR_COUNTERS];
 	struct torture *t;
 	unsigned int i;
 
 	read_counters(before);
-	t = run(options, LIE_NONE, options->seconds);
+	t = run(options, LIE_NONE, options->seconds, uprobe >= 0);
 	read_counters(after);
+	close(uprobe);
 	report_counts(t);
 	for (i = 0; i < t->failed && i < TORTURE_REPORTS; i++)
 		ksft_print_msg("%s\n", t->report[i]);
 	ksft_test_result(!t->failed, "no illegal answer in %lu queries\n", all_queries(t));
 	ksft_test_result(t->moved, "regions changed during queries\n");
 	result_of_ops(t);
+	result_of_uprobes(t);
 	for (i = 0; i < NR_COUNTERS; i++)
 		result_of_counter(counter_names[i], before[i], after[i]);
 	munmap(t, sizeof(*t));
@@ -362,7 +380,7 @@ int main(int argc, char **argv)
 	ksft_print_header();
 	if (!procmap_supported())
 		ksft_exit_skip("kernel without PROCMAP_QUERY (CONFIG_PROCMAP_QUERY)\n");
-	ksft_set_plan(NR_LIES - 1 + 3 + NR_COUNTERS);
+	ksft_set_plan(NR_LIES - 1 + 4 + NR_COUNTERS);
 	ksft_print_msg("seed %u\n", options.seed);
 	self_test(&options);
 	torture(&options);

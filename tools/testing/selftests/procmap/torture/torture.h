@@ -106,7 +106,7 @@ enum torture_op {
 
 enum torture_ask {
 	ASK_COVERING, ASK_NEXT, ASK_FILTERED, ASK_NAME, ASK_SMALL_NAME, ASK_WALK, ASK_STEP,
-	ASK_OWN_STATE, ASK_CHILD, ASK_TEXT, ASK_LINE, ASK_MOVED_LINE, ASK_CLIPPED_LINE,
+	ASK_OWN_STATE, ASK_CHILD, ASK_UPROBES, ASK_TEXT, ASK_LINE, ASK_MOVED_LINE, ASK_CLIPPED_LINE,
 	ASK_CHILD_LINE, ASK_SCAN, ASK_RECORD, ASK_SNAPSHOT, ASK_CODE_SNAPSHOT, ASK_STILL, NR_ASKS
 };
 
@@ -137,7 +137,8 @@ struct torture_file {
  * @failed: number of reports; @report has only the first ones
  * @ready: set when all threads of the target have started
  * @text: read the text and scan, too
- * @child: PID of a child of the target that execs, for readers to query
+ * @uprobes: children of the target hit a uprobe
+ * @child: PID of a child of the target that lives or execs, for readers to query
  */
 struct torture {
 	unsigned int seed;
@@ -147,6 +148,7 @@ struct torture {
 	unsigned int failed;
 	int ready;
 	bool text;
+	bool uprobes;
 	pid_t target;
 	pid_t child;
 	unsigned long ops[NR_OPS];

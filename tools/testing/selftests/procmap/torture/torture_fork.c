@@ -6,12 +6,19 @@
 #include <unistd.h>
 
 #include "torture.h"
+#include "uprobe.h"
 
 /* A child that is left behind ends by itself. */
 #define CHILD_SECONDS	(PROCMAP_HANG_MS / 1000)
 #define CHILD_STEPS	16
 /* A fork holds mmap_lock of the parent for a long time. */
 #define FORK_PAUSE_US	5000
+
+/* Readers query a child from now on, until it has gone. */
+static void show_child(struct torture *t)
+{
+	__atomic_store_n(&t->child, getpid(), __ATOMIC_SEQ_CST);
+}
 
 /* The child must see the sentinels as its parent does. */
 static int look_at_self(struct torture *t)
@@ -20,8 +27,9 @@ static int look_at_self(struct torture *t)
 	struct torture_query query;
 	unsigned int i;
 
-	if (maps < 0)
+	if (maps < 0 || !uprobe_hit())
 		return 1;
+	show_child(t);
 	for (i = 0; i < t->nr_regions; i++) {
 		const struct torture_region *region = &t->region[i];
 
@@ -38,7 +46,7 @@ static int become_program(struct torture *t)
 	char * const argv[] = { "procmap_torture", "--exec-child", NULL };
 	char * const envp[] = { NULL };
 
-	__atomic_store_n(&t->child, getpid(), __ATOMIC_SEQ_CST);
+	show_child(t);
 	execve("/proc/self/exe", argv, envp);
 	return 1;
 }
@@ -51,6 +59,8 @@ int torture_exec_child(void)
 	char *map;
 
 	alarm(CHILD_SECONDS);
+	if (!uprobe_hit())
+		return 1;
 	for (i = 0; i < CHILD_STEPS; i++) {
 		map = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 		if (map == MAP_FAILED || mprotect(map + size / 2, size / 2, PROT_READ) ||

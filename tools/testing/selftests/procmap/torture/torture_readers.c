@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "torture.h"
+#include "uprobe.h"
 
 /* How often to yield, at most, while an answer grows old. */
 #define LIE_YIELDS	1000
@@ -281,6 +282,8 @@ static void walk_child(struct torture *t, int maps)
 				     query.q.vma_flags);
 			return;
 		}
+		if (query.q.vma_name_size && !strcmp(query.name, UPROBE_AREA))
+			torture_count(&t->asks[ASK_UPROBES]);
 		addr = query.q.vma_end;
 	}
 }

@@ -26,6 +26,7 @@
 
 #include "procmap_harness.h"
 #include "stall.h"
+#include "uprobe.h"
 
 #define ROUNDS		1000
 #define NR_READERS	3
@@ -185,35 +186,7 @@ FIXTURE_TEARDOWN(lifetime)
 		EXPECT_LT(0, self->shared->answers);
 }
 
-/* Begins with an instruction that a uprobe does not emulate, but executes in its area. */
-int probed(int value);
-int probed(int value)
-{
-	return 3 * value + 1;
-}
-
-/* Returns the descriptor of a uprobe at probed(), in all processes, or -errno. */
-static int uprobe_open(void)
-{
-	struct perf_event_attr attr = { .size = sizeof(attr) };
-	struct procmap_call call;
-	char exe[PATH_MAX] = "";
-	FILE *file = fopen("/sys/bus/event_source/devices/uprobe/type", "r");
-	int fd;
-
-	if (!file || fscanf(file, "%u", &attr.type) != 1)
-		return -ENODEV;
-	fclose(file);
-	if (readlink("/proc/self/exe", exe, sizeof(exe) - 1) < 0 ||
-	    procmap_ask_self(probed, &call))
-		return -errno;
-	attr.uprobe_path = (unsigned long)exe;
-	attr.probe_offset = (unsigned long)probed - call.q.vma_start + call.q.vma_offset;
-	fd = syscall(__NR_perf_event_open, &attr, -1, 0, -1, PERF_FLAG_FD_CLOEXEC);
-	return fd < 0 ? -errno : fd;
-}
-
-/* The VMA whose name is "[uprobes]", or 0. */
+/* The VMA that holds the area of uprobes, or 0. */
 static unsigned long uprobes_addr(void)
 {
 	struct maps_text text;
@@ -223,7 +196,7 @@ static unsigned long uprobes_addr(void)
 	if (maps_text_read_pid(0, &text))
 		return 0;
 	for (i = 0; i < text.nr; i++)
-		if (!strcmp(text.vma[i].name, "[uprobes]"))
+		if (!strcmp(text.vma[i].name, UPROBE_AREA))
 			addr = text.vma[i].start;
 	maps_text_free(&text);
 	return addr;
@@ -231,8 +204,7 @@ static unsigned long uprobes_addr(void)
 
 static int is_probed(struct procmap_child *child, void *arg)
 {
-	int (*const call)(int value) = arg;
-	const unsigned long addr = call(0) == 1 ? uprobes_addr() : 0;
+	const unsigned long addr = uprobe_hit() ? uprobes_addr() : 0;
 
 	return HOLDS(addr) && HOLDS(!procmap_send(child, addr)) &&
 	       HOLDS(!procmap_sync(child)) ? 0 : 1;
@@ -248,9 +220,9 @@ TEST_F(lifetime, the_area_of_uprobes_outlasts_its_vma)
 	if (probe == -ENODEV)
 		SKIP(return, "%s: kernel without uprobes of perf", _metadata->name);
 	ASSERT_LE(0, probe);
-	strcpy(self->shared->name, "[uprobes]");
+	strcpy(self->shared->name, UPROBE_AREA);
 	for (i = 0; i < ROUNDS; i++) {
-		ASSERT_EQ(0, procmap_child_start(&child, is_probed, probed));
+		ASSERT_EQ(0, procmap_child_start(&child, is_probed, NULL));
 		ASSERT_EQ(0, procmap_recv(&child, &addr));
 		self->shared->addr = addr;
 		ASSERT_EQ(0, stall_show(self->shared->maps, child.pid));
