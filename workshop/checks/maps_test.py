@@ -18,8 +18,8 @@ KERNELS = ("base", "plain")
 PROGRAMS = ("procmap_maps_dump", "procmap_maps_dump_32")
 HEADER = re.compile(rb"^(?:read|pread|lseek) \d+ at \d+ = -?\d+$", re.M)
 # What must be in the text, so that the comparison is one of something
-LINES = (b"/row\n", b"/linked\n", b"/file (deleted)\n", b"/a\\012file\\012\\012of lines\\012\n",
-         b"/replaced (deleted)\n", b" [heap]\n", b" [stack]\n", b" [vdso]\n", b" [vvar]\n",
+LINES = (b"/row\n", b"/linked\n", b"/all/layered\n", b"/file (deleted)\n",
+         b"/a\\012file\\012\\012of lines\\012\n", b"/replaced (deleted)\n", b" [heap]\n", b" [stack]\n", b" [vdso]\n", b" [vvar]\n",
          b" [anon:name]\n", b" [anon:]\n", b" /memfd:a memfd\\012of two lines (deleted)\n",
          b" /SYSV00001234 (deleted)\n", b" /dev/zero\n", b" /dev/zero (deleted)\n",
          b" anon_inode:[perf_event]\n", b" /[aio] (deleted)\n", b" /anon_hugepage (deleted)\n")

@@ -4,11 +4,13 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <sched.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/shm.h>
 #include <sys/stat.h>
@@ -273,6 +275,30 @@ static void kinds_huge_pages(struct kinds *k)
 	k->at = at;
 }
 
+/*
+ * A file of an overlay, as containers have them, in a mount namespace of the
+ * caller's own. Ordinary users cannot mount it. It needs no upper layer, which
+ * not every file system can be.
+ */
+static void kinds_overlay(struct kinds *k, const char *dir)
+{
+	int fd;
+
+	if (k->err || geteuid())
+		return;
+	kinds_good(k, !unshare(CLONE_NEWNS) &&
+		      !mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) && !chdir(dir) &&
+		      !mkdir("lower", 0700) && !mkdir("empty", 0700) && !mkdir("all", 0700));
+	close(kinds_open(k, "lower/layered"));
+	kinds_good(k, !mount("none", "all", "overlay", MS_RDONLY, "lowerdir=empty:lower"));
+	/* @k->dir is in the old namespace. */
+	fd = open("all/layered", O_RDONLY | O_CLOEXEC);
+	kinds_put(k, fd, 1, PROT_READ, MAP_SHARED, k->page);
+	kinds_put(k, fd, 1, PROT_READ | PROT_EXEC, MAP_PRIVATE, 0);
+	close(fd);
+	kinds_hole(k);
+}
+
 static int kinds_begin(struct kinds *k, const char *dir)
 {
 	*k = (struct kinds){ .page = sysconf(_SC_PAGESIZE), .at = KINDS_BASE };
@@ -283,7 +309,7 @@ static int kinds_begin(struct kinds *k, const char *dir)
 
 /*
  * Map VMAs of all kinds, but those of long paths.
- * @dir: a directory for files; kinds_remove() removes it
+ * @dir: the absolute path of a directory for files; kinds_remove() removes it
  */
 int kinds_map(const char *dir)
 {
@@ -297,6 +323,7 @@ int kinds_map(const char *dir)
 	kinds_anonymous(&k);
 	kinds_shared_memory(&k);
 	kinds_devices(&k);
+	kinds_overlay(&k, dir);
 	kinds_huge_pages(&k);
 	kinds_around_4_gib(&k);
 	close(k.dir);
