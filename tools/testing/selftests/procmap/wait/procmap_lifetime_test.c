@@ -18,6 +18,7 @@
 #include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/shm.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -334,6 +335,35 @@ TEST_F(lifetime, a_mount_of_huge_pages_outlasts_the_vma)
 	if (access("/sys/kernel/mm/hugepages/hugepages-2048kB", F_OK))
 		SKIP(return, "%s: kernel without huge pages of 2 MB", _metadata->name);
 	EXPECT_EQ(0, undo(self->shared, "lifetime-file", maps_hugetlbfs));
+}
+
+/* Map a file of an overlay that is gone when this returns. */
+static int maps_overlay(void)
+{
+	int fd, ret = 0;
+
+	if (mount("none", "/tmp/all", "overlay", MS_RDONLY, "lowerdir=/tmp/empty:/tmp/lower"))
+		return -errno;
+	fd = open("/tmp/all/lifetime-file", O_RDONLY | O_CLOEXEC);
+	if (fd < 0 || mmap(place, ROOM, PROT_READ, MAP_SHARED | MAP_FIXED, fd, 0) != place)
+		ret = -errno;
+	if (close(fd) || umount2("/tmp/all", MNT_DETACH) || munmap(place, ROOM))
+		ret = ret ? ret : -errno;
+	return ret;
+}
+
+TEST_F(lifetime, a_file_of_an_overlay_outlasts_the_vma)
+{
+	int fd;
+
+	ASSERT_EQ(0, mount("none", "/tmp", "tmpfs", 0, NULL));
+	ASSERT_TRUE(!mkdir("/tmp/lower", 0755) && !mkdir("/tmp/empty", 0755) &&
+		    !mkdir("/tmp/all", 0755));
+	fd = open("/tmp/lower/lifetime-file", O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+	ASSERT_LE(0, fd);
+	ASSERT_EQ(0, ftruncate(fd, ROOM));
+	close(fd);
+	EXPECT_EQ(0, undo(self->shared, "lifetime-file", maps_overlay));
 }
 
 static int attaches(void)
