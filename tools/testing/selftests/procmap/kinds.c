@@ -188,14 +188,23 @@ static void kinds_names(struct kinds *k)
 	kinds_hole(k);
 }
 
-static void kinds_anon_named(struct kinds *k, const char *name)
+/* @share: MAP_PRIVATE or MAP_SHARED */
+static void kinds_named(struct kinds *k, int share, const char *name)
 {
 	unsigned long at = k->at;
 
-	kinds_put(k, -1, 1, PROT_READ | PROT_WRITE, ANON, 0);
-	/* Only a kernel without CONFIG_ANON_VMA_NAME says EINVAL. */
+	kinds_put(k, -1, 1, PROT_READ | PROT_WRITE, share | MAP_ANONYMOUS, 0);
+	/*
+	 * Only a kernel without CONFIG_ANON_VMA_NAME says EINVAL. Before Linux 6.2
+	 * shared memory has no such name: EBADF.
+	 */
 	if (!k->err && prctl(PR_SET_VMA, PR_SET_VMA_ANON_NAME, at, k->page, name))
-		kinds_good(k, errno == EINVAL);
+		kinds_good(k, errno == EINVAL || (share == MAP_SHARED && errno == EBADF));
+}
+
+static void kinds_anon_named(struct kinds *k, const char *name)
+{
+	kinds_named(k, MAP_PRIVATE, name);
 }
 
 static void kinds_anonymous(struct kinds *k)
@@ -212,6 +221,7 @@ static void kinds_anonymous(struct kinds *k)
 	kinds_anon_named(k, "");
 	kinds_anon_named(k, longest);
 	kinds_put(k, -1, 1, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, 0);
+	kinds_named(k, MAP_SHARED, "shared");
 	/* A stack has no neighbour below. */
 	k->at += 1024 * k->page;
 	kinds_put(k, -1, 2, PROT_READ | PROT_WRITE, ANON | MAP_GROWSDOWN, 0);
