@@ -790,7 +790,7 @@ TEST_F(race, seeking_starts_over)
 	ASSERT_TRUE(race_everywhere(&self->process, &self->reader, start_over));
 }
 
-PROCMAP_REQUIRE(stall_count("vma_search") >= 0 ? NULL :
+PROCMAP_REQUIRE(stall_has_vma_locks() ? NULL :
 		"text under mmap_lock (kernel without CONFIG_VMA_SEARCH)")
 
 TEST_HARNESS_MAIN

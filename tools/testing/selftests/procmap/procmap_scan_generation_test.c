@@ -28,7 +28,7 @@
 #define RECORDS		512
 #define NAMES		0x10000
 
-PROCMAP_REQUIRE(stall_count("vma_search_nap") >= 0 ? NULL :
+PROCMAP_REQUIRE(stall_has_vma_locks() ? NULL :
 		"kernel without per-VMA locks (CONFIG_VMA_SEARCH)")
 
 /*

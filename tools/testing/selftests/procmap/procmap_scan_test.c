@@ -408,13 +408,10 @@ TEST_F(scan, next_is_the_end_when_nothing_is_left)
 	scan_free(&scan);
 }
 
-/* With per-VMA locks there are generations, and with these a row has one string. */
-static bool has_generations(void)
-{
-	return stall_count("vma_search_nap") >= 0;
-}
-
-/* VMAs of one file in a row have one string, if they come from one open(). */
+/*
+ * VMAs of one file in a row have one string, if they come from one open() and
+ * the scan has a generation.
+ */
 TEST_F(scan, a_row_has_one_name)
 {
 	struct scan_list *list = &self->list;
@@ -430,7 +427,7 @@ TEST_F(scan, a_row_has_one_name)
 		EXPECT_EQ(one->inode_generation, two->inode_generation);
 	}
 	/* The program itself has one, of three VMAs or, with some linkers, of more. */
-	EXPECT_EQ(has_generations(), shared >= 2)
+	EXPECT_EQ(stall_has_vma_locks(), shared >= 2)
 		TH_LOG("%zu VMAs have the name of the one before", shared);
 }
 
@@ -452,8 +449,8 @@ TEST(a_row_of_a_device_has_one_name)
 	ASSERT_EQ(0, scan_call(maps, &scan));
 	EXPECT_EQ(nr, scan.s.records_filled);
 	for (i = 0; i < nr; i++)
-		EXPECT_EQ(has_generations() ? 0 : i * each, scan.records[i].name);
-	EXPECT_EQ(has_generations() ? each : nr * each, scan.s.names_filled);
+		EXPECT_EQ(stall_has_vma_locks() ? 0 : i * each, scan.records[i].name);
+	EXPECT_EQ(stall_has_vma_locks() ? each : nr * each, scan.s.names_filled);
 	scan_free(&scan);
 	ASSERT_EQ(0, munmap(at, nr * page));
 	close(maps);
@@ -822,7 +819,7 @@ TEST_F(many, are_all_found)
 	for (k = 0; k < ARRAY_SIZE(how); k++) {
 		ASSERT_EQ(0, scan_list(self->fd, &how[k], &list));
 		ASSERT_EQ(text.nr, list.nr);
-		EXPECT_EQ(has_generations(), !!list.generation);
+		EXPECT_EQ(stall_has_vma_locks(), !!list.generation);
 		for (i = 0; i < list.nr; i++) {
 			ASSERT_EQ(text.vma[i].start, list.record[i].start);
 			ASSERT_EQ(text.vma[i].end, list.record[i].end);

@@ -237,6 +237,15 @@ long stall_count(const char *name)
 	return procmap_value("/proc/vmstat", name);
 }
 
+/*
+ * Has this kernel per-VMA locks (CONFIG_VMA_SEARCH)? Without them queries take
+ * mmap_lock, and scans have no generation.
+ */
+bool stall_has_vma_locks(void)
+{
+	return stall_count("vma_search") >= 0;
+}
+
 /* Read the monotonic clock. Returns the time in nanoseconds. */
 __u64 stall_now_ns(void)
 {

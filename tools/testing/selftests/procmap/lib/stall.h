@@ -27,6 +27,7 @@ int stall_send_stuck(struct procmap_child *child);
 bool stall_is_dead(pid_t pid);
 bool stall_hangs_dying(pid_t pid);
 long stall_count(const char *name);
+bool stall_has_vma_locks(void);
 __u64 stall_now_ns(void);
 int stall_smaps_open(pid_t pid);
 int stall_ask(int maps, __u64 addr, __u64 flags, struct procmap_call *call);

@@ -84,12 +84,6 @@ static void read_counters(long *counters)
 		counters[i] = stall_count(counter_names[i]);
 }
 
-/* Without CONFIG_VMA_SEARCH the text may repeat what has grown meanwhile. */
-static bool text_is_ours(void)
-{
-	return stall_count(counter_names[0]) >= 0;
-}
-
 static pid_t start(struct torture *t, int (*fn)(struct torture *t, unsigned int actor),
 		   unsigned int actor)
 {
@@ -246,7 +240,8 @@ static struct torture *run(const struct options *options, enum torture_lie lie,
 		ksft_exit_fail_msg("no memory\n");
 	t->seed = options->seed;
 	t->lie = lie;
-	t->text = text_is_ours();
+	/* Without these locks the text may repeat what has grown meanwhile. */
+	t->text = stall_has_vma_locks();
 	t->uprobes = uprobes;
 	t->without[OP_ANON_NAME] = !procmap_has_anon_names();
 	ret = torture_lay_out(t);
@@ -268,7 +263,7 @@ static void self_test(const struct options *options)
 	for (lie = LIE_NONE + 1; lie < NR_LIES; lie++) {
 		struct torture *t;
 
-		if (lie >= LIE_LINE_GONE && !text_is_ours()) {
+		if (lie >= LIE_LINE_GONE && !stall_has_vma_locks()) {
 			ksft_test_result_skip("%s: kernel without per-VMA locks\n",
 					      lie_names[lie]);
 			continue;

@@ -184,7 +184,7 @@ TEST_F(beside, a_walk_over_holes_is_not_slower_than_mmap_lock)
 	struct scene *scene = &self->scene;
 	struct figures *figures = scene->figures;
 
-	if (stall_count("vma_search_nap") < 0)
+	if (!stall_has_vma_locks())
 		SKIP(return, "%s: kernel without per-VMA locks", _metadata->name);
 	scene->maps = procmap_child_open(&scene->target, writes_elsewhere, scene, &scene->start);
 	ASSERT_LE(0, scene->maps);

@@ -476,7 +476,7 @@ TEST_F(exits, who_waits_for_its_reads_at_the_end_waits_itself)
 	long lost;
 
 	/* Else a reader is a user, as on the base kernel. */
-	if (stall_count("vma_search_nap") < 0)
+	if (!stall_has_vma_locks())
 		SKIP(return, "%s: kernel without per-VMA locks", _metadata->name);
 	while (self->nr < max) {
 		ASSERT_EQ(0, kill_a_hanging_one(&self->server, self->file, self->readers,

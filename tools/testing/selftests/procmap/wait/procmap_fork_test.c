@@ -17,7 +17,7 @@
 #define NR_VMAS	10000
 #define FORKS	20
 
-PROCMAP_REQUIRE(stall_count("vma_search_nap") >= 0 ? NULL :
+PROCMAP_REQUIRE(stall_has_vma_locks() ? NULL :
 		"kernel without per-VMA locks (CONFIG_VMA_SEARCH)")
 
 FIXTURE(fork) {

@@ -385,7 +385,7 @@ TEST_F(holes, queries_pass_a_write_section_that_never_ends)
 {
 	unsigned int i;
 
-	if (stall_count("vma_search_nap") < 0)
+	if (!stall_has_vma_locks())
 		SKIP(return, "%s: kernel without per-VMA locks", _metadata->name);
 	for (i = 0; i < NR_TARGETS; i++)
 		ASSERT_EQ(0, start_target(&self->server, &self->scenes[i]));
@@ -481,7 +481,7 @@ TEST_F(holes, a_query_that_is_killed_beside_a_writer_is_EINTR)
 	struct scene *scene = &self->scenes[0];
 	struct question question = { .scene = scene };
 
-	if (stall_count("vma_search_nap") < 0)
+	if (!stall_has_vma_locks())
 		SKIP(return, "%s: kernel without per-VMA locks", _metadata->name);
 	ASSERT_EQ(0, start_target(&self->server, scene));
 	ASSERT_EQ(0, hold_up(&self->server, scene));
@@ -560,7 +560,7 @@ TEST_F(holes, a_scan_that_does_not_wait_is_EAGAIN)
 	scan.s.start = spot;
 	EXPECT_EQ(-EAGAIN, scan_call(scene->maps, &scan));
 	scan.s.start = 0;
-	if (stall_count("vma_search_nap") < 0) {
+	if (!stall_has_vma_locks()) {
 		/* Without per-VMA locks a writer has all VMAs. */
 		EXPECT_EQ(-EAGAIN, scan_call(scene->maps, &scan));
 	} else {
@@ -586,7 +586,7 @@ TEST_F(holes, a_scan_that_is_killed_beside_a_writer_is_EINTR)
 		.record_size = sizeof(struct procmap_record),
 	};
 
-	if (stall_count("vma_search_nap") < 0)
+	if (!stall_has_vma_locks())
 		SKIP(return, "%s: kernel without per-VMA locks", _metadata->name);
 	ASSERT_EQ(0, start_target(&self->server, scene));
 	ASSERT_EQ(0, scan_ioctl(scene->maps, &before));

@@ -210,7 +210,7 @@ TEST_F(text, comes_while_a_writer_holds_mmap_lock_for_long)
 	struct reader locker;
 	unsigned int i;
 
-	if (stall_count("vma_search_nap") < 0)
+	if (!stall_has_vma_locks())
 		SKIP(return, "%s: kernel without per-VMA locks", _metadata->name);
 	ASSERT_EQ(0, hold_up(&self->server, scene));
 	/* Smaps shows that mmap_lock is taken. */
@@ -256,7 +256,7 @@ TEST_F(text, waits_killably_where_a_writer_is_at_work)
 	static char after[TEXT_ROOM];
 	size_t sure, len;
 
-	if (stall_count("vma_search_nap") < 0)
+	if (!stall_has_vma_locks())
 		SKIP(return, "%s: kernel without per-VMA locks", _metadata->name);
 	scene->replaces = true;
 	ASSERT_EQ(0, hold_up(&self->server, scene));
@@ -408,7 +408,7 @@ TEST_F(many, a_reader_killed_in_a_long_pread_ends_at_once)
 	int stopped = 0;
 	unsigned int i;
 
-	if (stall_count("vma_search_nap") < 0)
+	if (!stall_has_vma_locks())
 		SKIP(return, "%s: kernel without per-VMA locks", _metadata->name);
 	reader.shared = procmap_share(sizeof(*reader.shared));
 	ASSERT_NE(NULL, (void *)reader.shared);

@@ -228,7 +228,7 @@ TEST_F(reader, has_each_answer_within_100_ms)
 {
 	__u64 query, scan, text;
 
-	if (stall_count("vma_search_nap") < 0)
+	if (!stall_has_vma_locks())
 		SKIP(return, "%s: kernel without per-VMA locks", _metadata->name);
 	query = longest_ns(&self->scene, queries);
 	scan = longest_ns(&self->scene, scans);
@@ -284,7 +284,7 @@ TEST(a_writer_that_is_preempted_keeps_no_reader_from_a_hole_elsewhere)
 	unsigned int i;
 	int maps;
 
-	if (stall_count("vma_search_nap") < 0)
+	if (!stall_has_vma_locks())
 		SKIP(return, "%s: kernel without per-VMA locks", _metadata->name);
 	maps = procmap_child_open(&writer, stores, NULL, &start);
 	ASSERT_LE(0, maps);
@@ -336,7 +336,7 @@ TEST(readers_without_a_processor_do_not_stop_the_writer)
 	__u64 alone, beside;
 	unsigned int i;
 
-	if (stall_count("vma_search_nap") < 0)
+	if (!stall_has_vma_locks())
 		SKIP(return, "%s: kernel without per-VMA locks", _metadata->name);
 	ASSERT_EQ(0, start_scene(&scene));
 	ASSERT_EQ(0, stall_start_hog(&hog));

@@ -268,7 +268,7 @@ TEST_F(fault, queries_and_text_pass_a_stalled_fault_and_a_queued_writer)
 	struct maps_text text;
 	__u64 tid;
 
-	if (stall_count("vma_search_nap") < 0)
+	if (!stall_has_vma_locks())
 		SKIP(return, "%s: kernel without per-VMA locks", _metadata->name);
 	ASSERT_EQ(0, start_target(stall, faults));
 	ASSERT_EQ(0, procmap_recv(&stall->child, &tid));
@@ -368,7 +368,7 @@ TEST_F(unmap, queries_pass_a_stalled_writer_or_wait_killably)
 	struct helper killed, waiting, others;
 	struct maps_text text;
 
-	if (stall_count("vma_search_nap") < 0)
+	if (!stall_has_vma_locks())
 		SKIP(return, "%s: kernel without per-VMA locks", _metadata->name);
 	ASSERT_EQ(0, stop_writer(stall, &self->half, &text));
 	killed = self->half;
@@ -474,7 +474,7 @@ TEST_F(unmap, a_process_tears_its_address_space_down_itself)
 	int tries;
 	char byte;
 
-	if (stall_count("vma_search_nap") < 0)
+	if (!stall_has_vma_locks())
 		SKIP(return, "%s: kernel without per-VMA locks", _metadata->name);
 	for (tries = 0; tries < TEARDOWN_TRIES; tries++) {
 		if (tries)
