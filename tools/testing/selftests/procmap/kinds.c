@@ -296,9 +296,9 @@ static void kinds_overlay(struct kinds *k, const char *dir)
 
 	if (k->err || geteuid())
 		return;
-	kinds_good(k, !unshare(CLONE_NEWNS) &&
-		      !mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) && !chdir(dir) &&
-		      !mkdir("lower", 0700) && !mkdir("empty", 0700) && !mkdir("all", 0700));
+	kinds_good(k, !unshare(CLONE_NEWNS));
+	kinds_good(k, !mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) && !chdir(dir));
+	kinds_good(k, !mkdir("lower", 0700) && !mkdir("empty", 0700) && !mkdir("all", 0700));
 	close(kinds_open(k, "lower/layered"));
 	kinds_good(k, !mount("none", "all", "overlay", MS_RDONLY, "lowerdir=empty:lower"));
 	/* @k->dir is in the old namespace. */
