@@ -286,7 +286,9 @@ static const char *differs_from_text(const struct maps_vma *vma, const struct sc
 	call.q.dev_minor = record->dev_minor;
 	if (!name || strlen(name) >= sizeof(call.name))
 		return "name";
-	if (record->flags & PROCMAP_RECORD_UNLINKED && !strstr(name, " (deleted)"))
+	/* A name that a program gave to shared memory is not the path of its file. */
+	if (record->flags & PROCMAP_RECORD_UNLINKED && !strstr(name, " (deleted)") &&
+	    strncmp(name, "[anon_shmem:", 12))
 		return "UNLINKED";
 	call.q.vma_name_size = record->name == PROCMAP_RECORD_NO_NAME ? 0 : strlen(name) + 1;
 	strcpy(call.name, name);
