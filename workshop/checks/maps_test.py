@@ -19,10 +19,11 @@ PROGRAMS = ("procmap_maps_dump", "procmap_maps_dump_32")
 HEADER = re.compile(rb"^(?:read|pread|lseek) \d+ at \d+ = -?\d+$", re.M)
 # What must be in the text, so that the comparison is one of something
 LINES = (b"/row\n", b"/linked\n", b"/all/layered\n", b"/file (deleted)\n",
-         b"/a\\012file\\012\\012of lines\\012\n", b"/replaced (deleted)\n", b" [heap]\n", b" [stack]\n", b" [vdso]\n", b" [vvar]\n",
-         b" [anon:name]\n", b" [anon:]\n", b" /memfd:a memfd\\012of two lines (deleted)\n",
-         b" /SYSV00001234 (deleted)\n", b" /dev/zero\n", b" /dev/zero (deleted)\n",
-         b" anon_inode:[perf_event]\n", b" /[aio] (deleted)\n", b" /anon_hugepage (deleted)\n")
+         b"/a\\012file\\012\\012of lines\\012\n", b"/replaced (deleted)\n", b" [heap]\n",
+         b" [stack]\n", b" [vdso]\n", b" [vvar]\n", b" [anon:name]\n", b" [anon:]\n",
+         b" /memfd:a memfd\\012of two lines (deleted)\n", b" /SYSV00001234 (deleted)\n",
+         b" /dev/zero\n", b" /dev/zero (deleted)\n", b" anon_inode:[perf_event]\n",
+         b" /[aio] (deleted)\n", b" /anon_hugepage (deleted)\n")
 # What calls must have returned: a large read one buffer, a read at the end, a zombie and a kernel
 # thread nothing, and a process that is gone ESRCH
 CALLS = (rb"^read 1048576 at 0 = 40\d\d$", rb"^read 1 at \d+ = 0$", rb"^read 4096 at 0 = 0$",

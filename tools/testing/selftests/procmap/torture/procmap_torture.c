@@ -331,7 +331,8 @@ static void torture(const struct options *options)
 	read_counters(before);
 	t = run(options, LIE_NONE, options->seconds, uprobe >= 0);
 	read_counters(after);
-	close(uprobe);
+	if (uprobe >= 0)
+		close(uprobe);
 	report_counts(t);
 	for (i = 0; i < t->failed && i < TORTURE_REPORTS; i++)
 		ksft_print_msg("%s\n", t->report[i]);

@@ -22,7 +22,6 @@ PROCMAP_REQUIRE(stall_has_vma_locks() ? NULL :
 
 FIXTURE(fork) {
 	struct procmap_child child;
-	__u64 vmas;
 	unsigned long *forks;
 	int maps;
 };
