@@ -265,10 +265,10 @@ static bool build_id_file_is_dax(const struct file *file)
  *
  * Context: any except interrupts. Does not sleep; preemption may be disabled.
  * Return: 0; -ENODATA: there is no build ID, or the file may not be read; -EAGAIN:
- * the caller should take a reference and call build_id_read_file(), if it has seen
- * that the mount is not a user's; -EIO: not known, as of a DAX file, which has no
- * page cache, and the caller must take no reference: as the last one, its fput()
- * could wait for a server of an ordinary user. An error leaves @build_id and @size unchanged.
+ * call build_id_read_file(), with a reference, unless the mount is a user's; -EIO: not
+ * known: the file is DAX, without a page cache, or a server of a user has its pages.
+ * Take no reference then: dropped last, it could wait for that server. An error
+ * leaves @build_id and @size unchanged.
  */
 int build_id_read_cached(struct file *file, unsigned char *build_id, unsigned int *size)
 {

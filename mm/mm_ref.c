@@ -107,7 +107,7 @@ void mm_ref_unlock(struct mm_struct *mm)
  * and any user may reap a process that was killed (process_mrelease(2)).
  *
  * Context: process context. Who has counted itself before mm_users became 0 is not
- * preempted. Who does it later sees the 0, and locks nothing.
+ * preempted, except with PREEMPT_RT. Who does it later sees the 0, and locks nothing.
  */
 void mm_ref_drain(struct mm_struct *mm)
 {

@@ -88,10 +88,10 @@ static struct page *nowait_find(struct vm_area_struct *vma, unsigned long addr)
 }
 
 /*
- * Take references: a pin would need a copy of a page that is shared with a child. Who writes to
- * a page that is shared so, and has references, gets a copy: the caller never copies what another
- * process wrote later. But a write to a page of hugetlbfs counts only mappings: pin that, which
- * fails while it is shared. [vsyscall] has no VMA: only get_user_pages(), which pins, knows it.
+ * Take references: to pin a page that is shared with a child, it would have to be copied. After
+ * fork() whoever writes to a page with further references gets a copy: so the caller never sees
+ * what another process wrote later. hugetlbfs does not look at references: pin its pages, which
+ * fails while they are shared. [vsyscall] has no VMA: only get_user_pages(), which pins, knows it.
  */
 static long nowait_get(struct nowait_pages *np, unsigned long addr)
 {

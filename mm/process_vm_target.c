@@ -31,13 +31,13 @@ static struct mm_struct *process_vm_thread_mm(struct task_struct *task, unsigned
 }
 
 /**
- * process_vm_grab - get the mm_count of a target, if permitted
+ * process_vm_grab - get a reference (mm_count) to the memory of a target, if permitted
  * @task: the task; the leader of the process with PROCESS_VM_PIDFD
  * @flags: PROCESS_VM_* flags
  * @mode: PTRACE_MODE_* of the access
  *
  * Context: exec_update_lock of @task held: credentials and memory stay as they are.
- * Does not sleep. No mm_users: a caller without permission must not have the last.
+ * Does not sleep. Takes no mm_users: a caller without permission must not drop the last.
  * Return: the address space, to be released with mmdrop(). -ESRCH: there is none;
  * -EACCES: the caller lacks permission.
  */

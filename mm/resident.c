@@ -27,9 +27,9 @@ static bool resident_page_cache(struct vm_area_struct *vma)
 		return true;
 
 	/*
-	 * Other ->map_pages() do more. That of XFS takes a lock, so that no freed block is read:
-	 * nothing is read here. That of AFS tests whether the server still takes the page for
-	 * valid, which only a server can tell: a file system on a block device has none.
+	 * Other ->map_pages() do more. XFS takes a lock, so that it reads no freed block: nothing
+	 * is read here. AFS tests whether its server still takes the page for valid: a file system
+	 * on a block device has no server.
 	 */
 	mapping = vma->vm_file->f_mapping;
 	if (vma->vm_ops->map_pages && mapping->host->i_sb->s_bdev)
@@ -160,8 +160,8 @@ static struct page *resident_pte_page(struct vm_area_struct *vma, unsigned long 
 }
 
 /*
- * Under the lock of the pmd: whoever clears a huge one has put it back by then, or all that
- * was done before is seen: the OOM reaper sets its flag first.
+ * Whoever clears a huge pmd only for a moment puts it back under the same lock. If the OOM
+ * reaper has cleared it, the lock also makes the flag visible that it set before.
  */
 static bool resident_pmd_none(struct mm_struct *mm, pmd_t *pmd)
 {

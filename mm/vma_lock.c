@@ -22,9 +22,9 @@ struct lockdep_map vma_lock_map = STATIC_LOCKDEP_MAP_INIT("vma_lock", &vma_lock_
  * vma_lock_init_mm() - initialise the write sequence of an address space
  * @mm: the address space, not yet visible to others
  *
- * Context: any. mm->vma_seq is random: the word of a VMA that another address space
- * reuses seldom fits there, which would cost a reader an attempt. Its highest bit is
- * 0: it must not wrap.
+ * Context: any. mm->vma_seq is random: so lock words of two address spaces are seldom
+ * equal. A reader that takes one for the other has to retry. Its highest bit is 0: it
+ * must not wrap.
  */
 void vma_lock_init_mm(struct mm_struct *mm)
 {
@@ -36,7 +36,7 @@ void vma_lock_init_mm(struct mm_struct *mm)
 
 /**
  * vma_note_code() - note that a writer is about to change code
- * @vma: the VMA, write-locked or not in the tree yet
+ * @vma: a VMA that the caller is about to write-lock or attach, or has write-locked
  * @flags: its VM_* bits, before or after the change
  *
  * Context: mmap_lock held for writing, in a write section. Write-locking calls
@@ -54,9 +54,9 @@ void vma_note_code(struct vm_area_struct *vma, unsigned long flags)
 }
 
 /*
- * Wait for the readers of this address space: new ones see the write-lock and fail. Not for one
- * with an old pointer, from a tree in which this memory was a VMA of another mm: it compares with
- * the vma_seq of that mm, so it may get the lock at any time. It reads vm_mm, and unlocks.
+ * Wait until no reader holds the VMA. New readers of this address space see the write-lock and
+ * fail. One of another mm, whose pointer is from when this memory was a VMA there, compares with
+ * the vma_seq of that mm: it may get the lock even after this wait. It reads vm_mm, and unlocks.
  */
 static void vma_lock_wait_for_readers(struct vm_area_struct *vma)
 {
@@ -92,8 +92,7 @@ static bool vma_change_lock(struct vm_area_struct *vma, long flags)
 	} while (!atomic_long_try_cmpxchg(&vma->vm_hold, &old, new));
 	if (unlikely(new & VMA_HOLD_READERS))
 		vma_lock_wait_for_readers(vma);
-	if (!vma_word_write_locked(old, vma->vm_mm->vma_seq))
-		vma_lock_check(vma, old);
+	vma_lock_check(vma, old);
 	vma_lock_forget(vma);
 	return true;
 }
@@ -128,10 +127,10 @@ void vma_start_rename(struct mm_struct *mm)
 }
 
 /**
- * vma_open_removal() - note that VMAs of one range are about to leave the tree
+ * vma_open_removal() - begin a range of VMAs that leave the tree; it is empty yet
  * @mm: the address space
  *
- * Context: mmap_lock of @mm held for writing, before vma_write_detach() of each.
+ * Context: mmap_lock of @mm held for writing. vma_write_detach() adds each VMA.
  */
 void vma_open_removal(struct mm_struct *mm)
 {
@@ -162,7 +161,7 @@ void vma_write_detach(struct vm_area_struct *vma)
 	bool attached;
 
 	mmap_assert_write_locked(vma->vm_mm);
-	VM_WARN_ON_ONCE(!changes->nr_removed);
+	VM_WARN_ON_ONCE(!(vma->vm_mm->vma_seq & 1) || !changes->nr_removed);
 	/* A reader may see one bound as it was, and the other as it is. */
 	WRITE_ONCE(range->start, min(range->start, vma->vm_start));
 	WRITE_ONCE(range->end, max(range->end, vma->vm_end));
@@ -172,12 +171,12 @@ void vma_write_detach(struct vm_area_struct *vma)
 }
 
 /**
- * vma_cancel_remove() - keep a VMA in its tree after all
+ * vma_cancel_detach() - keep a VMA in its tree after all
  * @vma: the VMA; it stays write-locked as after vma_change_begin()
  *
  * Context: mmap_lock held for writing since vma_write_detach().
  */
-void vma_cancel_remove(struct vm_area_struct *vma)
+void vma_cancel_detach(struct vm_area_struct *vma)
 {
 	mmap_assert_write_locked(vma->vm_mm);
 	atomic_long_andnot(VMA_HOLD_DETACHED, &vma->vm_hold);

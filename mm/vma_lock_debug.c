@@ -27,16 +27,18 @@ static unsigned long vma_lock_hash(const struct vm_area_struct *vma)
 /**
  * vma_lock_check() - warn if a VMA has changed without being write-locked
  * @vma: the VMA: read-locked, or just write-locked; then @word is from before
- * @word: its lock word, not write-locked in the current write section
+ * @word: its lock word
  *
- * Context: any. The first call after a write-lock notes a hash, later ones compare.
+ * Context: any. The first call after a write-lock has ended notes a hash, later ones
+ * compare; a VMA that is write-locked may change.
  */
 void vma_lock_check(struct vm_area_struct *vma, long word)
 {
 	unsigned long mark = (unsigned long)word >> VMA_HOLD_SEQ_SHIFT;
 	unsigned long hash;
 
-	if (word & VMA_HOLD_DETACHED)
+	if ((word & VMA_HOLD_DETACHED) ||
+	    vma_word_write_locked(word, READ_ONCE(vma->vm_mm->vma_seq)))
 		return;
 	hash = vma_lock_hash(vma);
 	/* Acquire: read the number before the hash; pairs with the release below. */

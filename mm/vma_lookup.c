@@ -24,7 +24,7 @@ static bool vma_hole_outside(unsigned long addr, const struct vma_removal *range
 	return true;
 }
 
-/* Was what was read after @stores in the tree at one instant? mmput() frees without a store. */
+/* Was what was read after @stores in the tree at one instant? The end of @mm stores nothing. */
 static bool vma_tree_unchanged(struct mm_struct *mm, unsigned int stores)
 {
 	/* The retry orders tree before counter and users; pairs with vma_tree_store(), mmput(). */
@@ -34,10 +34,10 @@ static bool vma_tree_unchanged(struct mm_struct *mm, unsigned int stores)
 
 /*
  * Is the hole from search->addr to *@last real, or is a writer replacing VMAs? Read in this
- * order: vma_seq, which was @seq, the tree, the ranges, vma_seq again. If it is the same, so was
- * the write section, or there was none; and a hole outside of all ranges is real. To be called
- * after vma_tree_unchanged(), whose barrier orders the tree before the ranges; pairs with
- * vma_write_detach().
+ * order: vma_seq, which was @seq, the tree, the ranges, vma_seq again. If vma_seq is still @seq,
+ * all of it was read in one write section, or outside of any. Then a hole outside of all ranges
+ * is real. To be called after vma_tree_unchanged(), whose barrier orders the tree before the
+ * ranges; pairs with vma_write_detach().
  */
 static bool vma_hole_is_real(const struct vma_search *search, unsigned long seq,
 			     unsigned long *last)

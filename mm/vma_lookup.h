@@ -13,7 +13,7 @@
 #include "vma_read.h"
 #include "vma_walk.h"
 
-/* Attempts in one round, with preemption disabled. Most write sections are shorter. */
+/* Attempts at one VMA or hole, in one step. Most write sections are shorter. */
 #define VMA_SEARCH_TRIES	64
 
 enum vma_result {

@@ -40,8 +40,8 @@ static __always_inline void vma_props_no_file(struct vma_props *props)
  * low 52 bits of s. So count back from now: (now + 2) - (now - s), where now - s is modulo 2^52.
  */
 struct vma_generation_base {
-	unsigned long minuend;	/* now, shifted as in a lock word; all 12 bits below it are 1 */
-	u64 next;	/* now + 2 */
+	unsigned long now_word;	/* now, shifted as in a lock word; all 12 bits below it are 1 */
+	u64 now_plus_2;
 };
 
 /* For lock words that were read when mm->vma_seq was @seq. */
@@ -50,8 +50,8 @@ static __always_inline struct vma_generation_base vma_base_at(unsigned long seq)
 	const unsigned long even = (seq + 1) & ~1UL;
 
 	return (struct vma_generation_base) {
-		.minuend = ((even + 1) << VMA_HOLD_SEQ_SHIFT) - 1,
-		.next = vma_generation_at(even) + 1,
+		.now_word = ((even + 1) << VMA_HOLD_SEQ_SHIFT) - 1,
+		.now_plus_2 = vma_generation_at(even) + 1,
 	};
 }
 
@@ -59,7 +59,7 @@ static __always_inline struct vma_generation_base vma_base_at(unsigned long seq)
 static __always_inline u64 vma_generation_of(unsigned long word,
 					     const struct vma_generation_base *base)
 {
-	return base->next - ((base->minuend - word) >> VMA_HOLD_SEQ_SHIFT);
+	return base->now_plus_2 - ((base->now_word - word) >> VMA_HOLD_SEQ_SHIFT);
 }
 
 /* The generation of a held VMA; 0: a writer, which waits for the reader, has overwritten it. */
@@ -214,7 +214,7 @@ static __always_inline bool vma_read_leaf(struct vma_walk *walk, struct vma_run 
 	if (unlikely(done < nr)) {
 		if (done)
 			search->addr = props[done - 1].end;
-		/* props[done] is in the run: if vma_leaf_peek() has ended that, then after it. */
+		/* What ended the run is after props[done]: that is next, and still in the run. */
 		if (run)
 			run->seq = seq;
 		return false;

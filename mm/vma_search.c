@@ -11,7 +11,7 @@
  *		VMA_SEARCH_STEPS (64) in a round
  * try		to look up that VMA or hole; VMA_SEARCH_TRIES (64) in a step
  *
- * /proc/vmstat counts sleeps (vma_search_nap) and tries (vma_search_retry).
+ * /proc/vmstat counts sleeps (vma_search_nap), and tries that met a writer (vma_search_retry).
  */
 #include <linux/err.h>
 #include <linux/irqflags.h>

@@ -29,9 +29,9 @@ static inline bool vma_seems_wanted(const struct vma_search *search,
 
 /*
  * Continue in the leaf where @walk has found its last VMA. A writer that replaces it changes
- * vma_seq first, and frees it a grace period later. This RCU section has read @seq unchanged: so
- * it began before the end of such a grace period, and the leaf outlasts it. The end of the
- * address space frees leaves as well: this section has seen users.
+ * vma_seq first, and frees the leaf a grace period later. This RCU section has read the old
+ * vma_seq, so that grace period cannot end before the section does. The end of the address space
+ * frees leaves as well: this section has seen users.
  */
 static __always_inline bool vma_walk_resume(const struct vma_walk *walk, unsigned long seq,
 					    struct maple_leaf *leaf)

@@ -88,8 +88,8 @@ struct procmap_build_id {
 };
 
 /*
- * Who drops the last reference to a file may have to unmount the mount that it was opened by,
- * and what is mounted below: the file systems of a user, whose server may never answer.
+ * Dropping the last reference to a file can end the mount that it was opened by, and those below
+ * that. It may then wait for ever, for the server of a user's file system.
  */
 static inline bool procmap_mount_is_of_user(const struct file *file)
 {
@@ -107,11 +107,11 @@ static inline bool procmap_mount_is_of_user(const struct file *file)
 
 /**
  * procmap_build_id_find() - read the build ID of a held VMA from the page cache
- * @id: out: the build ID; unchanged size: none
+ * @id: out: the build ID; unchanged if there is none, or none is known
  * @file: the file of the VMA
  * @later: out: @file, with a reference, if it must be read; NULL: do not take one
  *
- * Return: true if it is known, or @later is set; false if it stays unknown.
+ * Return: false if it stays unknown whether there is one.
  */
 static inline bool procmap_build_id_find(struct procmap_build_id *id, struct file *file,
 					 struct file **later)
@@ -126,7 +126,7 @@ static inline bool procmap_build_id_find(struct procmap_build_id *id, struct fil
 
 /**
  * procmap_build_id_read() - read a build ID from disk
- * @id: out: the build ID; unchanged size: none
+ * @id: out: the build ID; unchanged if there is none, or none is known
  * @later: the file; the reference is dropped
  *
  * Return: 0; -EIO: it stays unknown whether there is one; -EINTR: killed.

@@ -52,7 +52,7 @@ struct procmap_file_part {
 };
 
 struct procmap_line {
-	unsigned long after;	/* the end of the VMA of the line before; @addr is not below it */
+	unsigned long prev_end;	/* where the VMA of the line before ended */
 	unsigned long addr;
 	size_t start;	/* in the buffer */
 	size_t end;	/* 0: no line yet */
@@ -97,9 +97,9 @@ static void *procmap_maps_start(struct seq_file *m, loff_t *ppos)
 	pm->line.end = 0;
 	vma = procmap_maps_find(pm);
 	/*
-	 * Do not wait long for a writer once there is output: -EAGAIN of procmap_maps_next() ends
-	 * a read() that has lines. But traverse(), for pread() and lseek(), passes it on, and
-	 * seq_read_iter() calls it again at once, for ever: so next time wait without limit.
+	 * Do not wait long for a writer once there are lines: at -EAGAIN of procmap_maps_next()
+	 * read() returns these. But traverse(), for pread() and lseek(), drops them, and
+	 * seq_read_iter() calls it again at once. So wait without limit next time.
 	 */
 	if (!pm->cut_short)
 		pm->walk.search.patience = PROCMAP_MAPS_PATIENCE;
@@ -330,8 +330,8 @@ static void procmap_replace_line(struct seq_file *m, struct vm_area_struct *vma)
 	struct procmap_line *line = &pm->line;
 	size_t len;
 
-	/* The first line in the buffer has none before it. */
-	line->addr = line->start ? max(vma->vm_start, line->after) : vma->vm_start;
+	/* Do not print again what the line before has. The first one in the buffer has none. */
+	line->addr = line->start ? max(vma->vm_start, line->prev_end) : vma->vm_start;
 	procmap_show_line(m, vma, line->addr);
 	if (seq_has_overflowed(m))
 		return;
@@ -358,8 +358,8 @@ static int procmap_maps_show(struct seq_file *m, void *v)
 		/* It begins inside of the last line: what is before it must stay. */
 		start = m->index;
 	}
-	/* Until procmap_show_line(), this is the end of the VMA of the line before. */
-	line->after = pm->last_end.value;
+	/* procmap_show_line() replaces it by the end of this VMA. */
+	line->prev_end = pm->last_end.value;
 	line->addr = start;
 	line->start = m->count;
 	procmap_show_line(m, vma, start);

@@ -64,7 +64,7 @@ unsigned long procmap_record_to_vm_flags(u64 flags)
 	return vm;
 }
 
-/* Called while the caller's memory is open for writing. */
+/* To be inlined, like procmap_record_flags(): user memory may be open for writing. */
 static __always_inline bool procmap_flags_wanted(const struct procmap_scan *s, u64 flags)
 {
 	return !(s->all_of & ~flags) && (!s->any_of || (s->any_of & flags)) &&

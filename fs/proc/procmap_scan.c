@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * PROCMAP_SCAN: all VMAs of an address space as records, and whether they have changed.
- * While no writer is at work, a scan copies a whole leaf of the tree without a lock, and
- * locks only the first of a run of VMAs that share name and build ID. Concurrent with a
- * writer it locks each. It writes the caller's memory, which may fault, with nothing held;
+ * While no writer is at work, a scan copies a whole leaf of the tree without a lock. It locks
+ * the first of a run of VMAs that share name and build ID, and those whose page size hugetlbfs
+ * or a driver knows. Concurrent with a writer it locks each. It writes the caller's memory,
+ * which may fault, with nothing held;
  * but a scan that has starved stays counted, see "Progress" in Documentation/mm/vma_lock.rst.
  */
 #include <linux/fs.h>

@@ -2,8 +2,8 @@
 /*
  * References to an address space that are not mm_users: the task that drops the last of
  * mm_users may block for ever on file systems. A reader holds mm_count, which keeps the struct.
- * It reads mm_users in each RCU section (vma_lookup_rcu()), or has counted itself
- * (mm_ref_drain()).
+ * For VMAs it tests mm_ref_exited() after each rcu_read_lock(). For pages it takes
+ * mm_ref_trylock(), and __mmput() waits for it.
  */
 #ifndef _LINUX_MM_REF_H
 #define _LINUX_MM_REF_H

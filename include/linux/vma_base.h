@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What a VMA shows of its file and its name. */
+/* What kernels differ in: the name, the path and the inode that a VMA shows. */
 #ifndef _LINUX_VMA_BASE_H
 #define _LINUX_VMA_BASE_H
 

@@ -25,7 +25,7 @@ void __vma_change_begin(struct vm_area_struct *vma);
 void vma_start_rename(struct mm_struct *mm);
 void vma_open_removal(struct mm_struct *mm);
 void vma_write_detach(struct vm_area_struct *vma);
-void vma_cancel_remove(struct vm_area_struct *vma);
+void vma_cancel_detach(struct vm_area_struct *vma);
 void vma_note_code(struct vm_area_struct *vma, unsigned long flags);
 void vma_lock_retire(struct vm_area_struct *vma);
 void vma_let_readers_in(struct mm_struct *mm);
@@ -46,9 +46,9 @@ static inline void vma_begin_write_section(struct mm_struct *mm)
 	if (seq & 1)
 		return;
 	/*
-	 * Release, though this section has changed nothing yet: a reader may never see the even
-	 * number that published what the previous one has changed; pairs with vma_hold_try(),
-	 * vma_lookup_retry().
+	 * Release, though this section has changed nothing yet: a reader may miss the even number
+	 * before it, and must still see what the previous section has changed; pairs with
+	 * vma_hold_try(), vma_lookup_retry().
 	 */
 	smp_store_release(&mm->vma_seq, seq + 1);
 	/*
@@ -57,8 +57,8 @@ static inline void vma_begin_write_section(struct mm_struct *mm)
 	 */
 	smp_wmb();
 	/*
-	 * Reset it after vma_seq: a reader reads the ranges, then vma_seq, and drops both if that
-	 * is not the number of the section that it began in.
+	 * Reset it after vma_seq: a reader reads the ranges, then vma_seq again. If vma_seq has
+	 * changed, it does not use them.
 	 */
 	WRITE_ONCE(mm->vma_changes.nr_removed, 0);
 }
@@ -115,7 +115,7 @@ static inline void vma_lock_forget(struct vm_area_struct *vma) {}
 static inline void vma_change_begin(struct vm_area_struct *vma)
 {
 	lockdep_assert_held_write(&vma->vm_mm->mmap_lock);
-	/* Words of attached VMAs have odd numbers: before the section the two differ. */
+	/* Outside of a section vma_seq is even, and no word has that number: they differ. */
 	if (atomic_long_read(&vma->vm_hold) != vma_change_word(vma->vm_mm))
 		__vma_change_begin(vma);
 	else
@@ -129,7 +129,7 @@ static inline void vma_change_begin(struct vm_area_struct *vma)
  *
  * Context: mmap_lock held for writing. A leaf changes in several steps: the counter
  * keeps readers from relying on a hole in between. During the store they retry at
- * every hole, and where nodes are replaced at every VMA: so it is not preempted,
+ * every hole, and at VMAs below nodes that are replaced. So it is not preempted,
  * except with PREEMPT_RT, where it takes locks that sleep.
  */
 static inline void vma_tree_store(struct ma_state *mas, struct vm_area_struct *vma)
@@ -174,7 +174,7 @@ static inline void vma_change_begin(struct vm_area_struct *vma) {}
 static inline void vma_start_rename(struct mm_struct *mm) {}
 static inline void vma_open_removal(struct mm_struct *mm) {}
 static inline void vma_write_detach(struct vm_area_struct *vma) {}
-static inline void vma_cancel_remove(struct vm_area_struct *vma) {}
+static inline void vma_cancel_detach(struct vm_area_struct *vma) {}
 static inline void vma_note_code(struct vm_area_struct *vma, unsigned long flags) {}
 static inline void vma_change_attach(struct vm_area_struct *vma) {}
 static inline void vma_lock_retire(struct vm_area_struct *vma) {}

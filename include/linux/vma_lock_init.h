@@ -25,12 +25,12 @@ static inline void vma_lock_ctor(void *vma)
 }
 
 /**
- * vma_lock_clear() - zero a VMA except for its lock, which becomes detached
+ * vma_zero_except_hold() - zero a VMA except for its lock, which becomes detached
  * @vma: a VMA that is in no tree; readers with an old pointer find it detached
  *
  * Context: any.
  */
-static inline void vma_lock_clear(struct vm_area_struct *vma)
+static inline void vma_zero_except_hold(struct vm_area_struct *vma)
 {
 	memset(vma, 0, offsetof(struct vm_area_struct, vm_hold));
 	memset_after(vma, 0, vm_hold);
@@ -38,13 +38,14 @@ static inline void vma_lock_clear(struct vm_area_struct *vma)
 }
 
 /**
- * vma_lock_copy() - copy a VMA except for its lock
+ * vma_copy_except_hold() - copy a VMA except for its lock
  * @new: a VMA from the cache, in no tree
  * @orig: the VMA to copy
  *
  * Context: the caller keeps @orig from changing, except for its shared.rb.
  */
-static inline void vma_lock_copy(struct vm_area_struct *new, const struct vm_area_struct *orig)
+static inline void vma_copy_except_hold(struct vm_area_struct *new,
+					const struct vm_area_struct *orig)
 {
 	const size_t after = offsetofend(struct vm_area_struct, vm_hold);
 
@@ -59,12 +60,13 @@ static inline void vma_lock_copy(struct vm_area_struct *new, const struct vm_are
 #define VMA_LOCK_SLAB_FLAGS	0
 #define vma_lock_ctor		NULL
 
-static inline void vma_lock_clear(struct vm_area_struct *vma)
+static inline void vma_zero_except_hold(struct vm_area_struct *vma)
 {
 	memset(vma, 0, sizeof(*vma));
 }
 
-static inline void vma_lock_copy(struct vm_area_struct *new, const struct vm_area_struct *orig)
+static inline void vma_copy_except_hold(struct vm_area_struct *new,
+					const struct vm_area_struct *orig)
 {
 	/* Others may change orig->shared.rb. The owner of @new sets its own. */
 	data_race(memcpy(new, orig, sizeof(*new)));

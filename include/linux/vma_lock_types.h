@@ -11,7 +11,7 @@
 #define VMA_HOLD_READER		0x001L
 #define VMA_HOLD_READERS	0x3ffL
 #define VMA_HOLD_WAITING	0x400L	/* a writer sleeps for READERS == 0 */
-#define VMA_HOLD_DETACHED	0x800L	/* in no tree: no reader may lock it */
+#define VMA_HOLD_DETACHED	0x800L	/* no reader can lock it */
 #define VMA_HOLD_SEQ_SHIFT	12
 
 /*
@@ -27,7 +27,7 @@ struct vma_removal {
 };
 
 /**
- * struct vma_changes - what the current write section did to the tree
+ * struct vma_changes - what a writer and the readers of an address space tell each other
  * @stores: odd while the writer stores to the tree
  * @nr_removed: ranges of @removed in use
  * @removed: holes that the writer may fill again; a range only grows

@@ -139,7 +139,7 @@ static inline void vma_walk_begin(struct vma_walk *walk, struct mm_struct *mm, u
 
 #ifdef CONFIG_VMA_SEARCH
 /**
- * vma_search_seq() - tell whether VMAs have changed
+ * vma_search_seq() - a number that stays the same while no VMA changes
  * @search: the search
  *
  * Context: any.

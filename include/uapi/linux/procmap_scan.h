@@ -12,9 +12,10 @@
  * Returns 0, or -1 with an errno of Documentation/userspace-api/procmap_scan.rst. An error
  * writes nothing to the struct, but may write to the areas of records and names.
  *
- * While the generation of a process stays the same, no VMA is added, changed or removed. A
- * change that changes nothing may count. Generations of different address spaces cannot be
- * compared, and do not tell of what is in pages or files, nor of files that are renamed.
+ * While the generation of a process stays the same, no VMA is added, changed or removed. It may
+ * also end for nothing, as by mprotect() with the protection that was there. Generations of
+ * different address spaces cannot be compared, and do not tell of what is in pages or files,
+ * nor of files that are renamed.
  */
 #define PROCMAP_SCAN	_IOWR('f', 30, struct procmap_scan)
 
@@ -52,8 +53,8 @@ enum procmap_scan_flags {
  * @PROCMAP_RECORD_UNLINKED: no directory has the file any more
  * @PROCMAP_RECORD_NAME_TOO_LONG: (output only, not allowed in @all_of, @any_of,
  *	@none_of) the name is longer than PATH_MAX
- * @PROCMAP_RECORD_BUILD_ID_UNKNOWN: (output only, likewise) what tells whether
- *	there is a build ID is not in memory, and the scan must not or cannot read it
+ * @PROCMAP_RECORD_BUILD_ID_UNKNOWN: (output only, likewise) the kernel does not know
+ *	whether there is a build ID: the scan could not read the file, or may not
  *
  * PROCMAP_QUERY_VMA_* and PROCMAP_QUERY_FILE_BACKED_VMA are bits of a record, too.
  */

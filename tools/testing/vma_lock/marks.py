@@ -53,7 +53,7 @@ GREP = (rf"(->|\.){FIELDS}[[:space:]]*([-+|&^<>]*=[^=]|\+\+|--)|&[^;]*(->|\.){FI
         rf"ACCESS_PRIVATE|\b{STORES}[a-z_]*\(|\b{HELPERS}|{WHOLE}").replace("(?:", "(")
 
 MARK = re.compile(r"^\s*(vma_change_begin|vma_change_attach|vma_write_detach|vma_open_removal|"
-                  r"vma_cancel_remove|vma_tree_store|vma_note_code|vma_lock_retire)\(.*\);$")
+                  r"vma_cancel_detach|vma_tree_store|vma_note_code|vma_lock_retire)\(.*\);$")
 # Files whose marks --self-test removes: not the lock itself.
 MARKED = re.compile(r"(?!mm/vma_lock)(mm|fs|kernel|ipc|arch|drivers)/|include/linux/mm\.h")
 # Removing these leaves no write in the same function without a mark.
@@ -65,7 +65,7 @@ NO_MARK = {
     "dup_mmap: vma_change_attach(tmp)": "no reader can lock a VMA that stays detached",
     "vms_gather_munmap_vmas: vma_open_removal(vms->vma->vm_mm)":
         "for vma_write_detach(), which asserts it; the callers store",
-    "vma_cancel_remove": "attaches again what was not removed: nothing is written",
+    "vma_cancel_detach": "attaches again what was not removed: nothing is written",
     "vma_note_code": "a note for readers of generations, next to the mark",
 }
 

@@ -53,7 +53,7 @@ static struct vm_area_struct *vm_area_alloc(struct mm_struct *mm)
 {
 	struct vm_area_struct *vma = vma_from_pool();
 
-	vma_lock_clear(vma);
+	vma_zero_except_hold(vma);
 	vma->vm_mm = mm;
 	return vma;
 }
@@ -106,7 +106,7 @@ static struct vm_area_struct *vm_area_dup(struct vm_area_struct *orig)
 
 	/* What memcpy() copies by bytes is no pointer at first. */
 	WRITE_ONCE(vma->vm_file, (struct file *)1);
-	vma_lock_copy(vma, orig);
+	vma_copy_except_hold(vma, orig);
 	file_get(vma->vm_file);
 	return vma;
 }
@@ -370,7 +370,7 @@ static void do_munmap_fails(struct space *space, unsigned int first, unsigned in
 	for (vma = space_find(space, first, end); vma; vma = space_next(space, vma, end))
 		vma_write_detach(vma);
 	for (vma = space_find(space, first, end); vma; vma = space_next(space, vma, end))
-		vma_cancel_remove(vma);
+		vma_cancel_detach(vma);
 }
 
 /* More places than there are ranges to note: the last one covers the rest. */
@@ -495,7 +495,7 @@ static void do_mmap_over(struct space *space, unsigned int first, unsigned int e
 	if (!way) {
 		/* It fails before it has unmapped a page. */
 		for (i = 0; i < nr; i++)
-			vma_cancel_remove(gone[i]);
+			vma_cancel_detach(gone[i]);
 		return;
 	}
 	if (way == 1)
