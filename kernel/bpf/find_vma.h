@@ -5,7 +5,7 @@
 
 #include <linux/types.h>
 
-/* May the callback that runs now sleep, if its program may not? Not on this kernel. */
+/* May the program that runs now sleep, although it is not sleepable? Not on this kernel. */
 static inline bool bpf_callback_may_sleep(void)
 {
 	return false;

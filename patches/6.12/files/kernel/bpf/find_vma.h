@@ -8,8 +8,8 @@
 #include <linux/types.h>
 
 /*
- * May the callback that runs now sleep, if its program may not? Those of bpf_wq may, and
- * run in workers.
+ * May the program that runs now sleep, although it is not sleepable? A callback of bpf_wq may.
+ * It runs in a worker. Nothing else tells it from other programs there.
  */
 static inline bool bpf_callback_may_sleep(void)
 {
