@@ -179,10 +179,11 @@ static void expect_answer(struct fuzz *fuzz, const struct query *query)
 	size_t size = written_size(query);
 
 	fill_answer(query, &q);
-	if (q.vma_name_size)
-		fuzz_arena_expect(&fuzz->local, q.vma_name_addr, query->name, q.vma_name_size);
+	/* The kernel writes the build ID first, the name over it, and the struct last. */
 	if (q.build_id_size)
 		fuzz_arena_expect(&fuzz->local, q.build_id_addr, query->id + 1, q.build_id_size);
+	if (q.vma_name_size)
+		fuzz_arena_expect(&fuzz->local, q.vma_name_addr, query->name, q.vma_name_size);
 	if (fuzz_overlaps(query->at, size, q.vma_name_addr, q.vma_name_size) ||
 	    fuzz_overlaps(query->at, size, q.build_id_addr, q.build_id_size))
 		pass_inputs(fuzz, query);
