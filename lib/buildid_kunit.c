@@ -521,7 +521,7 @@ static struct file *file_make(struct kunit *test, loff_t size)
 	return file;
 }
 
-/* Without TMPFS, files in shmem cannot. */
+/* Without TMPFS, files in shmem cannot be written. */
 static void file_can_be_written(struct kunit *test, struct file *file)
 {
 	if (!file->f_op->write_iter)
@@ -706,7 +706,7 @@ static void frozen_page_is_read_in_nmi(struct kunit *test)
 }
 
 /*
- * 1,023 empty notes precede the build ID: too many while preemption is
+ * A thousand empty notes precede the build ID: too many while preemption is
  * disabled, but not for a reader that may sleep.
  */
 static void many_notes_take_a_reader_that_sleeps(struct kunit *test)

@@ -24,7 +24,7 @@ static bool vma_hole_outside(unsigned long addr, const struct vma_removal *range
 	return true;
 }
 
-/* Was what was read after @stores in the tree at one instant? The end of @mm stores nothing. */
+/* Was all that was read since @stores was, there at one instant? The end of @mm counts no store. */
 static bool vma_tree_unchanged(struct mm_struct *mm, unsigned int stores)
 {
 	/* The retry orders tree before counter and users; pairs with vma_tree_store(), mmput(). */

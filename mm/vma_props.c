@@ -35,8 +35,8 @@ static __always_inline void vma_props_no_file(struct vma_props *props)
 #ifdef CONFIG_VMA_SEARCH
 
 /*
- * Let now be mm->vma_seq, rounded up to even. A VMA that section s, an odd number, write-locked
- * last has the generation s + 2: that began when the section ended. Its lock word has only the
+ * Let now be mm->vma_seq, rounded up to even. If section s, an odd number, was the last one to
+ * write-lock a VMA, the generation of the VMA is s + 2, from its end on. The lock word has only the
  * low 52 bits of s. So count back from now: (now + 2) - (now - s), where now - s is modulo 2^52.
  */
 struct vma_generation_base {
@@ -77,8 +77,8 @@ static u64 vma_generation_held(const struct vm_area_struct *vma, const struct mm
 }
 
 /*
- * The files were open at one instant in this RCU section. Where files are SLAB_TYPESAFE_BY_RCU
- * they may be others by now: the caller confirms. A file with two inodes gets NULL: lock it.
+ * The files were open at one instant in this RCU section. If files are SLAB_TYPESAFE_BY_RCU, they
+ * may be others by now: the caller confirms. A file with two inodes gets NULL: lock it.
  */
 static __always_inline void vma_props_find_inodes(struct vma_props *props, unsigned int nr)
 {
@@ -93,8 +93,8 @@ static __always_inline void vma_props_find_inodes(struct vma_props *props, unsig
 }
 
 /*
- * RCU frees inodes and super blocks, after the file; an inode may be another one before: the
- * caller confirms. Returns how many were completed; the next one must be locked.
+ * Inodes and super blocks are freed a grace period after the file is closed. XFS may use an inode
+ * for another file before: the caller confirms. Returns how many were completed; lock the next.
  */
 static __always_inline unsigned int vma_props_complete(struct vma_props *props, unsigned int nr)
 {
@@ -177,7 +177,7 @@ static __always_inline unsigned int vma_leaf_peek(const struct vma_walk *walk,
 /*
  * Copy up to @nr matches from the rest of a leaf, and move the search after them. Returns
  * true if nothing here matches, and another leaf follows. Otherwise *@got is how many were
- * copied; it stays 0 where vma_walk_read() returns 0.
+ * copied; it stays 0 if there is a writer, or the next one must be locked or is not in the run.
  */
 static __always_inline bool vma_read_leaf(struct vma_walk *walk, struct vma_run *run,
 					  struct vma_props *props, unsigned int nr,
@@ -214,7 +214,7 @@ static __always_inline bool vma_read_leaf(struct vma_walk *walk, struct vma_run 
 	if (unlikely(done < nr)) {
 		if (done)
 			search->addr = props[done - 1].end;
-		/* What ended the run is after props[done]: that is next, and still in the run. */
+		/* props[done] is next, and in the run: only a later VMA has ended that. */
 		if (run)
 			run->seq = seq;
 		return false;

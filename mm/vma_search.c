@@ -6,7 +6,7 @@
  * The loops of vma_search_next(), from the outermost:
  *
  * sleep	a jiffy before each further round; asks to be let in after 20 ms
- * round	one RCU section; VMA_SEARCH_ROUNDS (16) at one address without a sleep
+ * round	one RCU section; VMA_SEARCH_ROUNDS (16) more at one address without a sleep
  * step		the rest of a leaf, or concurrent with a writer one VMA or hole;
  *		VMA_SEARCH_STEPS (64) in a round
  * try		to look up that VMA or hole; VMA_SEARCH_TRIES (64) in a step
@@ -28,7 +28,7 @@
 #include "vma_read.h"
 #include "vma_walk.h"
 
-/* Rounds without a sleep. Nearly all changes of a VMA are over by then. */
+/* Rounds, after the first, without a sleep. Nearly all changes of a VMA are over by then. */
 #define VMA_SEARCH_ROUNDS	16
 
 #ifdef CONFIG_VMA_SEARCH

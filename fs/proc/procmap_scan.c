@@ -207,7 +207,7 @@ static int procmap_scan_copy(struct procmap_scanner *sc, struct vm_area_struct *
 	sc->out.page_shift = ilog2(vma_kernel_pagesize(vma));
 	if (!(sc->out.args.flags & (PROCMAP_SCAN_NAMES | PROCMAP_SCAN_BUILD_IDS)))
 		return 0;
-	/* A VMA that is not wanted is no part of a run, nor ends it: it is not copied out. */
+	/* A VMA that is not wanted is not copied out, so it needs no name. */
 	if (props->start >= sc->end)
 		return 0;
 	if (procmap_has_conditions(&sc->out.args) && !procmap_record_wanted(&sc->out.args, props))

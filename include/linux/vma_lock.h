@@ -2,7 +2,7 @@
 /*
  * Per-VMA locks: a reader locks one VMA, without mmap_lock: it holds the VMA. A writer, which
  * holds mmap_lock, write-locks a VMA before it changes or removes it, and waits for the readers.
- * A write section lasts from the first write-lock to the release or downgrade of mmap_lock,
+ * A write section lasts from this, or an attachment, to the release or downgrade of mmap_lock,
  * which ends all write-locks. See Documentation/mm/vma_lock.rst.
  */
 #ifndef _LINUX_VMA_LOCK_H
@@ -129,8 +129,8 @@ static inline void vma_change_begin(struct vm_area_struct *vma)
  *
  * Context: mmap_lock held for writing. A leaf changes in several steps: the counter
  * keeps readers from relying on a hole in between. During the store they retry at
- * every hole, and at VMAs below nodes that are replaced. So it is not preempted,
- * except with PREEMPT_RT, where it takes locks that sleep.
+ * holes, at VMAs that do not match, and below nodes that are replaced. So it is not
+ * preempted, except with PREEMPT_RT, where it takes locks that sleep.
  */
 static inline void vma_tree_store(struct ma_state *mas, struct vm_area_struct *vma)
 {
