@@ -88,8 +88,8 @@ struct procmap_build_id {
 };
 
 /*
- * Dropping the last reference to a file can end the mount that it was opened by, and those on
- * that. It may then wait for ever, for the server of a user's file system.
+ * Dropping the last reference to a file can end the mount that it was opened by, and mounts on
+ * it. It may then wait for ever, for the server of a user's file system.
  */
 static inline bool procmap_mount_is_of_user(const struct file *file)
 {
