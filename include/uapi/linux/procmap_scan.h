@@ -13,9 +13,8 @@
  * writes nothing to the struct, but may write to the areas of records and names.
  *
  * While the generation of a process stays the same, no VMA is added, changed or removed. It may
- * also end for nothing, as by an munmap() that fails. Generations of
- * different address spaces cannot be compared, and do not tell of what is in pages or files,
- * nor of files that are renamed.
+ * also end for nothing, as by an munmap() that fails. Generations of different address spaces
+ * cannot be compared, and do not tell of what is in pages or files, nor of files that are renamed.
  */
 #define PROCMAP_SCAN	_IOWR('f', 30, struct procmap_scan)
 
