@@ -19,7 +19,8 @@
  * Transfer only what is in memory. A read maps nothing; a write goes to pages that are
  * mapped writable now. At the first byte that cannot be had, the call ends and returns the
  * number of bytes before it. If there are none: EFAULT, or EAGAIN if somebody else has
- * locked the address space, or the target is in execve(2).
+ * locked the address space, or the target is in execve(2); ESRCH if the target has exited;
+ * EINTR if the caller is being killed.
  *
  * It does not wait for file IO of the target's pages, page locks, writeback, swap-in,
  * userfaultfd, memory, locks of the target's address space, or its execve(2) or exit.
