@@ -202,7 +202,7 @@ struct page *resident_page(struct vm_area_struct *vma, unsigned long address)
 		return resident_absent_page(vma, address);
 	if (!resident_lock_table(vma, address, pmd, &pte, &ptl))
 		return ERR_PTR(-EAGAIN);
-	page = resident_pte_page(vma, address, *pte);
+	page = resident_pte_page(vma, address, ptep_get(pte));
 	pte_unmap_unlock(pte, ptl);
 	return page;
 }
