@@ -127,45 +127,48 @@ void vma_start_rename(struct mm_struct *mm)
 }
 
 /**
- * vma_open_removal() - begin a range of VMAs that leave the tree; it is empty yet
+ * vma_note_removal() - note a range whose VMAs are about to leave the tree
  * @mm: the address space
+ * @start: start of the range
+ * @end: its end; until the end of the section, no reader takes this range for a hole
  *
- * Context: mmap_lock of @mm held for writing. vma_write_detach() adds each VMA.
+ * Context: mmap_lock of @mm held for writing. vma_write_detach() follows for each VMA.
  */
-void vma_open_removal(struct mm_struct *mm)
+void vma_note_removal(struct mm_struct *mm, unsigned long start, unsigned long end)
 {
 	struct vma_changes *changes = &mm->vma_changes;
 	struct vma_removal *range;
 
 	vma_begin_write_section(mm);
-	/* The last range covers these VMAs, too. */
-	if (changes->nr_removed == VMA_REMOVALS)
+	if (changes->nr_removed == VMA_REMOVALS) {
+		range = &changes->removed[VMA_REMOVALS - 1];
+		/* A reader may see one bound as it was, and the other as it is. */
+		WRITE_ONCE(range->start, min(range->start, start));
+		WRITE_ONCE(range->end, max(range->end, end));
 		return;
+	}
 	range = &changes->removed[changes->nr_removed];
-	WRITE_ONCE(range->start, ULONG_MAX);
-	WRITE_ONCE(range->end, 0);
+	WRITE_ONCE(range->start, start);
+	WRITE_ONCE(range->end, end);
 	/* Release: publish the range before nr_removed counts it; pairs with vma_hole_is_real(). */
 	smp_store_release(&changes->nr_removed, changes->nr_removed + 1);
 }
 
 /**
  * vma_write_detach() - write-lock a VMA for good before it leaves its tree
- * @vma: the VMA; until the end of the section, no reader takes its place for a hole
+ * @vma: the VMA, in a range that vma_note_removal() has noted in this section
  *
- * Context: mmap_lock held for writing, vma_open_removal() called. May sleep.
+ * Context: mmap_lock held for writing. May sleep.
  */
 void vma_write_detach(struct vm_area_struct *vma)
 {
-	struct vma_changes *changes = &vma->vm_mm->vma_changes;
-	struct vma_removal *range = &changes->removed[changes->nr_removed - 1];
+	const struct vma_changes *changes = &vma->vm_mm->vma_changes;
+	const struct vma_removal *range = &changes->removed[changes->nr_removed - 1];
 	bool attached;
 
-	mmap_assert_write_locked(vma->vm_mm);
-	VM_WARN_ON_ONCE(!(vma->vm_mm->vma_seq & 1) || !changes->nr_removed);
-	/* A reader may see one bound as it was, and the other as it is. */
-	WRITE_ONCE(range->start, min(range->start, vma->vm_start));
-	WRITE_ONCE(range->end, max(range->end, vma->vm_end));
-	/* Full barrier: store the range before the hole; pairs with vma_hole_is_real(). */
+	VM_WARN_ON_ONCE(!(vma->vm_mm->vma_seq & 1) || !changes->nr_removed ||
+			vma->vm_start < range->start || vma->vm_end > range->end);
+	/* Full barrier: note the range before the hole; pairs with vma_hole_is_real(). */
 	attached = vma_change_lock(vma, VMA_HOLD_DETACHED);
 	VM_WARN_ON_ONCE(!attached);
 }

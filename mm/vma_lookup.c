@@ -27,7 +27,7 @@ static bool vma_hole_outside(unsigned long addr, const struct vma_removal *range
 /* Was all that was read since @stores was, there at one instant? The end of @mm counts no store. */
 static bool vma_tree_unchanged(struct mm_struct *mm, unsigned int stores)
 {
-	/* The retry orders tree before counter and users; pairs with vma_tree_store(), mmput(). */
+	/* Orders tree before counter and users; pairs with vma_tree_store_begin(), mmput(). */
 	return !(stores & 1) && !read_seqcount_retry(&mm->vma_changes.stores, stores) &&
 	       !mm_ref_exited(mm);
 }
@@ -46,7 +46,7 @@ static bool vma_hole_is_real(const struct vma_search *search, unsigned long seq,
 	unsigned int i, nr = 0;
 
 	if (seq & 1)
-		/* Acquire: read the number before the ranges; pairs with vma_open_removal(). */
+		/* Acquire: read the number before the ranges; pairs with vma_note_removal(). */
 		nr = smp_load_acquire(&changes->nr_removed);
 	for (i = 0; i < nr; i++)
 		if (!vma_hole_outside(search->addr, &changes->removed[i], last))

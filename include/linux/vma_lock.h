@@ -23,7 +23,7 @@
 void vma_lock_init_mm(struct mm_struct *mm);
 void __vma_change_begin(struct vm_area_struct *vma);
 void vma_start_rename(struct mm_struct *mm);
-void vma_open_removal(struct mm_struct *mm);
+void vma_note_removal(struct mm_struct *mm, unsigned long start, unsigned long end);
 void vma_write_detach(struct vm_area_struct *vma);
 void vma_cancel_detach(struct vm_area_struct *vma);
 void vma_note_code(struct vm_area_struct *vma, unsigned long flags);
@@ -123,24 +123,31 @@ static inline void vma_change_begin(struct vm_area_struct *vma)
 }
 
 /**
- * vma_tree_store() - store to the tree of VMAs
- * @mas: the range, in the tree of an address space; its memory is preallocated
- * @vma: the VMA of that range, write-locked or attached; NULL: clear the range
+ * vma_tree_store_begin() - begin a store to the tree of VMAs
+ * @mm: the address space
  *
- * Context: mmap_lock held for writing. A leaf changes in several steps: the counter
- * keeps readers from relying on a hole in between. During the store they retry at
- * holes, at VMAs that do not match, and below nodes that are replaced. So it is not
- * preempted, except with PREEMPT_RT, where it takes locks that sleep.
+ * Context: mmap_lock held for writing, in a write section. The memory of the store is
+ * allocated. A leaf changes in several steps: the counter keeps readers from relying on
+ * a hole in between. During the store they retry at holes, at VMAs that do not match,
+ * and below nodes that are replaced. So it is not preempted, except with PREEMPT_RT,
+ * where it takes locks that sleep.
  */
-static inline void vma_tree_store(struct ma_state *mas, struct vm_area_struct *vma)
+static inline void vma_tree_store_begin(struct mm_struct *mm)
 {
-	struct mm_struct *mm = container_of(mas->tree, struct mm_struct, mm_mt);
-
 	VM_WARN_ON_ONCE(!(mm->vma_seq & 1));
 	if (!IS_ENABLED(CONFIG_PREEMPT_RT))
 		preempt_disable();
 	raw_write_seqcount_begin(&mm->vma_changes.stores);
-	mas_store_prealloc(mas, vma);
+}
+
+/**
+ * vma_tree_store_end() - end a store to the tree of VMAs
+ * @mm: the address space
+ *
+ * Context: as vma_tree_store_begin(), which was called before the store.
+ */
+static inline void vma_tree_store_end(struct mm_struct *mm)
+{
 	raw_write_seqcount_end(&mm->vma_changes.stores);
 	if (!IS_ENABLED(CONFIG_PREEMPT_RT))
 		preempt_enable();
@@ -172,18 +179,33 @@ static inline void vma_lock_init_mm(struct mm_struct *mm) {}
 static inline void vma_end_write_section(struct mm_struct *mm) {}
 static inline void vma_change_begin(struct vm_area_struct *vma) {}
 static inline void vma_start_rename(struct mm_struct *mm) {}
-static inline void vma_open_removal(struct mm_struct *mm) {}
+static inline void vma_note_removal(struct mm_struct *mm, unsigned long start,
+				    unsigned long end) {}
 static inline void vma_write_detach(struct vm_area_struct *vma) {}
 static inline void vma_cancel_detach(struct vm_area_struct *vma) {}
 static inline void vma_note_code(struct vm_area_struct *vma, unsigned long flags) {}
 static inline void vma_change_attach(struct vm_area_struct *vma) {}
 static inline void vma_lock_retire(struct vm_area_struct *vma) {}
 static inline void vma_hold_end(struct vm_area_struct *vma) {}
-
-static inline void vma_tree_store(struct ma_state *mas, struct vm_area_struct *vma)
-{
-	mas_store_prealloc(mas, vma);
-}
+static inline void vma_tree_store_begin(struct mm_struct *mm) {}
+static inline void vma_tree_store_end(struct mm_struct *mm) {}
 
 #endif /* CONFIG_VMA_SEARCH */
+
+/**
+ * vma_tree_store() - store to the tree of VMAs
+ * @mas: the range, in the tree of an address space; its memory is preallocated
+ * @vma: the VMA of that range, write-locked or attached; NULL: clear the range
+ *
+ * Context: mmap_lock held for writing, in a write section.
+ */
+static inline void vma_tree_store(struct ma_state *mas, struct vm_area_struct *vma)
+{
+	struct mm_struct *mm = container_of(mas->tree, struct mm_struct, mm_mt);
+
+	vma_tree_store_begin(mm);
+	mas_store_prealloc(mas, vma);
+	vma_tree_store_end(mm);
+}
+
 #endif /* _LINUX_VMA_LOCK_H */

@@ -20,7 +20,7 @@
  */
 #define VMA_REMOVALS	3
 
-/* VMAs that a writer removed from the tree; @end is exclusive. */
+/* A range whose VMAs a writer removes from the tree; @end is exclusive. */
 struct vma_removal {
 	unsigned long start;
 	unsigned long end;

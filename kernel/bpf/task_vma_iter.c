@@ -103,7 +103,7 @@ static unsigned long bpf_vma_busy_end(struct mm_struct *mm, unsigned long addr)
 	if (!maple_leaf_find(&mm->mm_mt, addr, &leaf))
 		last = maple_leaf_last(&leaf);
 	rcu_read_unlock();
-	/* The tree was the same throughout; pairs with vma_tree_store(). */
+	/* The tree was the same throughout; pairs with vma_tree_store_begin(). */
 	if (stores & 1 || read_seqcount_retry(&mm->vma_changes.stores, stores))
 		return addr;
 	return last + 1;

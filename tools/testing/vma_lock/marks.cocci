@@ -20,7 +20,7 @@
 //		or the tree is cleared (vma_tree_store()) without that
 //	given, kept	the VMA that is freed there was assigned from text, and that
 //		was marked
-//	noted	vma_open_removal() comes before
+//	noted	vma_note_removal() comes before
 //	param	the VMA is a parameter of the function
 // Options: --no-includes --include-headers
 
@@ -56,7 +56,7 @@ position p;
 |
 	\(vma_mas_szero@p\)(m, e, \(v->vm_start\|v->vm_end\))
 |
-	\(vma_tree_store@p\|mas_store@p\|mas_store_gfp@p\|mas_store_prealloc@p\|
+	\(vma_tree_store@p\|vma_tree_store_gfp@p\|mas_store@p\|mas_store_gfp@p\|mas_store_prealloc@p\|
 	    mas_insert@p\|vma_iter_store@p\|vma_iter_store_gfp@p\|
 	    vma_iter_store_overwrite@p\|vma_iter_store_new@p\|
 	    vma_iter_bulk_store@p\)(m, v, ...)
@@ -67,7 +67,7 @@ position p;
 	    vm_flags_mod@p\|__vm_flags_mod@p\|vm_area_free@p\|__vm_area_free@p\|
 	    remove_vma@p\)(v, ...)
 |
-	\(mas_erase@p\|vma_iter_clear@p\|vma_iter_clear_gfp@p\|__mt_destroy@p\|
+	\(mas_erase@p\|mas_wr_store_reserved@p\|vma_iter_clear@p\|vma_iter_clear_gfp@p\|__mt_destroy@p\|
 	    mtree_destroy@p\|mtree_erase@p\)(v)
 |
 	\(mtree_store@p\|mtree_store_range@p\|mtree_insert@p\)(v, ...)
@@ -235,7 +235,7 @@ position write.p;
 identifier id;
 @@
 
-	vma_open_removal(...)
+	vma_note_removal(...)
 	...
 	id@p(..., NULL, ...)
 

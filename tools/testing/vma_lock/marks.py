@@ -37,12 +37,12 @@ FIELD = re.compile(FIELDS + "$")
 ASSIGN = r"(?:=(?!=)|[-+|&^]=|<<=|>>=|\+\+|--)"
 # What a line of text looks like that writes a field. spatch has to see all of these.
 LINE = re.compile(rf"[\w\])](?:->|\.){FIELDS}\s*{ASSIGN}|WRITE_ONCE\([^,]*->{FIELDS},")
-CALL = re.compile(r"^\s.*?\b((?:vma_tree_store|vma_mas_\w+|vma_iter_(?:store|clear|bulk_store)\w*|"
+CALL = re.compile(r"^\s.*?\b((?:vma_tree_store(?:_gfp)?|vma_mas_\w+|vma_iter_(?:store|clear|bulk_store)\w*|"
                   r"vm_flags_(?:init|reset|set|clear|mod)\w*|vma_set_(?:file|range)|vm_area_free|"
-                  r"remove_vma|mas_(?:store|erase)\w*|__mt_destroy))\(")
+                  r"remove_vma|mas_(?:wr_)?(?:store|erase)\w*|__mt_destroy))\(")
 # These mark the VMA themselves; vm_flags_set() in include/linux/mm.h is looked at like the rest.
-OWN_MARK = ("vm_flags_set", "vm_flags_clear", "vm_flags_mod")
-STORES = (r"(?:mas_store|mas_insert|mas_erase|mtree_store|mtree_insert|mtree_erase|"
+OWN_MARK = ("vm_flags_set", "vm_flags_clear", "vm_flags_mod", "vma_tree_store_gfp")
+STORES = (r"(?:mas_store|mas_wr_store|mas_insert|mas_erase|mtree_store|mtree_insert|mtree_erase|"
           r"mtree_destroy|__mt_destroy)")
 HELPERS = (r"(?:vma_mas_|vma_tree_store|vma_iter_(?:store|clear|bulk)|vma_set_file|vma_set_range|"
            r"vm_flags_(?:init|reset|set|clear|mod)|__vm_flags_mod|vm_area_free|remove_vma|"
@@ -52,7 +52,7 @@ GREP = (rf"(->|\.){FIELDS}[[:space:]]*([-+|&^<>]*=[^=]|\+\+|--)|&[^;]*(->|\.){FI
         rf"(\+\+|--)[a-z_>.-]*(->|\.){FIELDS}|WRITE_ONCE\(.*{FIELDS}|swap\(.*{FIELDS}|"
         rf"ACCESS_PRIVATE|\b{STORES}[a-z_]*\(|\b{HELPERS}|{WHOLE}").replace("(?:", "(")
 
-MARK = re.compile(r"^\s*(vma_change_begin|vma_change_attach|vma_write_detach|vma_open_removal|"
+MARK = re.compile(r"^\s*(vma_change_begin|vma_change_attach|vma_write_detach|vma_note_removal|"
                   r"vma_cancel_detach|vma_tree_store|vma_note_code|vma_lock_retire)\(.*\);$")
 # Files whose marks --self-test removes: not the lock itself.
 MARKED = re.compile(r"(?!mm/vma_lock)(mm|fs|kernel|ipc|arch|drivers)/|include/linux/mm\.h")
@@ -63,7 +63,9 @@ NO_MARK = {
     "vma_change_begin(remove)": "vma_complete() frees it, and vm_area_free() asserts the mark",
     "vma_change_begin(remove2)": "vma_complete() frees it, and vm_area_free() asserts the mark",
     "dup_mmap: vma_change_attach(tmp)": "no reader can lock a VMA that stays detached",
-    "vms_gather_munmap_vmas: vma_open_removal(vms->vma->vm_mm)":
+    "vma_tree_store_gfp: vma_change_attach(vma)":
+        "no reader can lock a VMA that stays detached",
+    "vms_gather_munmap_vmas: vma_note_removal(vms->vma->vm_mm, vms->start, vms->end)":
         "for vma_write_detach(), which asserts it; the callers store",
     "vma_cancel_detach": "attaches again what was not removed: nothing is written",
     "vma_note_code": "a note for readers of generations, next to the mark",
@@ -99,12 +101,12 @@ class Write:
 
     def is_marked(self):
         """Does every path come from a mark?"""
-        if self.name in OWN_MARK:
-            return True
         if self.is_store():
             return "later" in self.facts and "never" not in self.facts
         if self.vma == "NULL":
             return "noted" in self.facts
+        if self.name in OWN_MARK:
+            return True
         return "mark" in self.facts and "bare" not in self.facts
 
     def is_partly_marked(self):
@@ -123,7 +125,7 @@ class Write:
         if self.is_store():
             return "store with vma_tree_store(), or excuse it in the table"
         if self.vma == "NULL":
-            return "call vma_open_removal() before, or excuse it in the table"
+            return "call vma_note_removal() before, or excuse it in the table"
         if self.name == "vma_tree_store":
             return f"call vma_change_attach({self.vma}) before, or excuse it in the table"
         if self.name == "whole":

@@ -4,6 +4,7 @@
  * that patches/0011 puts there, in the order of mm/mmap.c of Linux 6.1 and of
  * mm/vma.c of 6.12. The search has to bear both on each base.
  */
+#include "tree_clear.h"
 #include "writer.h"
 
 #include <linux/vma_generation.h>
@@ -196,13 +197,13 @@ static void vma_link(struct space *space, struct vm_area_struct *vma)
 }
 
 /* The last range that is noted covers all that is after the others. */
-static void space_touch_range(struct space *space, unsigned int first, unsigned int end)
+static void space_note_removal(struct space *space, unsigned int first, unsigned int end)
 {
-	if (space->places > VMA_REMOVALS) {
-		first = 0;
-		end = PAGES;
-	}
-	space_touch(space, first, end);
+	if (++space->places > VMA_REMOVALS)
+		space_touch(space, 0, PAGES);
+	else
+		space_touch(space, first, end);
+	vma_note_removal(&space->mm, address_of(first), address_of(end));
 }
 
 static void mark(struct space *space, struct vm_area_struct *vma)
@@ -315,9 +316,7 @@ static void space_clear(struct space *space, unsigned int first, unsigned int en
 {
 	MA_STATE(mas, &space->mm.mm_mt, address_of(first), address_of(end) - 1);
 
-	if (mas_preallocate(&mas, NULL, GFP_KERNEL))
-		abort();
-	vma_tree_store(&mas, NULL);
+	vma_tree_clear(&mas);
 	for (; first < end; first++)
 		space->at[first] = NULL;
 }
@@ -329,11 +328,9 @@ static unsigned int space_detach(struct space *space, unsigned int first, unsign
 	struct vm_area_struct *vma;
 	unsigned int nr = 0;
 
-	vma_open_removal(&space->mm);
-	space->places++;
+	space_note_removal(space, first, end);
 	for (vma = space_find(space, first, end); vma; vma = space_next(space, vma, end)) {
 		gone[nr++] = vma;
-		space_touch_range(space, page_of(gone[0]->vm_start), page_of(vma->vm_end));
 		vma_write_detach(vma);
 	}
 	space_clear(space, first, end);
@@ -364,25 +361,11 @@ static void do_munmap_fails(struct space *space, unsigned int first, unsigned in
 	if (!space_find(space, first, end))
 		return;
 	space_cut(space, first, end, rng);
-	vma_open_removal(&space->mm);
-	space->places++;
-	space_touch(space, first, end);
+	space_note_removal(space, first, end);
 	for (vma = space_find(space, first, end); vma; vma = space_next(space, vma, end))
 		vma_write_detach(vma);
 	for (vma = space_find(space, first, end); vma; vma = space_next(space, vma, end))
 		vma_cancel_detach(vma);
-}
-
-/* More places than there are ranges to note: the last one covers the rest. */
-static void do_munmaps(struct space *space, u64 *rng)
-{
-	unsigned int times = 1 + below(rng, VMA_REMOVALS + 3), page;
-
-	while (times--) {
-		page = below(rng, PAGES);
-		if (space->at[page])
-			do_munmap(space, page, page + 1, rng, false);
-	}
 }
 
 static unsigned long random_flags(u64 *rng)
@@ -426,6 +409,23 @@ static void do_mmap(struct space *space, unsigned int first, unsigned int end, u
 }
 
 /*
+ * More places than there are ranges to note: the last one covers the rest. shmdt() has as many,
+ * and fills none of them again.
+ */
+static void do_munmaps(struct space *space, u64 *rng)
+{
+	unsigned int times = 1 + below(rng, 2 * VMA_REMOVALS + 3), page;
+
+	while (times--) {
+		page = below(rng, PAGES);
+		if (below(rng, 2))
+			do_mmap(space, page, page + 1, rng);
+		else if (space->at[page])
+			do_munmap(space, page, page + 1, rng, false);
+	}
+}
+
+/*
  * Mark up to @limit VMAs for a removal, and leave them in the tree. The last one
  * is split when others are marked already. Returns how many @gone has.
  */
@@ -437,15 +437,13 @@ static unsigned int space_gather(struct space *space, unsigned int first, unsign
 
 	if (vma && vma->vm_start < address_of(first))
 		vma_split(space, vma, address_of(first), true);
-	vma_open_removal(&space->mm);
-	space->places++;
+	space_note_removal(space, first, end);
 	for (vma = space_find(space, first, end); vma; vma = space_next(space, vma, end)) {
 		if (vma->vm_end > address_of(end))
 			vma_split(space, vma, address_of(end), false);
 		if (nr == limit)
 			break;
 		gone[nr++] = vma;
-		space_touch_range(space, page_of(gone[0]->vm_start), page_of(vma->vm_end));
 		vma_write_detach(vma);
 	}
 	return nr;

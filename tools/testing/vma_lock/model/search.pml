@@ -73,40 +73,28 @@ inline vma_tree_store(i, v)
 	stores_end()
 }
 
-inline vma_open_removal()
+/* There is space for one range. */
+inline vma_note_removal(first, after)
 {
 	vma_begin_write_section(A);
-#ifndef NO_RANGE_GROWS
 	if
-	:: nr_removed == 1
+#ifndef NO_RANGE_GROWS
+	:: nr_removed == 1 ->
+		if
+		:: first < range_start -> range_start = first
+		:: else
+		fi;
+		if
+		:: after > range_end -> range_end = after
+		:: else
+		fi
+#endif
 	:: else ->
-#endif
-		d_step { range_start = 255; range_end = 0 };
+		range_start = first;
+		range_end = after;
 		nr_removed = 1
-#ifndef NO_RANGE_GROWS
-	fi
-#endif
-}
-
-inline vma_note_removal(v)
-{
-	if
-	:: vma[v].start < range_start -> range_start = vma[v].start
-	:: else
-	fi;
-	if
-	:: vma[v].end > range_end -> range_end = vma[v].end
-	:: else
 	fi;
 	printf("writer: notes the range %d to %d\n", range_start, range_end)
-}
-
-inline note_and_mark(v)
-{
-#if !defined(NO_NOTE) && !defined(NO_NOTE_FIRST)
-	vma_note_removal(v);
-#endif
-	vma_write_detach(v)
 }
 
 /*
@@ -160,12 +148,14 @@ inline attach_and_store(i)
 /* munmap() of the VMA at i, if that covers no more */
 inline remove(i)
 {
-	vma_open_removal();
 	spare = slot[i];
-	note_and_mark(spare);
+#if !defined(NO_NOTE) && !defined(NO_NOTE_FIRST)
+	vma_note_removal(i, i + 1);
+#endif
+	vma_write_detach(spare);
 	vma_tree_store(i, NONE)
 #ifdef NO_NOTE_FIRST
-	; vma_note_removal(spare)
+	; vma_note_removal(i, i + 1)
 #endif
 }
 
