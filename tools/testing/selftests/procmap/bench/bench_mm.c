@@ -14,6 +14,7 @@
 #define ANON		(MAP_PRIVATE | MAP_ANONYMOUS)
 #define RW		(PROT_READ | PROT_WRITE)
 #define MANY		100	/* VMAs for one munmap() */
+#define GRACE_PERIODS_US	50000
 #define FAULTS		256	/* pages touched in one operation */
 
 /* Find address space with holes on both sides, so that nothing merges with it. */
@@ -221,6 +222,8 @@ static int unmap_op(struct bench *b, unsigned int i)
 		err = mm_map_at(b, b->area + k * page, page, k % 2 ? PROT_READ : RW);
 	if (err)
 		return err;
+	/* What the last repetition freed after a grace period is gone by then. */
+	usleep(GRACE_PERIODS_US);
 	bench_begin(b);
 	ret = bench_call3(SYS_munmap, b->area, b->size, 0);
 	bench_end(b);
