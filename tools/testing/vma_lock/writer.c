@@ -4,12 +4,14 @@
  * that patches/0011 puts there, in the order of mm/mmap.c of Linux 6.1 and of
  * mm/vma.c of 6.12. The search has to bear both on each base.
  */
-#include "tree_clear.h"
 #include "writer.h"
 
 #include <linux/vma_generation.h>
 #include <linux/vma_lock.h>
 #include <linux/vma_lock_init.h>
+
+/* Each tree has its own. */
+#include <tree_clear.h>
 
 #define VMAS	(4 * PAGES)
 #define FILES	32	/* whose numbers are in use */
@@ -409,20 +411,20 @@ static void do_mmap(struct space *space, unsigned int first, unsigned int end, u
 }
 
 /*
- * More places than there are ranges to note: the last one covers the rest. shmdt() has as many,
- * and fills none of them again.
+ * More places than there are ranges to note: the last one covers the rest. shmdt() has as many. It
+ * fills none of them again, as this does with the last.
  */
 static void do_munmaps(struct space *space, u64 *rng)
 {
-	unsigned int times = 1 + below(rng, 2 * VMA_REMOVALS + 3), page;
+	unsigned int times = 1 + below(rng, VMA_REMOVALS + 3), page;
 
-	while (times--) {
+	do {
 		page = below(rng, PAGES);
-		if (below(rng, 2))
-			do_mmap(space, page, page + 1, rng);
-		else if (space->at[page])
+		if (space->at[page])
 			do_munmap(space, page, page + 1, rng, false);
-	}
+	} while (--times);
+	if (below(rng, 2))
+		do_mmap(space, page, page + 1, rng);
 }
 
 /*
