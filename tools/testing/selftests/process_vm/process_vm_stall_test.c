@@ -231,11 +231,11 @@ TEST(NOWAIT_swaps_nothing_in)
 		ASSERT_EQ(-EFAULT, result_of(&io));
 	}
 	EXPECT_EQ(before, stall_count("pswpin"));
-	/* A call that may wait is counted. */
+	/* A call that may wait is counted. What is held may be the read of another, as of udev. */
 	io = io_of(&victim, false, 0);
 	ASSERT_EQ(0, pvm_attempt_start(&attempt, &io));
 	EXPECT_EQ(0, fuse_server_wait_held(&victim.server, 0, FUSE_READ));
-	EXPECT_LT(before, stall_count("pswpin"));
+	EXPECT_TRUE(UNTIL(before < stall_count("pswpin")));
 	EXPECT_EQ(0, victim.kind->release(&victim));
 	EXPECT_TRUE(pvm_attempt_returns(&attempt));
 	EXPECT_EQ(1, attempt.outcome->ret);
