@@ -14,7 +14,7 @@
 #define ANON		(MAP_PRIVATE | MAP_ANONYMOUS)
 #define RW		(PROT_READ | PROT_WRITE)
 #define MANY		100	/* VMAs for one munmap() */
-#define GRACE_PERIODS_US	50000
+#define GRACE_PERIODS_US	50000	/* several of them, while nothing runs */
 #define FAULTS		256	/* pages touched in one operation */
 
 /* Find address space with holes on both sides, so that nothing merges with it. */
