@@ -108,16 +108,18 @@ TEST_F(idle, threads_that_ask_do_not_burn_the_processor_of_others)
 	before = *self->asked;
 	passed = stall_now_ns();
 	used = used_ns(self);
-	work();
+	/* Their share is small: a whole query of theirs may take more than one turn. */
+	do {
+		work();
+		asked = __atomic_load_n(self->asked, __ATOMIC_RELAXED) - before;
+	} while (!asked);
 	used = used_ns(self) - used;
 	passed = stall_now_ns() - passed;
-	asked = *self->asked - before;
 	for (i = 0; i < NR_CALLERS; i++)
 		EXPECT_EQ(256 + SIGKILL, procmap_child_kill(&self->caller[i]));
 	TH_LOG("%lu queries of %u idle threads: %llu of %llu us are on their account or ours",
 	       asked, NR_CALLERS, (unsigned long long)used / 1000,
 	       (unsigned long long)passed / 1000);
-	EXPECT_LT(0, asked);
 	EXPECT_GE(used * 50, passed * 49);
 }
 
