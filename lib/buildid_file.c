@@ -72,7 +72,7 @@ static struct page *build_id_page_cached(struct address_space *mapping, pgoff_t 
  * A user can serve FUSE, mount what has FS_USERNS_MOUNT, and stack ecryptfs on either: such
  * a server may never answer. For overlayfs, @mapping is that of the lower file.
  */
-static bool build_id_mapping_answers(const struct address_space *mapping)
+static bool build_id_mapping_trusted(const struct address_space *mapping)
 {
 	const struct super_block *sb = mapping->host->i_sb;
 
@@ -151,7 +151,7 @@ static struct page *build_id_page_read(struct file *file, pgoff_t index)
 	int err;
 
 	if (build_id_mapping_memory(mapping) || mapping_unevictable(mapping) ||
-	    !build_id_mapping_answers(mapping))
+	    !build_id_mapping_trusted(mapping))
 		return ERR_PTR(-EIO);
 	err = build_id_page_start(file, index);
 	if (err)
@@ -287,7 +287,7 @@ int build_id_read_cached(struct file *file, unsigned char *build_id, unsigned in
 	/* The parser gives up when it has no reads left. */
 	if (err == -ENODATA && !f.r.reads)
 		err = -EAGAIN;
-	if (err == -EAGAIN && !build_id_mapping_answers(file->f_mapping))
+	if (err == -EAGAIN && !build_id_mapping_trusted(file->f_mapping))
 		err = -EIO;
 	return err;
 }

@@ -118,6 +118,7 @@ static struct page *resident_absent_page(struct vm_area_struct *vma, unsigned lo
 		return NULL;
 	if (vma_is_anonymous(vma))
 		return userfaultfd_missing(vma) ? NULL : resident_zeros(address);
+	/* Any special mapping: this compares with what it is itself. */
 	if (vma_is_special_mapping(vma, vma->vm_private_data))
 		return resident_special_page(vma, address);
 	if (!resident_page_cache(vma) || userfaultfd_minor(vma))

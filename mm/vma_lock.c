@@ -22,9 +22,9 @@ struct lockdep_map vma_lock_map = STATIC_LOCKDEP_MAP_INIT("vma_lock", &vma_lock_
  * vma_lock_init_mm() - initialise the write sequence of an address space
  * @mm: the address space, not yet visible to others
  *
- * Context: any. mm->vma_seq is random: so lock words of two address spaces are seldom
- * equal. A reader that takes one for the other has to retry. Its highest bit is 0: it
- * must not wrap.
+ * Context: any. mm->vma_seq is random: a reader that finds a VMA of another address space
+ * seldom finds a word equal to its own sequence, and so seldom has to retry. Its highest
+ * bit is 0: generations, counted from it, must not wrap.
  */
 void vma_lock_init_mm(struct mm_struct *mm)
 {

@@ -34,7 +34,7 @@ static unsigned long vma_lock_hash(const struct vm_area_struct *vma)
  */
 void vma_lock_check(struct vm_area_struct *vma, long word)
 {
-	unsigned long mark = (unsigned long)word >> VMA_HOLD_SEQ_SHIFT;
+	unsigned long number = (unsigned long)word >> VMA_HOLD_SEQ_SHIFT;
 	unsigned long hash;
 
 	if ((word & VMA_HOLD_DETACHED) ||
@@ -42,10 +42,10 @@ void vma_lock_check(struct vm_area_struct *vma, long word)
 		return;
 	hash = vma_lock_hash(vma);
 	/* Acquire: read the number before the hash; pairs with the release below. */
-	if (smp_load_acquire(&vma->vm_hold_noted) != mark + 1) {
+	if (smp_load_acquire(&vma->vm_hold_noted) != number + 1) {
 		WRITE_ONCE(vma->vm_hold_hash, hash);
 		/* Release: publish the hash before the number; pairs with the acquire above. */
-		smp_store_release(&vma->vm_hold_noted, mark + 1);
+		smp_store_release(&vma->vm_hold_noted, number + 1);
 	} else if (READ_ONCE(vma->vm_hold_hash) != hash) {
 		dump_vma(vma);
 		WARN_ONCE(1, "VMA changed without vma_change_begin()");

@@ -14,7 +14,10 @@
 #include "vma_read.h"
 #include "vma_walk.h"
 
-/* The file of @inode is open, or was in this RCU section. @inode may be props->inode. */
+/*
+ * The file of @inode is open, or was in this RCU section. @inode may be props->inode, which the
+ * store to ->ino overwrites.
+ */
 static __always_inline void vma_props_inode(struct vma_props *props, const struct inode *inode)
 {
 	props->ino = READ_ONCE(inode->i_ino);
@@ -77,8 +80,8 @@ static u64 vma_generation_held(const struct vm_area_struct *vma, const struct mm
 }
 
 /*
- * The files were open at one instant in this RCU section. If files are SLAB_TYPESAFE_BY_RCU, they
- * may be others by now: the caller confirms. A file with two inodes gets NULL: lock it.
+ * The files were open at one instant in this RCU section. With SLAB_TYPESAFE_BY_RCU one may be
+ * another file by now: the caller confirms. A file with two inodes gets NULL: lock it.
  */
 static __always_inline void vma_props_find_inodes(struct vma_props *props, unsigned int nr)
 {
@@ -150,6 +153,7 @@ static __always_inline unsigned int vma_leaf_peek(const struct vma_walk *walk,
 		if (!vma)
 			continue;
 		flags = vma_peek(vma->vm_flags);
+		/* Do not read what file a VMA has that cannot match. */
 		if (search->flags & ~flags)
 			continue;
 		file = vma_peek(vma->vm_file);
@@ -162,10 +166,8 @@ static __always_inline unsigned int vma_leaf_peek(const struct vma_walk *walk,
 		to->end = vma_peek(vma->vm_end);
 		to->generation = vma_generation_of(atomic_long_read(&vma->vm_hold), &base);
 		to->offset = (u64)vma_peek(vma->vm_pgoff) << PAGE_SHIFT;
-		if (run && !vma_peek_in_run(run, search->mm, vma, to)) {
-			run->seq = 0;
+		if (run && !vma_peek_in_run(run, search->mm, vma, to))
 			break;
-		}
 		if (++to == end) {
 			leaf->slot++;
 			break;
@@ -175,55 +177,54 @@ static __always_inline unsigned int vma_leaf_peek(const struct vma_walk *walk,
 }
 
 /*
- * Copy up to @nr matches from the rest of a leaf, and move the search after them. Returns
- * true if nothing here matches, and another leaf follows. Otherwise *@got is how many were
- * copied; it stays 0 if there is a writer, or the next one must be locked or is not in the run.
+ * Copy up to @nr matches from the rest of a leaf, and move the search after them. Returns how
+ * many; 0 if vma_walk_next() must go on; -EAGAIN if nothing here matches: read the next leaf.
  */
-static __always_inline bool vma_read_leaf(struct vma_walk *walk, struct vma_run *run,
-					  struct vma_props *props, unsigned int nr,
-					  unsigned int *got)
+static __always_inline int vma_read_leaf(struct vma_walk *walk, struct vma_run *run,
+					 struct vma_props *props, unsigned int nr)
 {
 	struct vma_search *search = &walk->search;
 	struct mm_struct *mm = search->mm;
 	/* Acquire: read vma_seq before tree and VMAs; pairs with vma_end_write_section(). */
 	unsigned long seq = smp_load_acquire(&mm->vma_seq);
+	unsigned int found, done;
 	struct maple_leaf leaf;
-	unsigned int done;
 
 	if ((seq & 1) || (run && run->seq != seq))
-		return false;
+		return 0;
 	if (!vma_walk_resume(walk, seq, &leaf) && maple_leaf_find(&mm->mm_mt, search->addr, &leaf))
-		return false;
-	nr = vma_leaf_peek(walk, run, &leaf, props, nr, seq);
+		return 0;
+	found = vma_leaf_peek(walk, run, &leaf, props, nr, seq);
 	if (vma_seq_changed(mm, seq))
-		return false;
-	if (!nr) {
-		if (leaf.slot <= leaf.end || leaf.max == ULONG_MAX)
-			return false;
+		return 0;
+	if (!found && leaf.slot > leaf.end) {
+		if (leaf.max == ULONG_MAX)
+			return 0;
 		search->addr = leaf.max + 1;
-		return true;
+		return -EAGAIN;
 	}
-	vma_props_find_inodes(props, nr);
+	vma_props_find_inodes(props, found);
 	if (vma_seq_changed(mm, seq))
-		return false;
-	done = vma_props_complete(props, nr);
+		return 0;
+	done = vma_props_complete(props, found);
 	/* XFS reuses an inode in place, soon after its file is closed. */
 	if (vma_seq_changed(mm, seq))
-		return false;
-	*got = done;
-	if (unlikely(done < nr)) {
+		return 0;
+	if (unlikely(done < found)) {
 		if (done)
 			search->addr = props[done - 1].end;
-		/* props[done] is next, and in the run: only a later VMA has ended that. */
-		if (run)
-			run->seq = seq;
-		return false;
+		return done;
 	}
+	/* Neither @props nor the leaf ended this: the next VMA is not in the run. */
+	if (found < nr && leaf.slot <= leaf.end)
+		run->seq = 0;
+	if (!found)
+		return 0;
 	/* What is after the last VMA in the leaf need not be seen again. */
 	search->addr = leaf.slot > leaf.end && leaf.max != ULONG_MAX ? leaf.max + 1 :
-								       props[nr - 1].end;
+								       props[found - 1].end;
 	vma_walk_keep(walk, seq, &leaf, search->addr);
-	return false;
+	return found;
 }
 
 /**
@@ -244,17 +245,18 @@ unsigned int vma_walk_read(struct vma_walk *walk, struct vma_run *run,
 			   struct vma_props *props, unsigned int nr)
 {
 	unsigned int steps = VMA_SEARCH_STEPS;
-	unsigned int got = 0;
+	int got = 0;
 
 	rcu_read_lock();
 	/* As in vma_lookup_rcu(): what __mmput() frees outlasts the section. */
 	if (likely(!mm_ref_exited(walk->search.mm))) {
-		while (vma_read_leaf(walk, run, props, nr, &got) &&
-		       walk->search.addr <= walk->search.last && --steps && !need_resched())
-			;
+		do {
+			got = vma_read_leaf(walk, run, props, nr);
+		} while (got < 0 && walk->search.addr <= walk->search.last && --steps &&
+			 !need_resched());
 	}
 	rcu_read_unlock();
-	return got;
+	return max(got, 0);
 }
 
 #else /* !CONFIG_VMA_SEARCH */

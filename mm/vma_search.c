@@ -11,7 +11,7 @@
  *		VMA_SEARCH_STEPS (64) in a round
  * try		to look up that VMA or hole; VMA_SEARCH_TRIES (64) in a step
  *
- * /proc/vmstat counts sleeps (vma_search_nap), and tries that met a writer (vma_search_retry).
+ * /proc/vmstat counts sleeps (vma_search_sleep), and tries that met a writer (vma_search_retry).
  */
 #include <linux/err.h>
 #include <linux/irqflags.h>
@@ -73,7 +73,7 @@ static void vma_search_sleep(struct vma_search *search, unsigned long waited)
 		search->starved = true;
 		vma_reader_starves(search->mm);
 	}
-	count_vm_event(VMA_SEARCH_NAP);
+	count_vm_event(VMA_SEARCH_SLEEP);
 	if (search->starved)
 		vma_reader_sleep(search->mm);
 	else
@@ -135,7 +135,7 @@ static void vma_search_unlock(struct vma_search *search)
 	mmput(search->mm);
 }
 
-/* Not reached: only a kill ends the wait for mmap_lock, and who only tries it has no patience. */
+/* Not reached: with patience, only a kill is BUSY; without, vma_search_backoff() gives up. */
 static void vma_search_sleep(struct vma_search *search, unsigned long waited) {}
 
 #endif /* CONFIG_VMA_SEARCH */
@@ -247,10 +247,10 @@ void vma_search_release(struct vma_search *search)
 }
 
 /**
- * vma_search_end() - end a search; release the VMA that it holds, if any
- * @search: the search; it has ended already if it returned no VMA
+ * vma_search_end() - release the VMA that a search holds, and do not ask to be let in
+ * @search: the search; it keeps its place, so vma_search_next() may continue it
  *
- * Context: as vma_search_release(). vma_search_next() may continue it.
+ * Context: as vma_search_release(). Not needed after vma_search_next() returned no VMA.
  */
 void vma_search_end(struct vma_search *search)
 {

@@ -111,7 +111,7 @@ static inline bool procmap_mount_is_of_user(const struct file *file)
  * @file: the file of the VMA
  * @later: out: @file, with a reference, if it must be read; NULL: do not take one
  *
- * Return: false if it stays unknown whether there is one.
+ * Return: false if it is unknown and will stay so. True also if @later must be read.
  */
 static inline bool procmap_build_id_find(struct procmap_build_id *id, struct file *file,
 					 struct file **later)

@@ -5,7 +5,8 @@
  *
  * The position is the start of the VMA after the last line: no address that stays mapped is
  * left out. A VMA that reaches below it has grown or merged since. It replaces the last
- * line while the buffer still has that; afterwards it is printed whole.
+ * line while the buffer still has that, but if it begins inside that line, only the rest is
+ * printed; afterwards it is printed whole.
  */
 #include <linux/err.h>
 #include <linux/fs.h>
@@ -97,9 +98,9 @@ static void *procmap_maps_start(struct seq_file *m, loff_t *ppos)
 	pm->line.end = 0;
 	vma = procmap_maps_find(pm);
 	/*
-	 * Do not wait long for a writer once there are lines: at -EAGAIN of procmap_maps_next()
-	 * read() returns these. But traverse(), for pread() and lseek(), drops them, and
-	 * seq_read_iter() calls it again at once. So wait without limit next time.
+	 * Do not wait long for a writer once there are lines: seq_read_iter() returns these at
+	 * -EAGAIN. traverse(), for pread() and lseek(), drops them and is called again at once,
+	 * for ever. So the start after an -EAGAIN sets no limit.
 	 */
 	if (!pm->cut_short)
 		pm->walk.search.patience = PROCMAP_MAPS_PATIENCE;

@@ -4,8 +4,8 @@
  * While no writer is at work, a scan copies a whole leaf of the tree without a lock. It locks
  * the first of a run of VMAs that share name and build ID, and those whose page size hugetlbfs
  * or a driver knows. Concurrent with a writer it locks each. It writes the caller's memory,
- * which may fault, with nothing held;
- * but a scan that has starved stays counted, see "Progress" in Documentation/mm/vma_lock.rst.
+ * which may fault, with nothing held. A scan that asked writers to let it in, asks on meanwhile:
+ * see "Progress" in Documentation/mm/vma_lock.rst.
  */
 #include <linux/fs.h>
 #include <linux/hugetlb.h>

@@ -3,7 +3,8 @@
  * Leaves of a maple tree (MT_FLAGS_ALLOC_RANGE, MT_FLAGS_USE_RCU), read under RCU
  * concurrent with writers. A replaced node is overwritten: its first pivots by mat_add() and
  * call_rcu(), and the slots of an inner node by mte_dead_leaves(). So an inner node may lead
- * anywhere, and the descent tests it. A leaf needs no test: while RCU is held its slots stay.
+ * anywhere, and the descent tests it. A leaf needs no test: one that was replaced keeps its
+ * slots until RCU frees it, and a live one is written slot by slot.
  * So the tree had each entry after the descent began, perhaps at another index; two entries
  * may never have been in it together. Relies on the layout that ma_data_end() knows, and on
  * mas_wr_append() not being used in RCU mode.

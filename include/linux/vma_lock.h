@@ -80,7 +80,7 @@ static inline void vma_end_write_section(struct mm_struct *mm)
 	 * vma_lookup_step(), vma_lookup_retry(), vma_read_leaf() and vma_generations_now().
 	 */
 	smp_store_release(&mm->vma_seq, seq + 1);
-	/* Not might_sleep(): that may reschedule, and mmap_lock is held. */
+	/* Not might_sleep(): each unlock would be a place to reschedule, with mmap_lock held. */
 	__might_sleep(__FILE__, __LINE__);
 	if (unlikely(atomic_read(&mm->vma_changes.starved)))
 		vma_let_readers_in(mm);

@@ -106,7 +106,7 @@ extern struct wait_queue_head {
 } vma_hold_writers;
 #define wait_event(queue, cond)		wait_var_event(&(queue), cond)
 
-enum vm_event { VMA_SEARCH, VMA_SEARCH_RETRY, VMA_SEARCH_NAP, NR_VM_EVENTS };
+enum vm_event { VMA_SEARCH, VMA_SEARCH_RETRY, VMA_SEARCH_SLEEP, NR_VM_EVENTS };
 extern unsigned long vm_events[NR_VM_EVENTS];
 #define count_vm_event(event)	((void)uatomic_add(&vm_events[event], 1))
 

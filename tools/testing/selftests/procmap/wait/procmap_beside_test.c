@@ -33,13 +33,13 @@
  * @lock_ns: time of all passes with mmap_lock
  * @query_ns: time of as many passes by query; one query makes a pass and finds
  *	the file after all VMAs
- * @naps: how often a query slept for a writer in these passes
+ * @sleeps: how often a query slept for a writer in these passes
  * @passes: number of passes that the reader has made
  */
 struct figures {
 	__u64 lock_ns;
 	__u64 query_ns;
-	long naps;
+	long sleeps;
 	unsigned int passes;
 };
 
@@ -124,7 +124,7 @@ static int reads_rarely(struct procmap_child *child, void *arg)
 	const struct scene *scene = arg;
 	struct figures *figures = scene->figures;
 	__u64 start, between;
-	long naps;
+	long sleeps;
 	unsigned int i;
 
 	if (!HOLDS(!procmap_pin(CPU)) || !HOLDS(!stall_idle()))
@@ -138,12 +138,12 @@ static int reads_rarely(struct procmap_child *child, void *arg)
 			return 1;
 		between = stall_now_ns();
 		figures->lock_ns += between - start;
-		naps = stall_count("vma_search_nap");
+		sleeps = stall_count("vma_search_sleep");
 		between = stall_now_ns();
 		if (!HOLDS(pass_by_query(scene)))
 			return 1;
 		figures->query_ns += stall_now_ns() - between;
-		figures->naps += stall_count("vma_search_nap") - naps;
+		figures->sleeps += stall_count("vma_search_sleep") - sleeps;
 		figures->passes++;
 	}
 	return 0;
@@ -165,7 +165,7 @@ FIXTURE_SETUP(beside)
 {
 	struct scene *scene = &self->scene;
 
-	/* Map fewer VMAs on a slow kernel, but enough to tell a nap for each from none. */
+	/* Map fewer VMAs on a slow kernel, but enough to tell a sleep for each from none. */
 	scene->nr = stall_scaled(variant->nr);
 	if (scene->nr < MIN_VMAS)
 		scene->nr = MIN_VMAS;
@@ -198,11 +198,11 @@ TEST_F(beside, a_walk_over_holes_is_not_slower_than_mmap_lock)
 	EXPECT_EQ(0, procmap_child_wait(&scene->reader));
 
 	fprintf(stderr,
-		"# %u passes over %u VMAs: mmap_lock %llu us, queries %llu us, %ld naps\n",
+		"# %u passes over %u VMAs: mmap_lock %llu us, queries %llu us, %ld sleeps\n",
 		figures->passes, scene->nr, figures->lock_ns / 1000, figures->query_ns / 1000,
-		figures->naps);
+		figures->sleeps);
 	EXPECT_GE(figures->lock_ns, figures->query_ns);
-	EXPECT_GE(scene->passes, figures->naps);
+	EXPECT_GE(scene->passes, figures->sleeps);
 }
 
 TEST_HARNESS_MAIN

@@ -442,10 +442,10 @@ TEST_F(holes, a_query_of_what_the_section_has_removed_waits_killably)
 {
 	struct scene *scene = &self->scenes[0];
 	struct question waiting[2][NR_WAITING];
-	long naps = stall_count("vma_search_nap");
+	long sleeps = stall_count("vma_search_sleep");
 	unsigned int i;
 
-	if (naps < 0)
+	if (sleeps < 0)
 		SKIP(return, "%s: kernel without per-VMA locks", _metadata->name);
 	ASSERT_EQ(0, start_target(&self->server, scene));
 	ASSERT_EQ(0, hold_up(&self->server, scene));
@@ -461,7 +461,7 @@ TEST_F(holes, a_query_of_what_the_section_has_removed_waits_killably)
 		ASSERT_TRUE(may_be_prompt(scene, question->flags) ||
 			    stall_gets_stuck(question->child.pid, question->child.pid));
 	}
-	EXPECT_LT(naps, stall_count("vma_search_nap"));
+	EXPECT_LT(sleeps, stall_count("vma_search_sleep"));
 	for (i = 0; i < NR_WAITING; i++) {
 		struct procmap_child *child = &waiting[0][i].child;
 
