@@ -135,15 +135,15 @@ static __always_inline bool vma_peek_in_run(const struct vma_run *run, const str
 	return props->start > stack || props->end < stack;
 }
 
-/* Copy up to @nr matches from the rest of the leaf, and move the slot after the last one. */
+/* Copy matches from the rest of the leaf, up to @end, and move the slot after the last one. */
 static __always_inline unsigned int vma_leaf_peek(const struct vma_walk *walk,
-						  struct vma_run *run, struct maple_leaf *leaf,
-						  struct vma_props *props, unsigned int nr,
-						  unsigned long seq)
+						  const struct vma_run *run,
+						  struct maple_leaf *leaf, struct vma_props *props,
+						  const struct vma_props *end, unsigned long seq)
 {
 	const struct vma_generation_base base = vma_base_at(seq);
-	struct vma_props *to = props, *end = props + nr;
 	const struct vma_search *search = &walk->search;
+	struct vma_props *to = props;
 	const struct vm_area_struct *vma;
 	const struct file *file;
 	unsigned long flags;
@@ -187,6 +187,7 @@ static __always_inline int vma_read_leaf(struct vma_walk *walk, struct vma_run *
 	struct mm_struct *mm = search->mm;
 	/* Acquire: read vma_seq before tree and VMAs; pairs with vma_end_write_section(). */
 	unsigned long seq = smp_load_acquire(&mm->vma_seq);
+	const struct vma_props *end = props + nr;
 	unsigned int found, done;
 	struct maple_leaf leaf;
 
@@ -194,7 +195,7 @@ static __always_inline int vma_read_leaf(struct vma_walk *walk, struct vma_run *
 		return 0;
 	if (!vma_walk_resume(walk, seq, &leaf) && maple_leaf_find(&mm->mm_mt, search->addr, &leaf))
 		return 0;
-	found = vma_leaf_peek(walk, run, &leaf, props, nr, seq);
+	found = vma_leaf_peek(walk, run, &leaf, props, end, seq);
 	if (vma_seq_changed(mm, seq))
 		return 0;
 	if (!found && leaf.slot > leaf.end) {
@@ -216,7 +217,7 @@ static __always_inline int vma_read_leaf(struct vma_walk *walk, struct vma_run *
 		return done;
 	}
 	/* Neither @props nor the leaf ended this: the next VMA is not in the run. */
-	if (found < nr && leaf.slot <= leaf.end)
+	if (props + found < end && leaf.slot <= leaf.end)
 		run->seq = 0;
 	if (!found)
 		return 0;
