@@ -64,6 +64,6 @@ int main(int argc, char **argv)
 	tree_start();
 	test_all_still(argc > 1 ? strtoul(argv[1], NULL, 0) : 40, &still);
 	rcu_unregister_thread();
-	printf("# trees %lu, lookups %lu, leaves %lu\n", still.trees, still.lookups, still.leaves);
+	printf("# trees %lu, lookups %lu\n", still.trees, still.lookups);
 	return 0;
 }

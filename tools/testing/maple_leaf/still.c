@@ -2,41 +2,6 @@
 /* Compare trees that nobody writes to with the tree's own functions. */
 #include "still.h"
 
-/* Find the next entry at an index or after it, leaf by leaf as mm/vma_lookup.h does. */
-static void *leaf_next(struct maple_tree *mt, unsigned long index)
-{
-	struct maple_leaf leaf;
-	void *entry;
-
-	do {
-		if (maple_leaf_find(mt, index, &leaf))
-			return NULL;
-		for (; leaf.slot <= leaf.end; leaf.slot++) {
-			entry = maple_leaf_entry(&leaf);
-			if (entry)
-				return entry;
-		}
-		index = leaf.max + 1;
-	} while (index);
-	return NULL;
-}
-
-static void still_compare_next(struct world *world, unsigned long index)
-{
-	unsigned long from = index;
-	void *entry;
-
-	MA_STATE(mas, &world->mt, index, index);
-
-	/* An entry in the root is not in a leaf. */
-	if (!tree_height(&world->mt))
-		return;
-	entry = leaf_next(&world->mt, index);
-	expect_equal(index, "the next entry, of mas_find()", mas_find(&mas, ULONG_MAX), entry);
-	expect_equal(index, "the next entry, of mt_find()",
-		     mt_find(&world->mt, &from, ULONG_MAX), entry);
-}
-
 static void still_compare_leaf(unsigned long index, const struct maple_leaf *leaf,
 			       const struct tree_place *tree)
 {
@@ -59,27 +24,14 @@ static void still_compare_index(struct world *world, unsigned long index,
 	stats->lookups++;
 	tree_walk(&world->mt, index, &tree);
 	expect_equal(index, "what maple_leaf_find() returns", tree.node ? 0 : -ENOENT, err);
-	if (err)
+	if (err) {
 		expect_equal(index, "the last index of a tree without nodes", tree.max, leaf.max);
-	else
+	} else {
+		stats->full += leaf.end == MAPLE_RANGE64_SLOTS - 1;
 		still_compare_leaf(index, &leaf, &tree);
+	}
 	expect_equal(index, "the entry, and that of mtree_load()",
 		     world->model[world_place(world, index)], mtree_load(&world->mt, index));
-}
-
-/* Walk over all leaves of the tree. */
-static void still_walk_leaves(struct world *world, struct still_stats *stats)
-{
-	struct look_stats looks = {};
-	struct maple_leaf leaf = {};
-
-	do {
-		look(world, leaf.max + 1, &looks);
-		if (maple_leaf_find(&world->mt, leaf.max + 1, &leaf))
-			return;
-		stats->leaves++;
-		stats->full += leaf.end == MAPLE_RANGE64_SLOTS - 1;
-	} while (leaf.max != ULONG_MAX);
 }
 
 /* Check every index where a place begins or ends, and its neighbours. */
@@ -102,11 +54,7 @@ static void still_compare(struct world *world, struct still_stats *stats)
 			rcu_read_unlock();
 			look(world, index, &looks);
 		}
-		rcu_read_lock();
-		still_compare_next(world, world->start[place]);
-		rcu_read_unlock();
 	}
-	still_walk_leaves(world, stats);
 }
 
 /* Check a tree that begins empty, after each change. */

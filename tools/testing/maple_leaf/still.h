@@ -8,8 +8,7 @@
 struct still_stats {
 	unsigned long trees;
 	unsigned long lookups;
-	unsigned long leaves;
-	unsigned long full;	/* leaves without space for their number of slots */
+	unsigned long full;	/* lookups in leaves without space for their number of slots */
 	unsigned long refused;	/* look-ups of deep trees that keep no gaps */
 	unsigned int height;
 };
