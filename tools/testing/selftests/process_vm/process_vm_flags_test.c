@@ -112,26 +112,6 @@ TEST_F(flags, an_unknown_bit_comes_before_a_process_that_is_not_there)
 	EXPECT_TRUE(pvm_all(self->target, 't', sizeof(self->target)));
 }
 
-TEST_F(flags, the_numbers_of_the_header_are_those_of_the_ABI)
-{
-	EXPECT_EQ(1, PROCESS_VM_PIDFD);
-	EXPECT_EQ(2, PROCESS_VM_NOWAIT);
-	EXPECT_EQ(sizeof(long), sizeof(PROCESS_VM_NOWAIT));
-}
-
-TEST_F(flags, a_call_without_flags_copies)
-{
-	EXPECT_EQ(sizeof(self->target), pvm_call(&self->call));
-	EXPECT_TRUE(pvm_all(self->target, 's', sizeof(self->target)));
-}
-
-TEST_F(flags, NOWAIT_copies_and_still_takes_a_PID)
-{
-	self->call.flags = PROCESS_VM_NOWAIT;
-	EXPECT_EQ(sizeof(self->target), pvm_call(&self->call));
-	EXPECT_TRUE(pvm_all(self->target, 's', sizeof(self->target)));
-}
-
 TEST_F(flags, nothing_to_copy_is_0_with_every_flag)
 {
 	static const unsigned long flags[] = { 0, PROCESS_VM_NOWAIT };
