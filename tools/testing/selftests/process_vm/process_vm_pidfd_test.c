@@ -68,19 +68,6 @@ static pid_t clone_to(struct clone_args *args)
 	return syscall(__NR_clone3, args, sizeof(*args));
 }
 
-TEST(the_process_of_the_pidfd_is_read)
-{
-	struct procmap_child child;
-	int pidfd;
-
-	ASSERT_EQ(0, start_other(&child));
-	pidfd = open_pidfd(child.pid);
-	ASSERT_LE(0, pidfd);
-	EXPECT_TRUE(pidfd_gives(pidfd, SECRET + 1));
-	EXPECT_EQ(SECRET + 1, read_secret(child.pid, 0));
-	EXPECT_EQ(0, procmap_child_finish(&child));
-}
-
 TEST(the_process_of_the_pidfd_is_written)
 {
 	struct procmap_child child;
@@ -254,18 +241,6 @@ TEST(a_process_whose_leader_has_exited_is_still_there)
 	EXPECT_TRUE(pidfd_gives(pidfd, SECRET + 1));
 	EXPECT_EQ(0, procmap_child_finish(&child));
 	EXPECT_TRUE(pidfd_gives(pidfd, -ESRCH));
-}
-
-TEST(a_thread_has_no_pidfd)
-{
-	struct procmap_child child;
-	__u64 tid;
-
-	ASSERT_EQ(0, procmap_child_start(&child, leader_exits, NULL));
-	ASSERT_EQ(0, procmap_recv(&child, &tid));
-	ASSERT_NE(child.pid, tid);
-	EXPECT_EQ(-EINVAL, open_pidfd(tid));
-	EXPECT_EQ(0, procmap_child_finish(&child));
 }
 
 static int pidfd_of_first_process(struct procmap_child *child, void *arg)
