@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What a profiler meets all the time: a healthy process, a process that changes
- * its address space without a rest, processes that come and go. Each call with
- * PROCESS_VM_NOWAIT must return, with a result that is legal at that moment.
+ * What a profiler meets all the time: a process that changes its address space
+ * without a rest, processes that come and go. Each call with PROCESS_VM_NOWAIT
+ * must return, with a result that is legal at that moment.
  */
 #include <pthread.h>
 #include <signal.h>
@@ -25,7 +25,7 @@ struct progress {
 	long ret;
 };
 
-enum { HEALTHY, CHANGING, MORTAL, NR_OTHERS };
+enum { CHANGING, MORTAL, NR_OTHERS };
 
 struct other {
 	struct procmap_child child;
@@ -38,13 +38,6 @@ FIXTURE(adversaries) {
 	struct procmap_child caller;
 	struct progress *progress;
 };
-
-static int is_healthy(struct procmap_child *child, void *arg)
-{
-	char *addr = victim_pair() - sysconf(_SC_PAGESIZE);
-
-	return procmap_tell(child, (unsigned long)addr);
-}
 
 /* Take mmap_lock for writing all the time. */
 static int changes(struct procmap_child *child, void *arg)
@@ -110,7 +103,6 @@ FIXTURE_SETUP(adversaries)
 {
 	self->progress = procmap_share(sizeof(*self->progress));
 	ASSERT_NE(NULL, self->progress);
-	ASSERT_EQ(0, start_other(&self->other[HEALTHY], is_healthy));
 	ASSERT_EQ(0, start_other(&self->other[CHANGING], changes));
 	ASSERT_EQ(0, start_other(&self->other[MORTAL], has_mortal_children));
 }
@@ -143,8 +135,7 @@ static bool call_other(const struct other *other, int which, bool write, struct 
 	if (which == MORTAL && write && ret == -EFAULT)
 		return true;
 	/* The PID is 0 before the first child exists. */
-	return which == CHANGING ? ret == -EAGAIN :
-	       which == MORTAL && (ret == -EAGAIN || ret == -ESRCH);
+	return ret == -EAGAIN || (which == MORTAL && ret == -ESRCH);
 }
 
 static int calls_others(struct procmap_child *child, void *arg)
@@ -180,7 +171,7 @@ static bool gets_on(const struct procmap_child *caller, const struct progress *p
 
 TEST_F(adversaries, all_NOWAIT_calls_return)
 {
-	static const char * const names[] = { "healthy", "changing", "mortal" };
+	static const char * const names[] = { "changing", "mortal" };
 	struct progress *progress = self->progress;
 
 	ASSERT_EQ(0, procmap_child_start(&self->caller, calls_others, self));
