@@ -242,7 +242,7 @@ MACHINE = [
                  needs=("kernel:profiler", "kernel:base-profiler", GUEST),
                  packages=("bpf", "profiler"), inputs=("patches", f"{TESTS}/bpf")),
     # The library on the patched kernel: its cache is never stale; then all tests of the client.
-    client_tests("cache", "./live-test && ./lib-test"),
+    client_tests("cache", "./live-test"),
     client_tests("client-guest", f"{ROOT}/tools/procmap/tests/cli-test.py .."),
     # perf of the tree asks for mappings by scans, and falls back.
     guest_script("perf_test.py", needs=(PLAIN, "kernel:base", GUEST, PERF), packages=("perf",)),

@@ -939,66 +939,6 @@ static void test_no_memory(void)
 	tap_end();
 }
 
-static bool kernel_has(enum procmap_backend backend)
-{
-	struct procmap *pm;
-
-	fake = (struct fake){ .real = true };
-	pm = procmap_open(getpid(), backend);
-	procmap_close(pm);
-	return pm;
-}
-
-/*
- * Ask the real kernel for each VMA of @pid, and compare with a reader of the
- * text that is not part of the library.
- */
-static void check_real(pid_t pid, enum procmap_backend backend, unsigned int filters)
-{
-	struct procmap *pm = procmap_open(pid, backend);
-	struct procmap_vma vma = PROCMAP_VMA_INIT, text;
-	uint64_t end = 0;
-	int ret;
-
-	do {
-		memset(&text, 0, sizeof(text));
-		ret = procmap_next(pm, filters | PROCMAP_NAME, &vma);
-		CHECK(ret == !fake_text_vma(procmap_get_fd(pm), end, filters, &text));
-		if (ret == 1) {
-			CHECK(vma.start == text.start && vma.end == text.end);
-			CHECK(vma.flags == text.flags && vma.offset == text.offset);
-			CHECK(vma.inode == text.inode && vma.dev_major == text.dev_major &&
-			      vma.dev_minor == text.dev_minor);
-			CHECK(vma.page_size >= 4096);
-			CHECK(same_string(vma.name, text.name));
-		}
-		end = text.end;
-		procmap_vma_free(&text);
-	} while (ret == 1);
-	procmap_vma_free(&vma);
-	procmap_close(pm);
-}
-
-static void test_real(enum procmap_backend backend, const char *what)
-{
-	unsigned int filters;
-	pid_t pid;
-
-	tap_begin(what);
-	if (!kernel_has(backend)) {
-		tap_skip("this kernel does not have the ioctl");
-		return;
-	}
-	pid = start_child();
-	for (filters = 0; filters < 0x40; filters++)
-		if (!(filters & PROCMAP_OR_NEXT))
-			check_real(pid, backend, filters);
-	kill(pid, SIGKILL);
-	CHECK(waitpid(pid, NULL, 0) == pid);
-	check_exit(backend);
-	tap_end();
-}
-
 int main(void)
 {
 	setvbuf(stdout, NULL, _IOLBF, 0);
@@ -1028,7 +968,5 @@ int main(void)
 	test_no_memory();
 	cache_tests();
 	file_tests();
-	test_real(PROCMAP_BACKEND_QUERY, "the real kernel: every VMA by query and by text");
-	test_real(PROCMAP_BACKEND_SCAN, "the real kernel: every VMA by scans and by text");
 	return tap_finish();
 }
