@@ -23,10 +23,6 @@
 #include "lib-test.h"
 #include "tap.h"
 
-static const enum procmap_backend backends[] = {
-	PROCMAP_BACKEND_SCAN, PROCMAP_BACKEND_QUERY, PROCMAP_BACKEND_TEXT,
-};
-
 /**
  * struct mapped - a file that is mapped by this process
  * @path: its path
@@ -126,7 +122,7 @@ static void test_open_file(void)
 
 	tap_begin("files: the one that is mapped is opened, not a later one of its name");
 	fake = (struct fake){ .generation = 1, .code_generation = 1 };
-	for (i = 0; i < ARRAY_SIZE(backends); i++)
+	for (i = 0; i < NR_BACKENDS; i++)
 		check_open_file(backends[i]);
 	tap_end();
 }
@@ -241,7 +237,7 @@ static void test_details(void)
 	tap_begin("files: flags, generation and inode generation, where the kernel tells them");
 	table_odd(&table);
 	table.vmas[2].inode_generation = 77;
-	for (i = 0; i < ARRAY_SIZE(backends); i++) {
+	for (i = 0; i < NR_BACKENDS; i++) {
 		pm = open_table(&table, backends[i]);
 		fake.unlinked = true;
 		CHECK(!procmap_find(pm, addr, 0, &vma) && !vma.record_flags);
@@ -281,7 +277,7 @@ static void test_sizes(void)
 
 	tap_begin("structs: they know their size");
 	table_odd(&table);
-	for (i = 0; i < ARRAY_SIZE(backends); i++) {
+	for (i = 0; i < NR_BACKENDS; i++) {
 		pm = open_table(&table, backends[i]);
 		CHECK(procmap_find(pm, 0x1000, 0, &small) == -1 && errno == EINVAL);
 		CHECK(procmap_next(pm, 0, &small) == -1 && errno == EINVAL);
@@ -328,7 +324,7 @@ static void test_descriptors(void)
 	CHECK(!procmap_open_fd(path, PROCMAP_BACKEND_TEXT) && errno == EBADF);
 	close(path);
 	CHECK(!procmap_open_pidfd(-1, PROCMAP_BACKEND_TEXT) && errno == EBADF);
-	for (i = 0; i < ARRAY_SIZE(backends); i++) {
+	for (i = 0; i < NR_BACKENDS; i++) {
 		struct procmap *pm = procmap_open_fd(maps, backends[i]);
 
 		CHECK(pm);
@@ -388,15 +384,11 @@ static void test_without_proc(void)
 static void check_pidfd(enum procmap_backend backend)
 {
 	struct procmap_vma vma = PROCMAP_VMA_INIT;
-	pid_t pid = fork();
+	pid_t pid = start_child();
 	struct procmap *pm;
 	uint64_t generation = 0;
 	int pidfd;
 
-	if (pid < 0)
-		exit(1);
-	while (!pid)
-		pause();
 	pidfd = syscall(SYS_pidfd_open, pid, 0);
 	CHECK(pidfd >= 0);
 	pm = procmap_open_pidfd(pidfd, backend);
@@ -470,7 +462,7 @@ static void test_pidfd(void)
 	size_t i;
 
 	tap_begin("open: by a pidfd; ESRCH when its process is gone, whatever is asked");
-	for (i = 0; i < ARRAY_SIZE(backends); i++) {
+	for (i = 0; i < NR_BACKENDS; i++) {
 		/* A real kernel knows when a process is gone; so does the fake, by the text. */
 		fake = (struct fake){ .generation = 1, .code_generation = 1 };
 		check_pidfd(backends[i]);

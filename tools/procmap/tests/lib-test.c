@@ -21,11 +21,11 @@
 #include "lib-test.h"
 #include "tap.h"
 
-static const enum procmap_backend backends[] = {
+const enum procmap_backend backends[NR_BACKENDS] = {
 	PROCMAP_BACKEND_SCAN, PROCMAP_BACKEND_QUERY, PROCMAP_BACKEND_TEXT,
 };
 
-static const enum procmap_backend *const backends_end = backends + ARRAY_SIZE(backends);
+static const enum procmap_backend *const backends_end = backends + NR_BACKENDS;
 
 struct procmap *open_table(const struct table *table, enum procmap_backend backend)
 {
@@ -759,8 +759,7 @@ static void test_find_errors(void)
 	tap_end();
 }
 
-/* Start a child that runs until it is killed. */
-static pid_t start_child(void)
+pid_t start_child(void)
 {
 	pid_t pid = fork();
 

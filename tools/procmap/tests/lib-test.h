@@ -6,7 +6,12 @@
 #define PROCMAP_LIB_TEST_H
 
 #include <stdbool.h>
+#include <sys/types.h>
 #include "table.h"
+
+#define NR_BACKENDS 3
+
+extern const enum procmap_backend backends[NR_BACKENDS];
 
 /**
  * open_table() - give the fake kernel mappings, and open them
@@ -60,6 +65,9 @@ void check_find(struct procmap *pm, const struct table *table, uint64_t addr, un
  * Return: number of VMAs.
  */
 size_t check_walk(struct procmap *pm, const struct table *table, unsigned int flags);
+
+/* Start a child that runs until it is killed. */
+pid_t start_child(void);
 
 /**
  * cache_tests() - test what the library keeps of scans
