@@ -94,11 +94,6 @@ def kernel_has(option):
     return run([PROCMAP, option], os.getpid())[0] == 0
 
 
-def kernel_has_queries():
-    """Whether the real client can be used with --query."""
-    return kernel_has("--query")
-
-
 def best_backend():
     """What the real client takes."""
     return next((option[2:] for option in ("--scan", "--query") if kernel_has(option)), "text")
@@ -459,7 +454,7 @@ def test_build_ids(target):
         row, = json.loads(succeeds(client, "-j", target.pid, f"{plain:x}"))["addresses"]
         equal(row["vma"].get("build_id", "?"), {"?": "?", "-": None}[file])
     equal("build_id" in succeeds(TEXT, "--json", "--build-id", target.pid), False)
-    if not kernel_has_queries() or not shutil.which("readelf"):
+    if not kernel_has("--query") or not shutil.which("readelf"):
         raise SkipTest("no PROCMAP_QUERY, or no readelf")
     for client in clients()[3:]:
         rows = [line.split(maxsplit=4)
@@ -555,7 +550,7 @@ def test_verify_lies(target):
 
 def test_verify_changing(target):
     """--verify: of a process that changes its mappings all the time"""
-    client = PROCMAP if kernel_has_queries() else FAKE
+    client = PROCMAP if kernel_has("--query") else FAKE
     with Target("--change", cwd=target.cwd) as changing:
         _, got = verify(succeeds([client], "--verify", changing.pid))
     equal(got["mismatches"], 0)
@@ -604,20 +599,14 @@ class SkipTest(Exception):
     """The kernel or the machine lacks something."""
 
 
-TESTS = [test_help, test_man_pages, test_cplusplus, test_bad_options, test_bad_watch,
-         test_bad_pids, test_zombie, test_permission, test_no_queries, test_kernel_errors, test_list,
-         test_list_json, test_json_tool, test_names, test_addresses, test_watch, test_bad_addresses,
-         test_build_ids, test_output, test_output_of_the_last, test_verify, test_verify_lies,
-         test_verify_changing, test_no_mappings, test_many]
-
-
 def main():
     """Run all tests with one process to look at. Return the exit status."""
+    tests = [value for name, value in globals().items() if name.startswith("test_")]
     failed = 0
     print("TAP version 13")
     with tempfile.TemporaryDirectory() as directory, Target(cwd=directory) as target:
         target.cwd = directory
-        for number, test in enumerate(TESTS, 1):
+        for number, test in enumerate(tests, 1):
             result, skip = "ok", ""
             try:
                 test(target)
@@ -628,7 +617,7 @@ def main():
                 failed += 1
                 print("# " + traceback.format_exc().strip().replace("\n", "\n# "))
             print(f"{result} {number} - {test.__doc__}{skip}", flush=True)
-    print(f"1..{len(TESTS)}")
+    print(f"1..{len(tests)}")
     return 1 if failed else 0
 
 
