@@ -90,47 +90,25 @@ enum {
 
 extern struct fake fake;
 
-/**
- * fake_fail() - fail as a system call does
- * @err: the errno
- *
- * Return: -1.
- */
+/* Fail as a system call does. Returns -1. */
 int fake_fail(int err);
 
-/**
- * fake_find() - find the first VMA that the fake kernel has above an address
- * @fd: descriptor of the text, for a fake kernel without a table
- * @addr: address above which the VMA must end
- * @filters: flags that the VMA must have
- * @live: scratch space, zeroed; its name_buf is to be freed
- *
- * Return: the VMA; NULL with errno ENOENT or ESRCH.
+/*
+ * Find the first VMA that ends above @addr and has the flags @filters. @live is zeroed
+ * space for one out of the text; its name_buf is to be freed. Returns NULL with errno ENOENT
+ * or ESRCH if there is none.
  */
 const struct procmap_vma *fake_find(int fd, uint64_t addr, unsigned int filters,
 				    struct procmap_vma *live);
 
 struct procmap_scan;
 
-/**
- * fake_scan() - answer PROCMAP_SCAN
- * @fd: the descriptor
- * @scan: its argument
- *
- * Return: as ioctl().
- */
+/* Answer PROCMAP_SCAN. Returns as ioctl(). */
 int fake_scan(int fd, struct procmap_scan *scan);
 
-/**
- * fake_text_vma() - take one VMA from the text of a descriptor
- * @fd: the descriptor
- * @addr: address above which the VMA must end
- * @filters: flags that the VMA must have
- * @vma: filled; its name is to be freed with procmap_vma_free()
- *
- * This parser is independent of the library's, to check it.
- *
- * Return: 0, or -1 with errno ENOENT or ESRCH.
+/*
+ * Find as fake_find() does, in the text of a descriptor. This parser is independent of the
+ * library's, to check it. The name is to be freed with procmap_vma_free(). Returns 0, or -1.
  */
 int fake_text_vma(int fd, uint64_t addr, unsigned int filters, struct procmap_vma *vma);
 
