@@ -116,9 +116,10 @@ class Project:
         return result.stdout
 
     def other_tree(self, text):
-        """Another tree of 9.1, with this in mm/mm.c; returns the argument of `make apply`."""
-        for name in ("Makefile", "MAINTAINERS"):
-            self.write(f"../other/{name}", KERNEL[name].replace("{minor}", "1"))
+        """A tree of another 9.1.y, without git, with this in mm/mm.c; returns the argument of
+        `make apply`."""
+        self.write("../other/Makefile", "VERSION = 9\nPATCHLEVEL = 1\nSUBLEVEL = 8\n")
+        self.write("../other/MAINTAINERS", KERNEL["MAINTAINERS"])
         self.write("../other/mm/mm.c", text)
         return f"KDIR={self.holder.name}/other"
 
@@ -258,7 +259,7 @@ def test_the_mails_of_each_base_stay(project):
 def test_a_narrow_hunk_fits_where_lines_farther_off_differ(project):
     project.good("tree")
     other = project.other_tree("int one;\nint two_91;\nint another;\n")
-    refused(project.make("apply", other), "1 hunk does not fit", "9.1.7", "untouched")
+    refused(project.make("apply", other), "1 hunk does not fit", "9.1.8", "untouched")
     for narrow in (True, False):
         project.write("patches/9.1/base", OURS["patches/9.1/base"] + "narrow mm/mm.c\n" * narrow)
         project.write("build/9.1/src/mm/mm.c", f"int one;\nint edited_{narrow};\nint two_91;\nint three;\n")
@@ -390,7 +391,8 @@ def test_a_patch_may_change_a_file_that_an_earlier_one_adds(project):
     assert project.git("show", "HEAD~:mm/ours.c", tree=src) == lines_of(*"abcdef")
     assert project.git("show", "HEAD:mm/ours.c", tree=src) == lines_of(*"abcde", "again", "f")
     assert "nothing" in project.good("refresh")
-    project.good("apply", project.other_tree("int one;\nint two_91;\nint three;\n"))
+    other = project.other_tree("int one;\nint two_91;\nint three;\n")
+    assert "Linux 9.1.8" in project.good("apply", other)
     assert project.read("../other/mm/ours.c") == lines_of(*"abcde", "again", "f")
 
 
