@@ -246,7 +246,7 @@ static void walk_with_filters(struct kunit *test)
 }
 
 /* A write-locked VMA cannot be locked until the writer releases mmap_lock. */
-static void marked_vma_is_not_locked(struct kunit *test)
+static void write_locked_vma_cannot_be_locked(struct kunit *test)
 {
 	struct mm_struct *mm = test->priv;
 	struct vm_area_struct *vma;
@@ -305,7 +305,7 @@ static void nmi_finds_what_is_not_changed(struct kunit *test)
 }
 
 /* The write-locks also end when the writer downgrades mmap_lock. */
-static void marks_end_with_a_downgrade(struct kunit *test)
+static void write_locks_end_with_a_downgrade(struct kunit *test)
 {
 	struct mm_struct *mm = test->priv;
 
@@ -919,9 +919,9 @@ static struct kunit_case vma_lock_test_cases[] = {
 	KUNIT_CASE(find_nothing_in_an_empty_space),
 	KUNIT_CASE(walk_only_what_covers),
 	KUNIT_CASE(walk_with_filters),
-	KUNIT_CASE(marked_vma_is_not_locked),
+	KUNIT_CASE(write_locked_vma_cannot_be_locked),
 	KUNIT_CASE(nmi_finds_what_is_not_changed),
-	KUNIT_CASE(marks_end_with_a_downgrade),
+	KUNIT_CASE(write_locks_end_with_a_downgrade),
 	KUNIT_CASE(holes_are_believed_beside_a_writer),
 	KUNIT_CASE(removed_range_is_not_believed),
 	KUNIT_CASE(two_removed_ranges_hide_nothing_else),
