@@ -107,10 +107,10 @@ USER = [
     Part("docs", every=True, needs=(TREE,), packages=("docs",),
          **script("docs_test.py", inputs=("Documentation", "samples", "include", "fs", "lib", "mm",
                                           "patches", "tools/procmap", *PAPERS))),
-    # Each write to a VMA is marked, or excused by name; and the rule misses each mark that is taken
-    # away. The table of excuses is that of the tree.
-    Part("vma-lock-marks", ("sh", "-c", f"cd {SRC} && tools/testing/vma_lock/marks.py . && "
-                            "tools/testing/vma_lock/marks.py . --self-test"),
+    # Each VMA is write-locked before a write, or the write is excused by name; and the rule misses
+    # each write-lock that is taken away. The table of excuses is that of the tree.
+    Part("vma-lock-writes", ("sh", "-c", f"cd {SRC} && tools/testing/vma_lock/write_locks.py . && "
+                             "tools/testing/vma_lock/write_locks.py . --self-test"),
          needs=(CODE,), inputs=("patches", "tools/testing/vma_lock"), packages=("user",)),
     # The model of the lock, without each rule; and the litmus tests, without each barrier.
     Part("vma-lock-model", ("make", "-C", "tools/testing/vma_lock", "model"),

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A writer: what system calls do to the tree and to its VMAs, with the marks
+ * A writer: what system calls do to the tree and to its VMAs, with the write-locks
  * that patches/0011 puts there, in the order of mm/mmap.c of Linux 6.1 and of
  * mm/vma.c of 6.12. The search has to bear both on each base.
  */
@@ -208,20 +208,20 @@ static void space_note_removal(struct space *space, unsigned int first, unsigned
 	vma_note_removal(&space->mm, address_of(first), address_of(end));
 }
 
-static void mark(struct space *space, struct vm_area_struct *vma)
+static void write_lock_vma(struct space *space, struct vm_area_struct *vma)
 {
 	long word;
 
 	space_touch(space, page_of(vma->vm_start), page_of(vma->vm_end));
 	vma_change_begin(vma);
 	/*
-	 * The next mark in this section shall cost one compare. A reader of
+	 * The next write-lock in this section shall cost one compare. A reader of
 	 * another address space, with an old pointer, may be in the word until
 	 * it backs out.
 	 */
 	word = atomic_long_read(&vma->vm_hold) & ~VMA_HOLD_READERS;
 	if (word != vma_change_word(&space->mm))
-		wrong("vma_change_begin() has not marked a VMA", vma->vm_start);
+		wrong("vma_change_begin() has not write-locked a VMA", vma->vm_start);
 }
 
 static void vma_split(struct space *space, struct vm_area_struct *vma, unsigned long addr,
@@ -236,7 +236,7 @@ static void vma_split(struct space *space, struct vm_area_struct *vma, unsigned 
 		new->vm_start = addr;
 		new->vm_pgoff += pages;
 	}
-	mark(space, vma);
+	write_lock_vma(space, vma);
 	if (new_below) {
 		vma->vm_start = addr;
 		vma->vm_pgoff += pages;
@@ -267,8 +267,8 @@ static bool can_merge(const struct vm_area_struct *vma, const struct vm_area_str
 static void vma_swallow(struct space *space, struct vm_area_struct *vma,
 			struct vm_area_struct *next)
 {
-	mark(space, vma);
-	mark(space, next);
+	write_lock_vma(space, vma);
+	write_lock_vma(space, next);
 	vma->vm_end = next->vm_end;
 	vma_mas_store(vma);
 	space_note(space, vma);
@@ -428,8 +428,8 @@ static void do_munmaps(struct space *space, u64 *rng)
 }
 
 /*
- * Mark up to @limit VMAs for a removal, and leave them in the tree. The last one
- * is split when others are marked already. Returns how many @gone has.
+ * Write-lock up to @limit VMAs for a removal, and leave them in the tree. The last
+ * one is split when others are write-locked already. Returns how many @gone has.
  */
 static unsigned int space_gather(struct space *space, unsigned int first, unsigned int end,
 				 struct vm_area_struct **gone, unsigned int limit)
@@ -461,9 +461,9 @@ static void vma_take_range(struct space *space, struct vm_area_struct *vma, unsi
 		     (vma->vm_file && vma->vm_pgoff + pages != next->vm_pgoff)))
 		next = NULL;
 	space_touch(space, page_of(vma->vm_end), end);
-	mark(space, vma);
+	write_lock_vma(space, vma);
 	if (next)
-		mark(space, next);
+		write_lock_vma(space, next);
 	vma->vm_end = next ? next->vm_end : address_of(end);
 	vma_mas_store(vma);
 	space_note(space, vma);
@@ -516,7 +516,7 @@ static void do_mprotect(struct space *space, unsigned int first, unsigned int en
 
 	space_cut(space, first, end, rng);
 	for (vma = space_find(space, first, end); vma; vma = space_next(space, vma, end)) {
-		mark(space, vma);
+		write_lock_vma(space, vma);
 		vma_note_code(vma, flags);
 		vma->vm_flags = flags;
 	}
@@ -543,7 +543,7 @@ static void do_mremap(struct space *space, unsigned int first, unsigned int to, 
 	new->vm_start = address_of(to);
 	new->vm_end = address_of(to + pages);
 	vma_link(space, new);
-	mark(space, vma);
+	write_lock_vma(space, vma);
 	do_munmap(space, start, end, rng, below(rng, 2));
 }
 
@@ -559,7 +559,7 @@ static void do_grow(struct space *space, unsigned int page, u64 *rng)
 	beside = down ? page_of(vma->vm_start) - 1 : page_of(vma->vm_end);
 	if (beside >= PAGES || space->at[beside] || (down && !vma->vm_pgoff))
 		return;
-	mark(space, vma);
+	write_lock_vma(space, vma);
 	if (down) {
 		vma->vm_start -= PAGE;
 		vma->vm_pgoff--;
@@ -583,7 +583,7 @@ static void do_shrink(struct space *space, unsigned int page, u64 *rng)
 	first = page_of(vma->vm_start);
 	end = page_of(vma->vm_end);
 	drop = 1 + below(rng, end - first - 1);
-	mark(space, vma);
+	write_lock_vma(space, vma);
 	if (below(rng, 2)) {
 		space_clear(space, end - drop, end);
 		vma->vm_end -= drop * PAGE;
@@ -604,8 +604,8 @@ static void vma_move_border(struct space *space, struct vm_area_struct *vma,
 	if (pages == 1)
 		return;
 	pages = 1 + below(rng, pages - 1);
-	mark(space, vma);
-	mark(space, next);
+	write_lock_vma(space, vma);
+	write_lock_vma(space, next);
 	if (up) {
 		vma->vm_end += pages * PAGE;
 		vma_mas_store(vma);
@@ -625,8 +625,8 @@ static void vma_move_border(struct space *space, struct vm_area_struct *vma,
 static void vma_swallow_before(struct space *space, struct vm_area_struct *vma,
 			       struct vm_area_struct *before)
 {
-	mark(space, vma);
-	mark(space, before);
+	write_lock_vma(space, vma);
+	write_lock_vma(space, before);
 	vma->vm_start = before->vm_start;
 	vma->vm_pgoff = before->vm_pgoff;
 	vma_mas_store(vma);
@@ -638,9 +638,9 @@ static void vma_swallow_before(struct space *space, struct vm_area_struct *vma,
 static void vma_swallow_two(struct space *space, struct vm_area_struct *vma,
 			    struct vm_area_struct *next, struct vm_area_struct *last)
 {
-	mark(space, vma);
-	mark(space, next);
-	mark(space, last);
+	write_lock_vma(space, vma);
+	write_lock_vma(space, next);
+	write_lock_vma(space, last);
 	vma->vm_end = last->vm_end;
 	vma_mas_store(vma);
 	space_note(space, vma);
@@ -717,7 +717,7 @@ static void space_do(struct space *space, u64 *rng)
 		break;
 	default:
 		if (space->at[first])
-			mark(space, space->at[first]);
+			write_lock_vma(space, space->at[first]);
 		break;
 	}
 }

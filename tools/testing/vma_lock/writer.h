@@ -16,7 +16,7 @@
  * @at: the VMA that covers each page
  * @watched: readers search here: versions are recorded
  * @places: where the present call takes VMAs out
- * @touched: pages that the present call has marked or taken out
+ * @touched: pages that the present call has write-locked or taken out
  */
 struct space {
 	struct mm_struct mm;

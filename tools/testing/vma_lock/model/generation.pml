@@ -26,7 +26,7 @@ inline vma_note_code(flags)
 inline begin_change(v)
 {
 	vma_begin_write_section(A);
-#ifndef NO_NOTE_AT_MARK
+#ifndef NO_NOTE_AT_WRITE_LOCK
 	vma_note_code(is_code[v])
 #endif
 }

@@ -32,7 +32,7 @@ proctype writer()
 
 inline vma_generation_held()
 {
-#ifdef NO_MARK_FIRST
+#ifdef NO_WRITE_LOCK_FIRST
 	s = seq[A];
 	word = vma[0].word;
 #else
@@ -41,8 +41,8 @@ inline vma_generation_held()
 #endif
 	d_step {
 		if
-#ifndef NO_HELD_MARKED
-		:: MARKED(word, s) -> generation[n] = 0
+#ifndef NO_HELD_WRITE_LOCKED
+		:: WRITE_LOCKED(word, s) -> generation[n] = 0
 #endif
 		:: else ->
 			generation[n] = ((s + 1) / 2) * 2;
@@ -80,7 +80,7 @@ proctype reader()
 
 init {
 	atomic {
-		vma[0].word = MARK(255);
+		vma[0].word = WRITE_LOCK(255);
 		vma[0].space = A;
 		run writer();
 		run reader();

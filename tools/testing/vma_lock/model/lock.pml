@@ -50,7 +50,7 @@ proctype reader()
 
 init {
 	atomic {
-		vma[0].word = MARK(255);
+		vma[0].word = WRITE_LOCK(255);
 		vma[0].space = A;
 		freed[1] = true;
 		run writer();

@@ -71,7 +71,7 @@ inline alloc()
 inline attach()
 {
 #ifdef NO_FIELDS_FIRST
-	d_step { vma[0].space = space; vma[0].word = MARK(seq[space] | 1) };
+	d_step { vma[0].space = space; vma[0].word = WRITE_LOCK(seq[space] | 1) };
 	alloc();
 #else
 	alloc();
@@ -144,7 +144,7 @@ proctype reader(byte space)
 
 init {
 	atomic {
-		vma[0].word = MARK(255);
+		vma[0].word = WRITE_LOCK(255);
 		vma[0].space = A;
 		tree[A] = 0;
 		freed[1] = true;

@@ -24,13 +24,13 @@ SHORTEST = ["-O0", "-DSAFETY", "-DBFS"]
 
 # Name, what else is defined, and what is taken away. What is not needed alone has a reason.
 SCENARIOS = [
-    ("LOCK", "", ["NO_MARK", "NO_WAIT", "NO_SEQ_FIRST", "NO_WRITER_CMPXCHG", "NO_READERS_KEPT",
-                  "NO_WAITING", "NO_QUEUE_FIRST", "NO_WAKE_UP", "NO_MARK_TESTED",
-                  "NO_READER_CMPXCHG"]),
+    ("LOCK", "", ["NO_WRITE_LOCK", "NO_WAIT", "NO_SEQ_FIRST", "NO_WRITER_CMPXCHG",
+                  "NO_READERS_KEPT", "NO_WAITING", "NO_QUEUE_FIRST", "NO_WAKE_UP",
+                  "NO_WRITE_LOCK_TESTED", "NO_READER_CMPXCHG"]),
     ("LOCK", "READERS=1", ["NO_FULL_TESTED"]),
     ("REUSE", "", ["NO_DETACH", "NO_DETACHED_TESTED", "NO_RELEASE_DETACH", "NO_RELEASE_WAIT",
                    "NO_WORD_KEPT", "NO_FIELDS_FIRST", "NO_SPACE_TESTED", "NO_EXCHANGE_FIRST"]),
-    ("SEARCH", "", ["NO_MARK", "NO_SEQ_EVEN", "NO_SEQ_CONFIRM", "NO_START_CONFIRM",
+    ("SEARCH", "", ["NO_WRITE_LOCK", "NO_SEQ_EVEN", "NO_SEQ_CONFIRM", "NO_START_CONFIRM",
                     "NO_TEST_AGAIN", "NO_START_TESTED", "NO_STORES", "NO_STORES_EVEN",
                     "NO_STORES_SAME", "NO_NOTE", "NO_NOTE_FIRST", "NO_RANGE_GROWS", "NO_RANGES",
                     "NO_HOLE_SEQ"]),
@@ -39,9 +39,9 @@ SCENARIOS = [
     ("WALK", "", ["NO_SECTION_FIRST", "NO_GRACE_PERIOD", "NO_SEQ_IN_SECTION", "NO_USERS_FIRST",
                   "NO_KEPT_SEQ"]),
     ("VISIT", "", ["NO_VISIT_END", "NO_VISIT_COUNT", "NO_USERS_AFTER_COUNT"]),
-    ("GENERATION", "", ["NO_NOTE_AT_MARK", "NO_NOTE_AT_ATTACH", "NO_NOTE_OF_MPROTECT",
+    ("GENERATION", "", ["NO_NOTE_AT_WRITE_LOCK", "NO_NOTE_AT_ATTACH", "NO_NOTE_OF_MPROTECT",
                         "NO_NOTE_FIRST", "NO_ATTACH_SECTION", "NO_CODE_BEGUN_TESTED", "NO_KEPT"]),
-    ("HELD", "", ["NO_MARK_FIRST", "NO_HELD_MARKED"]),
+    ("HELD", "", ["NO_WRITE_LOCK_FIRST", "NO_HELD_WRITE_LOCKED"]),
 ]
 
 # The model holds without these. They are in the code for the reason that is given.
@@ -49,7 +49,7 @@ NOT_NEEDED = [
     ("LOCK", "", "NO_WAITING_CLEARED", "it saves wake-ups"),
     ("LOCK", "", "NO_EXCHANGE_FIRST", "words differ in one address space, so the exchange confirms"),
     ("GENERATION", "SECTIONS=2", "NO_SEQ_BEFORE_CODE", "the comparison at the end finds out"),
-    ("SEARCH", "OPS=1", "NO_ATTACH_FIRST", "a VMA that is not attached looks like a marked one"),
+    ("SEARCH", "OPS=1", "NO_ATTACH_FIRST", "a VMA that is not attached looks write-locked"),
     ("SEARCH", "OPS=1", "NO_RESET_AFTER_SEQ", "the end of the last section changed the sequence"),
 ]
 

@@ -99,7 +99,7 @@ inline vma_note_removal(first, after)
 
 /*
  * Its memory becomes a VMA of another address space, or stays free, which is
- * less dangerous: it then looks like a VMA that is marked.
+ * less dangerous: it then looks like a VMA that is write-locked.
  */
 inline free_vma(v)
 {
@@ -110,7 +110,7 @@ inline free_vma(v)
 	:: true
 #endif
 	:: d_step { vma[v].space = B; vma[v].start = 0; vma[v].end = 2; vma[v].want = false };
-	   vma[v].word = MARK(2)
+	   vma[v].word = WRITE_LOCK(2)
 	fi
 }
 
@@ -288,8 +288,8 @@ proctype exit_mmap()
 
 init {
 	atomic {
-		vma[0].word = MARK(255);
-		vma[1].word = MARK(255);
+		vma[0].word = WRITE_LOCK(255);
+		vma[1].word = WRITE_LOCK(255);
 		vma[0].space = A;
 		vma[1].space = A;
 		vma[0].end = 1;

@@ -10,14 +10,14 @@
  * wrap in any scenario.
  */
 #ifndef READERS
-#define READERS		3
+#define READERS			3
 #endif
-#define WAITING		4
-#define DETACHED	8
-#define SEQ_BITS	15
-#define MARK(s)		(((s) & SEQ_BITS) << 4)
-#define MARKED(w, s)	(((w) >> 4) == ((s) & SEQ_BITS))
-#define ODD(s)		((s) & 1)
+#define WAITING			4
+#define DETACHED		8
+#define SEQ_BITS		15
+#define WRITE_LOCK(s)		(((s) & SEQ_BITS) << 4)
+#define WRITE_LOCKED(w, s)	(((w) >> 4) == ((s) & SEQ_BITS))
+#define ODD(s)			((s) & 1)
 
 #define NONE		255
 
@@ -124,30 +124,30 @@ inline vma_change_lock(v, flags)
 {
 	d_step { old = vma[v].word; m = vma[v].space };
 	assert(!(old & DETACHED));
-#ifndef NO_MARK
+#ifndef NO_WRITE_LOCK
 #ifdef NO_SEQ_FIRST
 	d_step {
-		new = MARK(seq[m] | 1) | (flags) | (vma[v].word & READERS);
+		new = WRITE_LOCK(seq[m] | 1) | (flags) | (vma[v].word & READERS);
 		vma[v].word = new;
-		printf("writer: marks VMA %d\n", v)
+		printf("writer: write-locks VMA %d\n", v)
 	};
 	vma_begin_write_section(m);
 #else
 	vma_begin_write_section(m);
 #ifdef NO_WRITER_CMPXCHG
-	new = MARK(seq[m]) | (flags) | (old & READERS);
-	d_step { vma[v].word = new; printf("writer: marks\n") };
+	new = WRITE_LOCK(seq[m]) | (flags) | (old & READERS);
+	d_step { vma[v].word = new; printf("writer: write-locks\n") };
 #else
 	do
 	:: atomic {
 		vma[v].word == old ->
 #ifdef NO_READERS_KEPT
-		new = MARK(seq[m]) | (flags);
+		new = WRITE_LOCK(seq[m]) | (flags);
 #else
-		new = MARK(seq[m]) | (flags) | (old & READERS);
+		new = WRITE_LOCK(seq[m]) | (flags) | (old & READERS);
 #endif
 		vma[v].word = new;
-		printf("writer: marks VMA %d\n", v)
+		printf("writer: write-locks VMA %d\n", v)
 	   };
 	   break
 	:: atomic { vma[v].word != old -> old = vma[v].word }
@@ -168,7 +168,7 @@ inline vma_change_begin(v)
 {
 	m = vma[v].space;
 	if
-	:: vma[v].word == MARK(seq[m])
+	:: vma[v].word == WRITE_LOCK(seq[m])
 	:: else -> vma_change_lock(v, 0)
 	fi
 }
@@ -192,7 +192,7 @@ inline vma_change_attach(v)
 	vma_begin_write_section(m);
 #endif
 	d_step {
-		vma[v].word = MARK(seq[m]);
+		vma[v].word = WRITE_LOCK(seq[m]);
 		printf("writer: attaches VMA %d in address space %d\n", v, vma[v].space)
 	}
 }
@@ -224,10 +224,10 @@ inline vma_lock_retire(v)
 #define ME	(_pid - 2)
 #define READER_LOCALS	byte word, s; bool got
 
-#ifdef NO_MARK_TESTED
-#define UNMARKED(w, s)	true
+#ifdef NO_WRITE_LOCK_TESTED
+#define NOT_WRITE_LOCKED(w, s)	true
 #else
-#define UNMARKED(w, s)	(!MARKED(w, s))
+#define NOT_WRITE_LOCKED(w, s)	(!WRITE_LOCKED(w, s))
 #endif
 
 #ifdef NO_DETACHED_TESTED
@@ -271,7 +271,7 @@ inline vma_hold_try(v, mm)
 	   word = vma[v].word;
 	   if
 #ifdef NO_EXCHANGE_FIRST
-	   :: atomic { ATTACHED(word) && UNMARKED(word, seq[mm]) && ROOM(word) -> skip }
+	   :: atomic { ATTACHED(word) && NOT_WRITE_LOCKED(word, seq[mm]) && ROOM(word) -> skip }
 #else
 	   :: ATTACHED(word) && ROOM(word)
 #endif
@@ -295,7 +295,7 @@ inline vma_hold_try(v, mm)
 	od;
 #ifndef NO_EXCHANGE_FIRST
 	if
-	:: got && !UNMARKED(word, seq[mm]) -> got = false; vma_hold_drop(v)
+	:: got && !NOT_WRITE_LOCKED(word, seq[mm]) -> got = false; vma_hold_drop(v)
 	:: else
 	fi;
 #endif

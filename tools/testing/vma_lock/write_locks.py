@@ -1,17 +1,18 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""Is every write to a VMA marked? usage: marks.py TREE [--self-test]
+"""Is every VMA write-locked before a write to it? usage: write_locks.py TREE [--self-test]
 
 Finds all writes to the fields of VMAs that Documentation/mm/vma_lock.rst protects, all stores to
 trees of VMAs, and all places that free a VMA, in a kernel tree. Each must be one of these:
 
-marked   a mark of the VMA comes before it in the same function, on every path
+locked   the VMA is write-locked before it in the same function, on every path
 new      the VMA has been allocated in this function, or is an object that is in no tree
 mmap     the VMA is the parameter of an ->mmap() handler, which attaches it later
 excused  the table names it, with a reason
 
---self-test removes each mark of the tree in turn: the check must fail then.
-Exit status: 0 all is well, 1 something is not marked or excused, 2 the check could not be made.
+--self-test removes each write-lock of the tree in turn: the check must fail then.
+Exit status: 0 all is well, 1 something is not write-locked or excused, 2 the check could not be
+made.
 """
 
 import argparse
@@ -23,8 +24,8 @@ import sys
 import tempfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-COCCI = os.path.join(HERE, "marks.cocci")
-TABLE = os.path.relpath(os.path.join(HERE, "marks.table"))
+COCCI = os.path.join(HERE, "write_locks.cocci")
+TABLE = os.path.relpath(os.path.join(HERE, "write_locks.table"))
 TOP = ("arch", "block", "drivers", "fs", "include", "init", "io_uring", "ipc", "kernel", "lib",
        "mm", "net", "security", "sound", "virt")
 # The maple tree itself; trace events, which have fields of the same names; without an MMU there are
@@ -40,8 +41,9 @@ LINE = re.compile(rf"[\w\])](?:->|\.){FIELDS}\s*{ASSIGN}|WRITE_ONCE\([^,]*->{FIE
 CALL = re.compile(r"^\s.*?\b((?:vma_tree_store(?:_gfp)?|vma_mas_\w+|vma_iter_(?:store|clear|bulk_store)\w*|"
                   r"vm_flags_(?:init|reset|set|clear|mod)\w*|vma_set_(?:file|range)|vm_area_free|"
                   r"remove_vma|mas_(?:wr_)?(?:store|erase)\w*|__mt_destroy))\(")
-# These mark the VMA themselves; vm_flags_set() in include/linux/mm.h is looked at like the rest.
-OWN_MARK = ("vm_flags_set", "vm_flags_clear", "vm_flags_mod", "vma_tree_store_gfp")
+# These write-lock the VMA themselves; vm_flags_set() in include/linux/mm.h is looked at like the
+# rest.
+OWN_WRITE_LOCK = ("vm_flags_set", "vm_flags_clear", "vm_flags_mod", "vma_tree_store_gfp")
 STORES = (r"(?:mas_store|mas_wr_store|mas_insert|mas_erase|mtree_store|mtree_insert|mtree_erase|"
           r"mtree_destroy|__mt_destroy)")
 HELPERS = (r"(?:vma_mas_|vma_tree_store|vma_iter_(?:store|clear|bulk)|vma_set_file|vma_set_range|"
@@ -52,23 +54,26 @@ GREP = (rf"(->|\.){FIELDS}[[:space:]]*([-+|&^<>]*=[^=]|\+\+|--)|&[^;]*(->|\.){FI
         rf"(\+\+|--)[a-z_>.-]*(->|\.){FIELDS}|WRITE_ONCE\(.*{FIELDS}|swap\(.*{FIELDS}|"
         rf"ACCESS_PRIVATE|\b{STORES}[a-z_]*\(|\b{HELPERS}|{WHOLE}").replace("(?:", "(")
 
-MARK = re.compile(r"^\s*(vma_change_begin|vma_change_attach|vma_write_detach|vma_note_removal|"
-                  r"vma_cancel_detach|vma_tree_store|vma_note_code|vma_lock_retire)\(.*\);$")
-# Files whose marks --self-test removes: not the lock itself.
-MARKED = re.compile(r"(?!mm/vma_lock)(mm|fs|kernel|ipc|arch|drivers)/|include/linux/mm\.h")
-# Removing these leaves no write in the same function without a mark.
-NO_MARK = {
+WRITE_LOCK = re.compile(r"^\s*(vma_change_begin|vma_change_attach|vma_write_detach|"
+                        r"vma_note_removal|vma_cancel_detach|vma_tree_store|vma_note_code|"
+                        r"vma_lock_retire)\(.*\);$")
+# Files whose write-locks --self-test removes: not the lock itself.
+LOCKING = re.compile(r"(?!mm/vma_lock)(mm|fs|kernel|ipc|arch|drivers)/|include/linux/mm\.h")
+# Removing these leaves no write in the same function without a write-lock.
+NO_WRITE_LOCK = {
     "vma_change_begin(brkvma)": "for mm->brk, which names the VMA",
     "brk_change_begin: vma_change_begin(vma)": "for mm->brk, which names the VMA",
-    "vma_change_begin(remove)": "vma_complete() frees it, and vm_area_free() asserts the mark",
-    "vma_change_begin(remove2)": "vma_complete() frees it, and vm_area_free() asserts the mark",
+    "vma_change_begin(remove)":
+        "vma_complete() frees it, and vm_area_free() asserts the write-lock",
+    "vma_change_begin(remove2)":
+        "vma_complete() frees it, and vm_area_free() asserts the write-lock",
     "dup_mmap: vma_change_attach(tmp)": "no reader can lock a VMA that stays detached",
     "vma_tree_store_gfp: vma_change_attach(vma)":
         "no reader can lock a VMA that stays detached",
     "vms_gather_munmap_vmas: vma_note_removal(vms->vma->vm_mm, vms->start, vms->end)":
         "for vma_write_detach(), which asserts it; the callers store",
     "vma_cancel_detach": "attaches again what was not removed: nothing is written",
-    "vma_note_code": "a note for readers of generations, next to the mark",
+    "vma_note_code": "a note for readers of generations, next to the write-lock",
 }
 
 Excuse = collections.namedtuple("Excuse", "number word file function what reason")
@@ -99,19 +104,19 @@ class Write:
         """Is this a store to a tree without vma_tree_store()?"""
         return bool(re.match(STORES, self.name))
 
-    def is_marked(self):
-        """Does every path come from a mark?"""
+    def is_write_locked(self):
+        """Does every path come from a write-lock?"""
         if self.is_store():
             return "later" in self.facts and "never" not in self.facts
         if self.vma == "NULL":
             return "noted" in self.facts
-        if self.name in OWN_MARK:
+        if self.name in OWN_WRITE_LOCK:
             return True
-        return "mark" in self.facts and "bare" not in self.facts
+        return "lock" in self.facts and "bare" not in self.facts
 
-    def is_partly_marked(self):
-        """Does some path come from a mark, and is what is freed under another name marked?"""
-        return "mark" in self.facts and self.given <= self.kept
+    def is_partly_write_locked(self):
+        """Does some path come from a write-lock, also of what is freed under another name?"""
+        return "lock" in self.facts and self.given <= self.kept
 
     def is_new(self):
         """Does every path come from the allocation?"""
@@ -130,7 +135,7 @@ class Write:
             return f"call vma_change_attach({self.vma}) before, or excuse it in the table"
         if self.name == "whole":
             return "set the fields one by one, or excuse it in the table"
-        some = " on every path" if "mark" in self.facts else ""
+        some = " on every path" if "lock" in self.facts else ""
         return f"call vma_change_begin({self.vma}) before{some}, or excuse it in the table"
 
 
@@ -259,13 +264,13 @@ def judge(writes, handlers, excuses):
     verdicts, used = [], set()
     for write in writes:
         excuse = table.get((write.path, write.function, write.what))
-        if write.is_marked():
-            verdict = "marked"
+        if write.is_write_locked():
+            verdict = "locked"
         elif write.is_new():
             verdict = "new"
         elif "param" in write.facts and write.function in handlers:
             verdict = "mmap"
-        elif excuse and (excuse.word == "excused" or write.is_partly_marked()):
+        elif excuse and (excuse.word == "excused" or write.is_partly_write_locked()):
             verdict = "excused"
             used.add(excuse)
         else:
@@ -286,9 +291,9 @@ def check(tree):
         print(line)
     counts = collections.Counter(verdict for _, verdict in verdicts)
     print(f"{len(verdicts)} writes: " + ", ".join(
-        f"{counts[word]} {word}" for word in ("marked", "new", "mmap", "excused")))
-    if not counts["marked"]:
-        raise Failure(f"no write of {tree} is marked: this is no patched kernel tree")
+        f"{counts[word]} {word}" for word in ("locked", "new", "mmap", "excused")))
+    if not counts["locked"]:
+        raise Failure(f"{tree} write-locks no VMA: this is no patched kernel tree")
     return 1 if bad else 0
 
 
@@ -301,8 +306,8 @@ def only_function(lines, number):
     return [line if first <= index <= last else "" for index, line in enumerate(lines)]
 
 
-def without_mark(lines, number):
-    """The same with one mark removed; a store keeps to the tree without the help of the lock."""
+def without_write_lock(lines, number):
+    """The same with one write-lock removed; a store keeps to the tree without help of the lock."""
     lines = only_function(lines, number)
     line = lines[number - 1]
     raw = "mas_store_prealloc(" if "vma_tree_store(" in line else None
@@ -311,24 +316,24 @@ def without_mark(lines, number):
 
 
 def mutants(tree):
-    """(file, line, call) for each mark."""
+    """(file, line, call) for each write-lock."""
     for entry in grep(tree, "-n", "-e", r"^[[:space:]]*vma_[a-z_]+\(.*\);$"):
         name, number, text = entry.split(":", 2)
-        if MARK.match(text) and MARKED.match(name):
+        if WRITE_LOCK.match(text) and LOCKING.match(name):
             yield name, int(number), text.strip()
 
 
 def self_test(tree):
-    """Remove each mark in turn; returns the status."""
+    """Remove each write-lock in turn; returns the status."""
     excuses = read_table(TABLE)
     handlers = mmap_handlers(tree)
     found = []
-    with tempfile.TemporaryDirectory(prefix="marks-") as top:
+    with tempfile.TemporaryDirectory(prefix="write_locks-") as top:
         cases = list(mutants(tree))
         for index, (name, number, _) in enumerate(cases):
             path = os.path.join(top, str(index), name)
             os.makedirs(os.path.dirname(path))
-            lines = without_mark(read(os.path.join(tree, name)).split("\n"), number)
+            lines = without_write_lock(read(os.path.join(tree, name)).split("\n"), number)
             with open(path, "w", encoding="utf-8", errors="surrogateescape") as file:
                 file.write("\n".join(lines))
         writes = collect(top, [f"{index}/{name}" for index, (name, *_) in enumerate(cases)])
@@ -349,12 +354,12 @@ def function_of(lines, number):
 
 
 def unneeded(tree, name, number, call):
-    """Why no write needs this mark, or None."""
+    """Why no write needs this write-lock, or None."""
     call = call.rstrip(";")
     function = function_of(read(os.path.join(tree, name)).split("\n"), number)
     for key in (call.partition("(")[0], call, f"{function}: {call}"):
-        if key in NO_MARK:
-            return NO_MARK[key]
+        if key in NO_WRITE_LOCK:
+            return NO_WRITE_LOCK[key]
     return None
 
 
@@ -367,7 +372,7 @@ def tell(tree, cases, found):
         missed += not failures and not reason
         print(f"{'found' if failures else 'not' if reason else 'MISSED':8}{name}:{number}: {call} "
               f"{said or reason or ''}".rstrip())
-    print(f"{len(cases)} marks removed: {sum(map(bool, found))} found, {missed} missed, "
+    print(f"{len(cases)} write-locks removed: {sum(map(bool, found))} found, {missed} missed, "
           f"{len(cases) - sum(map(bool, found)) - missed} that no write needs")
     return 1 if missed or not cases else 0
 
@@ -387,7 +392,7 @@ if __name__ == "__main__":
     try:
         sys.exit(main())
     except (Failure, OSError) as error:
-        print(f"marks.py: {error}", file=sys.stderr)
+        print(f"write_locks.py: {error}", file=sys.stderr)
         sys.exit(2)
     except KeyboardInterrupt:
         sys.exit(130)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /// List every write to a field of a VMA that Documentation/mm/vma_lock.rst
 /// protects, every store to a tree of VMAs and every place that frees a VMA,
-/// with what comes before it in the same function. marks.py runs this and
+/// with what comes before it in the same function. write_locks.py runs this and
 /// judges what it says.
 ///
 // Confidence: High
@@ -11,15 +11,15 @@
 //		NULL
 //	whole	a write to a whole VMA
 //	type	the type of the VMA, where spatch knows it
-//	mark	a path from a mark of this VMA leads there
+//	lock	a path from a write-lock of this VMA leads there
 //	new	a path from the allocation of this VMA leads there
 //	bare	a path leads there from the entry of the function, from another
 //		assignment to the variable or from the end of a write section,
-//		with no mark and no allocation in between
+//		with no write-lock and no allocation in between
 //	later, never	the VMA is removed (vma_write_detach()) after this store,
 //		or the tree is cleared (vma_tree_store()) without that
 //	given, kept	the VMA that is freed there was assigned from text, and that
-//		was marked
+//		was write-locked
 //	noted	vma_note_removal() comes before
 //	param	the VMA is a parameter of the function
 // Options: --no-includes --include-headers
@@ -125,7 +125,7 @@ identifier id;
 	... when != v = e
 	\(v->id@p\|v.id@p\|ACCESS_PRIVATE(v, id@p)\|id@p(...)\)
 
-@mark exists@
+@locked exists@
 position write.p;
 expression write.v, e;
 identifier id;
@@ -185,7 +185,7 @@ each(..., v, ...)
 	... when any
 }
 
-// A store of what another tree gathers: is it marked afterwards, and always?
+// A store of what another tree gathers: is it write-locked afterwards, and always?
 @later exists@
 position write.p;
 expression write.v;
@@ -280,10 +280,10 @@ fact("new", p, "")
 
 @script:python depends on report@
 p << write.p;
-id << mark.id;
+id << locked.id;
 @@
 
-fact("mark", p, "")
+fact("lock", p, "")
 
 @script:python depends on report@
 p << write.p;
