@@ -2,7 +2,7 @@
 /*
  * One case for every writer that changes flags or the name of VMAs, and for
  * fork and exec. See procmap_writers_test.c, which also shows which case
- * reaches which mark.
+ * reaches which write-lock.
  */
 #include <fcntl.h>
 #include <linux/userfaultfd.h>

@@ -3,11 +3,11 @@
  * One case for every writer that moves the bounds of VMAs, or makes or removes
  * VMAs. The test looks at all VMAs before and after each step, and does each
  * step in the other direction, too. A DEBUG_VM kernel then reports a writer
- * without a mark. procmap_writers_flags_test.c has the writers that change
+ * without a write-lock. procmap_writers_flags_test.c has the writers that change
  * flags and names, and fork and exec.
  *
- * This table shows which case reaches which mark of the patched tree (F: a case
- * of the other file):
+ * This table shows which case reaches which write-lock of the patched tree (F: a
+ * case of the other file):
  *
  * fs/exec.c	setup_arg_pages		F exec_*; only a reader in between sees
  *					it

@@ -2,9 +2,9 @@
 /*
  * A child changes its own address space. The test looks at it before and after
  * each change, and compares every query with the text. On a kernel with
- * CONFIG_DEBUG_VM each look makes the kernel record what unmarked VMAs look
- * like. If a writer changes a VMA without a mark, the kernel reports it at the
- * next look.
+ * CONFIG_DEBUG_VM each look makes the kernel record what VMAs that are not
+ * write-locked look like. If a writer changes a VMA without a write-lock, the
+ * kernel reports it at the next look.
  */
 #ifndef SELFTEST_WRITERS_TARGET_H
 #define SELFTEST_WRITERS_TARGET_H

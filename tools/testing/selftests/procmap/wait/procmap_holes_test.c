@@ -97,7 +97,7 @@ static char *map_area(const struct scene *scene)
 	close(exe);
 	/*
 	 * The move must replace all of the spot. Otherwise half of the spot
-	 * would stay, and be marked.
+	 * would stay, and be write-locked.
 	 */
 	if (scene->moves && munmap(base + AT_SPOT + piece() / 2, piece() / 2))
 		return NULL;

@@ -313,7 +313,7 @@ static size_t half_size(void)
 /*
  * Maps over the second half of file 0. To close the old mapping, the kernel
  * waits until the inode is written, with mmap_lock held for writing. The kernel
- * has split off the first half, and so has marked it.
+ * has split off the first half, and so has write-locked it.
  */
 static int maps_over(struct procmap_child *child, void *arg)
 {
@@ -380,7 +380,7 @@ TEST_F(unmap, queries_pass_a_stalled_writer_or_wait_killably)
 	ASSERT_EQ(0, procmap_child_start(&others.child, queries_all, &others));
 	ASSERT_EQ(0, stall_wait(&others.child));
 
-	/* Ask for a VMA that the writer has marked. */
+	/* Ask for a VMA that the writer has write-locked. */
 	ASSERT_EQ(0, procmap_child_start(&waiting.child, queries_one, &waiting));
 	ASSERT_EQ(0, procmap_child_start(&killed.child, queries_one, &killed));
 	ASSERT_TRUE(stall_gets_stuck(killed.child.pid, killed.child.pid));
