@@ -80,40 +80,6 @@ TEST_F(fields, inode_and_device_of_memfd)
 	EXPECT_EQ(minor(self->st.st_dev), self->call.q.dev_minor);
 }
 
-TEST_F(fields, inodes_of_two_files_differ)
-{
-	int other = memfd_create("fields", MFD_CLOEXEC);
-	char *map = map_memfd(self, 1, 0), *map2;
-	struct stat st;
-
-	ASSERT_LE(0, other);
-	ASSERT_EQ(0, fstat(other, &st));
-	map2 = mmap(NULL, self->page, PROT_READ, MAP_SHARED, other, 0);
-	ASSERT_NE((long)MAP_FAILED, (long)map);
-	ASSERT_NE((long)MAP_FAILED, (long)map2);
-	ASSERT_EQ(0, ask(self, map2));
-	EXPECT_EQ(st.st_ino, self->call.q.inode);
-	ASSERT_EQ(0, ask(self, map));
-	EXPECT_EQ(self->st.st_ino, self->call.q.inode);
-	close(other);
-}
-
-/*
- * Without a file there is no inode, no device and no offset, whatever offset
- * the kernel keeps in the VMA.
- */
-TEST_F(fields, anonymous_has_no_file)
-{
-	char *map = mmap(NULL, 4 * self->page, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-
-	ASSERT_NE((long)MAP_FAILED, (long)map);
-	ASSERT_EQ(0, ask(self, map));
-	EXPECT_EQ(0, self->call.q.inode);
-	EXPECT_EQ(0, self->call.q.dev_major);
-	EXPECT_EQ(0, self->call.q.dev_minor);
-	EXPECT_EQ(0, self->call.q.vma_offset);
-}
-
 TEST_F(fields, offset_of_the_mapping)
 {
 	const off_t offset[] = { 0, self->page, 15 * self->page, 1LL << 31, 1LL << 32,
@@ -128,88 +94,6 @@ TEST_F(fields, offset_of_the_mapping)
 		EXPECT_EQ(offset[i], self->call.q.vma_offset);
 		ASSERT_EQ(0, munmap(map, self->page));
 	}
-}
-
-/* The offset belongs to the start of the VMA, not to the address. It moves with the start. */
-TEST_F(fields, offset_follows_the_start)
-{
-	char *map = map_memfd(self, 8, 2 * self->page);
-
-	ASSERT_NE((long)MAP_FAILED, (long)map);
-	ASSERT_EQ(0, ask(self, map + 5 * self->page));
-	EXPECT_EQ(2 * self->page, self->call.q.vma_offset);
-	ASSERT_EQ(0, munmap(map, 3 * self->page));
-	ASSERT_EQ(0, ask(self, map + 5 * self->page));
-	EXPECT_EQ((unsigned long)map + 3 * self->page, self->call.q.vma_start);
-	EXPECT_EQ(5 * self->page, self->call.q.vma_offset);
-	ASSERT_EQ(0, mprotect(map + 6 * self->page, self->page, PROT_NONE));
-	ASSERT_EQ(0, ask(self, map + 7 * self->page));
-	EXPECT_EQ(9 * self->page, self->call.q.vma_offset);
-}
-
-TEST_F(fields, moved_mapping)
-{
-	char *map = map_memfd(self, 2, 4 * self->page), *to;
-
-	ASSERT_NE((long)MAP_FAILED, (long)map);
-	to = mmap(NULL, 8 * self->page, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	ASSERT_NE((long)MAP_FAILED, (long)to);
-	ASSERT_EQ(to, mremap(map, 2 * self->page, 3 * self->page, MREMAP_MAYMOVE | MREMAP_FIXED,
-			     to));
-	EXPECT_EQ(-ENOENT, procmap_ask(self->fd, (unsigned long)map, 0, &self->call));
-	ASSERT_EQ(0, ask(self, to + 2 * self->page));
-	EXPECT_EQ((unsigned long)to, self->call.q.vma_start);
-	EXPECT_EQ((unsigned long)to + 3 * self->page, self->call.q.vma_end);
-	EXPECT_EQ(4 * self->page, self->call.q.vma_offset);
-	EXPECT_EQ(self->st.st_ino, self->call.q.inode);
-}
-
-/* Try every protection, private and shared. No other bit may be in vma_flags. */
-TEST_F(fields, flags)
-{
-	int prot;
-
-	for (prot = 0; prot < 16; prot++) {
-		int share = prot & 8 ? MAP_SHARED : MAP_PRIVATE;
-		__u64 want = prot & 8 ? PROCMAP_QUERY_VMA_SHARED : 0;
-		char *map = mmap(NULL, self->page, prot & 7, share, self->memfd, 0);
-
-		ASSERT_NE((long)MAP_FAILED, (long)map);
-		if (prot & PROT_READ)
-			want |= PROCMAP_QUERY_VMA_READABLE;
-		if (prot & PROT_WRITE)
-			want |= PROCMAP_QUERY_VMA_WRITABLE;
-		if (prot & PROT_EXEC)
-			want |= PROCMAP_QUERY_VMA_EXECUTABLE;
-		ASSERT_EQ(0, ask(self, map));
-		EXPECT_EQ(want, self->call.q.vma_flags);
-		ASSERT_EQ(0, munmap(map, self->page));
-	}
-}
-
-TEST_F(fields, flags_follow_mprotect)
-{
-	char *map = map_memfd(self, 1, 0);
-
-	ASSERT_NE((long)MAP_FAILED, (long)map);
-	ASSERT_EQ(0, mprotect(map, self->page, PROT_READ | PROT_WRITE));
-	ASSERT_EQ(0, ask(self, map));
-	EXPECT_EQ(PROCMAP_QUERY_VMA_READABLE | PROCMAP_QUERY_VMA_WRITABLE |
-		  PROCMAP_QUERY_VMA_SHARED, self->call.q.vma_flags);
-	ASSERT_EQ(0, mprotect(map, self->page, PROT_NONE));
-	ASSERT_EQ(0, ask(self, map));
-	EXPECT_EQ(PROCMAP_QUERY_VMA_SHARED, self->call.q.vma_flags);
-}
-
-TEST_F(fields, page_size_of_ordinary_memory)
-{
-	char *map = map_memfd(self, 1, 0);
-
-	ASSERT_NE((long)MAP_FAILED, (long)map);
-	ASSERT_EQ(0, ask(self, map));
-	EXPECT_EQ(self->page, self->call.q.vma_page_size);
-	ASSERT_EQ(0, ask(self, self));
-	EXPECT_EQ(self->page, self->call.q.vma_page_size);
 }
 
 /* Reserve nothing, so that no huge page has to be free. */
@@ -267,18 +151,6 @@ TEST_F(fields, file_of_huge_pages)
 	EXPECT_EQ(minor(st.st_dev), self->call.q.dev_minor);
 	EXPECT_STREQ("/memfd:huge (deleted)", self->call.name);
 	close(fd);
-}
-
-/* The code of this program comes from a file on a mounted file system. */
-TEST_F(fields, own_program)
-{
-	struct stat st;
-
-	ASSERT_EQ(0, stat("/proc/self/exe", &st));
-	ASSERT_EQ(0, ask(self, procmap_call));
-	EXPECT_EQ(st.st_ino, self->call.q.inode);
-	EXPECT_EQ(PROCMAP_QUERY_VMA_READABLE | PROCMAP_QUERY_VMA_EXECUTABLE,
-		  self->call.q.vma_flags);
 }
 
 TEST_HARNESS_MAIN
