@@ -184,29 +184,6 @@ TEST_F(generation, of_code_by_files_that_can_be_executed)
 	EXPECT_TRUE(!munmap(file, 2 * page) && changed(self, true, false));
 }
 
-static char *touch_below(char *stack, size_t bytes)
-{
-	__atomic_store_n(stack - bytes, 1, __ATOMIC_RELAXED);
-	return stack - bytes;
-}
-
-TEST_F(generation, of_all_by_a_stack_that_grows)
-{
-	size_t page = self->page;
-	char *top = mmap(NULL, 512 * page, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0), *stack;
-
-	ASSERT_NE((long)MAP_FAILED, (long)top);
-	ASSERT_EQ(0, munmap(top, 512 * page));
-	stack = mmap(top + 511 * page, page, PROT_READ | PROT_WRITE,
-		     MAP_PRIVATE | MAP_ANONYMOUS | MAP_GROWSDOWN | MAP_FIXED, -1, 0);
-	ASSERT_EQ((long)top + 511 * page, (long)stack);
-	ASSERT_EQ(0, look(self));
-	touch_below(stack, page);
-	EXPECT_TRUE(changed(self, true, false));
-	touch_below(stack, page);
-	EXPECT_TRUE(changed(self, false, false));
-}
-
 /*
  * Has what was done since the last look given this VMA the name, or taken it
  * away, and does its record tell that it was changed?
