@@ -61,31 +61,6 @@ static int waits(struct procmap_child *child, void *arg)
 	return HOLDS(marker != MAP_FAILED) ? procmap_tell(child, (unsigned long)marker) : 1;
 }
 
-static int sends_its_maps(struct procmap_child *child, void *arg)
-{
-	int fd = maps_open(0);
-
-	if (!HOLDS(fd >= 0) || !HOLDS(!procmap_send_fd(child, fd)))
-		return 1;
-	close(fd);
-	return waits(child, arg);
-}
-
-TEST_F(fd, passed_over_a_socket)
-{
-	__u64 marker;
-
-	ASSERT_EQ(0, procmap_child_start(&self->child, sends_its_maps, NULL));
-	self->fd = procmap_recv_fd(&self->child);
-	ASSERT_LE(0, self->fd);
-	ASSERT_EQ(0, procmap_recv(&self->child, &marker));
-	ASSERT_EQ(0, maps_text_read_pid(self->child.pid, &self->text));
-	EXPECT_EQ(0, procmap_ask(self->fd, marker, 0, &self->call));
-	EXPECT_EQ(marker, self->call.q.vma_start);
-	EXPECT_EQ(0, differences(self));
-	EXPECT_EQ(0, procmap_child_finish(&self->child));
-}
-
 /* After a fork, the child holds a descriptor of its parent's address space. */
 static int asks_for_its_parent(struct procmap_child *child, void *arg)
 {
@@ -155,39 +130,6 @@ TEST_F(fd, passed_to_somebody_who_may_not_open_it)
 	EXPECT_EQ(0, procmap_child_finish(&self->child));
 }
 
-/* Opens the maps file and then changes its user. After that it could not open the file again. */
-static int asks_after_setuid(struct procmap_child *child, void *arg)
-{
-	const struct procmap_child *target = arg;
-	int fd = maps_open(target->pid);
-	struct procmap_call call;
-	__u64 marker;
-
-	if (!HOLDS(fd >= 0) || !HOLDS(!procmap_recv(child, &marker)) ||
-	    !HOLDS(!procmap_ask(fd, marker, 0, &call)))
-		return 1;
-	if (!HOLDS(!procmap_drop_root()) || !HOLDS(maps_open(target->pid) == -EACCES))
-		return 1;
-	if (!HOLDS(!procmap_ask(fd, marker, 0, &call)) || !HOLDS(call.q.vma_start == marker))
-		return 1;
-	return 0;
-}
-
-TEST_F(fd, opened_before_setuid_of_the_opener)
-{
-	struct procmap_child reader;
-	__u64 marker;
-
-	if (geteuid())
-		SKIP(return, "%s: changing the user needs root", _metadata->name);
-	ASSERT_EQ(0, procmap_child_start(&self->child, waits, NULL));
-	ASSERT_EQ(0, procmap_recv(&self->child, &marker));
-	ASSERT_EQ(0, procmap_child_start(&reader, asks_after_setuid, &self->child));
-	ASSERT_EQ(0, procmap_send(&reader, marker));
-	EXPECT_EQ(0, procmap_child_wait(&reader));
-	EXPECT_EQ(0, procmap_child_finish(&self->child));
-}
-
 TEST_F(fd, opened_before_exit)
 {
 	siginfo_t info;
@@ -207,16 +149,6 @@ TEST_F(fd, opened_before_exit)
 	EXPECT_EQ(-ESRCH, procmap_ask(self->fd, 0, PROCMAP_FLAGS, &self->call));
 	EXPECT_EQ(-1, read(self->fd, &byte, 1));
 	EXPECT_EQ(ESRCH, errno);
-}
-
-TEST_F(fd, opened_before_kill)
-{
-	__u64 marker;
-
-	self->fd = procmap_child_open(&self->child, waits, NULL, &marker);
-	ASSERT_LE(0, self->fd);
-	EXPECT_EQ(256 + SIGKILL, procmap_child_kill(&self->child));
-	EXPECT_EQ(-ESRCH, procmap_ask(self->fd, marker, 0, &self->call));
 }
 
 static int sends_its_maps_and_execs(struct procmap_child *child, void *arg)
@@ -367,40 +299,6 @@ TEST_F(fd, of_a_thread_that_ended)
 	EXPECT_STREQ("[stack]", self->call.name);
 }
 
-TEST_F(fd, of_the_main_thread_of_another_process)
-{
-	__u64 marker;
-
-	ASSERT_EQ(0, procmap_child_start(&self->child, waits, NULL));
-	ASSERT_EQ(0, procmap_recv(&self->child, &marker));
-	self->fd = open_thread(self->child.pid, self->child.pid);
-	ASSERT_LE(0, self->fd);
-	ASSERT_EQ(0, maps_text_read(self->fd, &self->text));
-	EXPECT_EQ(0, differences(self));
-	EXPECT_EQ(0, procmap_child_finish(&self->child));
-	EXPECT_EQ(-ESRCH, procmap_ask(self->fd, marker, 0, &self->call));
-}
-
-TEST_F(fd, of_thread_self)
-{
-	self->fd = open("/proc/thread-self/maps", O_RDONLY | O_CLOEXEC);
-	ASSERT_LE(0, self->fd);
-	ASSERT_EQ(0, maps_text_read(self->fd, &self->text));
-	EXPECT_EQ(0, differences(self));
-}
-
-TEST_F(fd, duplicate)
-{
-	int fd = maps_open(0);
-
-	ASSERT_LE(0, fd);
-	self->fd = dup(fd);
-	ASSERT_LE(0, self->fd);
-	ASSERT_EQ(0, close(fd));
-	ASSERT_EQ(0, maps_text_read(self->fd, &self->text));
-	EXPECT_EQ(0, differences(self));
-}
-
 /*
  * A query does not need a descriptor that is open for reading. But only root
  * can open the file in another way.
@@ -423,13 +321,6 @@ TEST_F(fd, opened_for_writing)
 		EXPECT_STREQ("[stack]", self->call.name);
 		close(fd);
 	}
-}
-
-TEST_F(fd, opened_as_a_path)
-{
-	self->fd = open("/proc/self/maps", O_PATH | O_CLOEXEC);
-	ASSERT_LE(0, self->fd);
-	EXPECT_EQ(-EBADF, procmap_ask(self->fd, (unsigned long)self, 0, &self->call));
 }
 
 /*
@@ -487,28 +378,6 @@ TEST_F(fd, text_and_queries_do_not_disturb_each_other)
 			TH_LOG("reading %zu bytes at a time", step[i]);
 		EXPECT_EQ(0, memcmp(plain, mixed, len))
 			TH_LOG("reading %zu bytes at a time", step[i]);
-	}
-	EXPECT_EQ(0, procmap_child_finish(&self->child));
-}
-
-/* Read from the middle of the text, with and without a query between lseek() and read(). */
-TEST_F(fd, queries_between_lseek_and_read)
-{
-	char plain[512], mixed[512];
-	off_t at;
-
-	ASSERT_EQ(0, procmap_child_exec(&self->child, "procmap_target"));
-	ASSERT_EQ(0, procmap_sync(&self->child));
-	self->fd = maps_open(self->child.pid);
-	ASSERT_LE(0, self->fd);
-	ASSERT_EQ(0, maps_text_read(self->fd, &self->text));
-	for (at = 0; at < 4096; at += 61) {
-		ASSERT_EQ(at, lseek(self->fd, at, SEEK_SET));
-		ASSERT_EQ(200, read(self->fd, plain, 200));
-		ASSERT_EQ(at, lseek(self->fd, at, SEEK_SET));
-		EXPECT_EQ(0, procmap_check(self->fd, &self->text, self->text.vma[3].start, 0));
-		ASSERT_EQ(200, read(self->fd, mixed, 200));
-		EXPECT_EQ(0, memcmp(plain, mixed, 200));
 	}
 	EXPECT_EQ(0, procmap_child_finish(&self->child));
 }
