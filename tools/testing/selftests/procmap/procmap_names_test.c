@@ -6,7 +6,6 @@
 #include <sys/auxv.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
-#include <sys/shm.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 
@@ -31,14 +30,8 @@ FIXTURE_VARIANT(file) {
 };
 
 FIXTURE_VARIANT_ADD(file, plain) { .name = "file" };
-FIXTURE_VARIANT_ADD(file, space) { .name = " a  file with spaces " };
 FIXTURE_VARIANT_ADD(file, newline) { .name = "a\nfile\n\nof lines\n" };
-FIXTURE_VARIANT_ADD(file, backslash) { .name = "a\\file\\" };
 FIXTURE_VARIANT_ADD(file, looks_escaped) { .name = "a\\012file" };
-FIXTURE_VARIANT_ADD(file, control_bytes) { .name = "\x01\x02\t\r\x1b\x7f" };
-FIXTURE_VARIANT_ADD(file, no_utf8) { .name = "\xff\xfe\x80\xc3\x28" };
-FIXTURE_VARIANT_ADD(file, looks_deleted) { .name = "file (deleted)" };
-FIXTURE_VARIANT_ADD(file, looks_special) { .name = "[heap]" };
 
 FIXTURE_SETUP(file)
 {
@@ -94,36 +87,6 @@ TEST_F(file, renamed)
 	ASSERT_EQ(0, rename(self->path, path));
 	EXPECT_TRUE(has_name(self->map, path));
 	ASSERT_EQ(0, rename(path, self->path));
-}
-
-TEST_F(file, deleted)
-{
-	ASSERT_EQ(0, unlink(self->path));
-	strcat(self->path, " (deleted)");
-	EXPECT_TRUE(has_name(self->map, self->path));
-}
-
-TEST_F(file, deleted_and_replaced)
-{
-	char want[PATH_MAX];
-
-	ASSERT_EQ(0, unlink(self->path));
-	close(self->fd);
-	self->fd = procmap_tmp_file(self->path, 2);
-	ASSERT_LE(0, self->fd);
-	snprintf(want, sizeof(want), "%.2048s (deleted)", self->path);
-	EXPECT_TRUE(has_name(self->map, want));
-}
-
-/* The file gets another name by link(). The name that was opened counts. */
-TEST_F(file, hard_link)
-{
-	char path[PATH_MAX];
-
-	snprintf(path, sizeof(path), "%s/link", self->dir);
-	ASSERT_EQ(0, link(self->path, path));
-	EXPECT_TRUE(has_name(self->map, self->path));
-	ASSERT_EQ(0, unlink(path));
 }
 
 /* Ask with buffers of every size: each is too short, or gets the whole name. */
@@ -326,48 +289,6 @@ TEST_F(memory, vvar)
 	EXPECT_TRUE(has_name((void *)addr, "[vvar]"));
 }
 
-TEST_F(memory, shared_anonymous)
-{
-	char *shared = mmap(NULL, self->page, PROT_READ, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-
-	ASSERT_NE((long)MAP_FAILED, (long)shared);
-	EXPECT_TRUE(has_name(shared, "/dev/zero (deleted)"));
-}
-
-TEST_F(memory, memfd)
-{
-	int fd = memfd_create("a memfd\nof two lines", MFD_CLOEXEC);
-	char *map;
-
-	ASSERT_LE(0, fd);
-	map = mmap(NULL, self->page, PROT_READ, MAP_SHARED, fd, 0);
-	ASSERT_NE((long)MAP_FAILED, (long)map);
-	close(fd);
-	EXPECT_TRUE(has_name(map, "/memfd:a memfd\nof two lines (deleted)"));
-}
-
-TEST_F(memory, sysv_shm)
-{
-	int id = shmget(IPC_PRIVATE, self->page, IPC_CREAT | 0600);
-	char *map;
-
-	ASSERT_LE(0, id);
-	map = shmat(id, NULL, SHM_RDONLY);
-	ASSERT_EQ(0, shmctl(id, IPC_RMID, NULL));
-	ASSERT_NE(-1, (long)map);
-	EXPECT_TRUE(has_name(map, "/SYSV00000000 (deleted)"));
-}
-
-TEST_F(memory, huge_pages)
-{
-	char *map = mmap(NULL, 1, PROT_READ,
-			 MAP_PRIVATE | MAP_ANONYMOUS | MAP_HUGETLB | MAP_NORESERVE, -1, 0);
-
-	ASSERT_NE((long)MAP_FAILED, (long)map)
-		TH_LOG("no huge pages (CONFIG_HUGETLBFS)");
-	EXPECT_TRUE(has_name(map, "/anon_hugepage (deleted)"));
-}
-
 /* With good arguments this fails with EINVAL only if the kernel cannot name memory. */
 static int name_map(const struct _test_data_memory *self, const char *name)
 {
@@ -383,20 +304,6 @@ TEST_F(memory, anonymous_name)
 	EXPECT_TRUE(has_name(self->map, "[anon:another, changed: (name) %s %n <>{}]"));
 	ASSERT_EQ(0, name_map(self, NULL));
 	EXPECT_TRUE(has_name(self->map, ""));
-}
-
-/* The name belongs to the named pages, which become a VMA of their own. */
-TEST_F(memory, anonymous_name_of_a_part)
-{
-	char *map = mmap(NULL, 3 * self->page, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-
-	ASSERT_NE((long)MAP_FAILED, (long)map);
-	self->map = map + self->page;
-	if (name_map(self, "middle") && errno == EINVAL)
-		SKIP(return, NO_ANON_NAMES, _metadata->name);
-	EXPECT_TRUE(has_name(map, ""));
-	EXPECT_TRUE(has_name(map + self->page, "[anon:middle]"));
-	EXPECT_TRUE(has_name(map + 2 * self->page, ""));
 }
 
 TEST_F(memory, anonymous_name_of_every_length)
@@ -489,18 +396,6 @@ FIXTURE_TEARDOWN(deep)
 	rmdir(self->dir);
 }
 
-TEST_F(deep, the_text_shows_the_whole_path)
-{
-	struct maps_text text;
-	const struct maps_vma *vma;
-
-	ASSERT_EQ(0, maps_text_read_pid(0, &text));
-	vma = maps_text_match(&text, (unsigned long)self->map, 0);
-	ASSERT_TRUE(!!vma);
-	EXPECT_STREQ(self->path, vma->name);
-	maps_text_free(&text);
-}
-
 /* The name must be too long for every buffer, and nothing may be written. */
 static void expect_too_long(struct __test_metadata *_metadata, const char *map)
 {
@@ -519,12 +414,6 @@ static void expect_too_long(struct __test_metadata *_metadata, const char *map)
 
 TEST_F(deep, a_path_longer_than_path_max_is_too_long_for_every_buffer)
 {
-	expect_too_long(_metadata, self->map);
-}
-
-TEST_F(deep, a_deleted_path_longer_than_path_max_is_too_long_for_every_buffer)
-{
-	ASSERT_EQ(0, unlinkat(self->at[DEPTH], "file", 0));
 	expect_too_long(_metadata, self->map);
 }
 
