@@ -63,18 +63,10 @@ static void ask_for_code(struct procmap_call *call)
 	procmap_call_init(call, (unsigned long)procmap_call, 0);
 }
 
-TEST_F(errors, efault_argument_null)
-{
-	EXPECT_EQ(-EFAULT, procmap_ioctl(self->fd, NULL));
-}
-
 TEST_F(errors, efault_argument_unmapped)
 {
 	EXPECT_EQ(-EFAULT, procmap_ioctl(self->fd, self->hole));
-}
-
-TEST_F(errors, efault_argument_kernel_address)
-{
+	EXPECT_EQ(-EFAULT, procmap_ioctl(self->fd, NULL));
 	EXPECT_EQ(-EFAULT, procmap_ioctl(self->fd, (void *)-self->page));
 }
 
@@ -124,7 +116,7 @@ static void straddle_into_read_only(struct __test_metadata *_metadata,
 		self->call.q.vma_name_addr = 0;
 		self->call.q.build_id_addr = 0;
 	}
-	for (fits = 8; fits < size; fits += 8) {
+	for (fits = 1; fits < size; fits++) {
 		char *arg = self->ro - fits;
 
 		memcpy(arg, &self->call.q, size);
@@ -304,14 +296,6 @@ TEST_F(errors, einval_address_without_size_upper_half)
 	EXPECT_EQ(-EINVAL, procmap_call(self->fd, &self->call));
 }
 
-/* The kernel finds bad arguments before it looks at the address space. */
-TEST_F(errors, einval_before_enoent)
-{
-	self->call.q.query_addr = (unsigned long)self->hole;
-	self->call.q.query_flags = 1ULL << 63;
-	EXPECT_EQ(-EINVAL, procmap_call(self->fd, &self->call));
-}
-
 TEST_F(errors, none_without_buffers)
 {
 	self->call.q.vma_name_size = 0;
@@ -395,6 +379,9 @@ TEST_F(errors, enametoolong_build_id_one_short)
 		self->call.q.build_id_size = size;
 		EXPECT_EQ(-ENAMETOOLONG, procmap_call(self->fd, &self->call))
 			TH_LOG("ID buffer of %u bytes", size);
+		/* The kernel must not write a part of the ID either. */
+		EXPECT_TRUE(procmap_is_poison("build ID", self->call.build_id,
+					      self->call.guard_id));
 	}
 	ask_for_code(&self->call);
 	self->call.q.build_id_size = size;
@@ -457,14 +444,6 @@ TEST_F(errors, enotty_other_files)
 			TH_LOG("%s", path);
 		close(fd);
 	}
-}
-
-TEST_F(errors, none_after_errors)
-{
-	self->call.q.query_flags = 1ULL << 6;
-	EXPECT_EQ(-EINVAL, procmap_call(self->fd, &self->call));
-	self->call.q.query_flags = 0;
-	EXPECT_EQ(0, procmap_call(self->fd, &self->call));
 }
 
 /* Programs were built with these numbers, whatever kernel they were built for. */

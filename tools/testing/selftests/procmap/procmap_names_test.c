@@ -115,21 +115,6 @@ TEST_F(file, name_of_every_size_of_buffer)
 	every_size(_metadata, self->map, self->path);
 }
 
-/* Without a buffer the kernel does not write the name, which is no error. */
-TEST_F(file, no_buffer)
-{
-	int fd = maps_open(0);
-
-	ASSERT_LE(0, fd);
-	procmap_call_init(&self->call, (unsigned long)self->map, 0);
-	self->call.q.vma_name_size = 0;
-	self->call.q.vma_name_addr = 0;
-	ASSERT_EQ(0, procmap_call(fd, &self->call));
-	EXPECT_EQ(0, self->call.q.vma_name_size);
-	EXPECT_EQ(self->page, self->call.q.vma_end - self->call.q.vma_start);
-	close(fd);
-}
-
 struct rooted {
 	const char *root;
 	const void *addr;

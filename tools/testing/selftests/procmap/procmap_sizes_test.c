@@ -137,23 +137,6 @@ TEST_F(sizes, shorter_can_have_a_name)
 	EXPECT_STREQ(full.name, self->space);
 }
 
-/* Each place of the struct over the border: all of the answer or nothing. */
-TEST_F(sizes, shorter_with_a_read_only_end_is_efault_and_unchanged)
-{
-	char was[FULL], *arg, *ro = self->space + self->page;
-	size_t size = FULL - sizeof(__u64), in_ro;
-
-	for (in_ro = 1; in_ro < size; in_ro++) {
-		arg = ro - size + in_ro;
-		ASSERT_EQ(0, mprotect(ro, self->page, PROT_READ | PROT_WRITE));
-		prepare(arg, size, &self->full);
-		memcpy(was, arg, size);
-		ASSERT_EQ(0, mprotect(ro, self->page, PROT_READ));
-		ASSERT_EQ(-EFAULT, procmap_ioctl(self->fd, arg));
-		ASSERT_EQ(0, memcmp(arg, was, size));
-	}
-}
-
 /* If the struct ends before the address of a buffer, the size of that buffer has no address. */
 TEST_F(sizes, shorter_without_the_address_is_einval)
 {

@@ -349,42 +349,6 @@ TEST_F(file, buffer_that_fits_exactly)
 	close(maps);
 }
 
-TEST_F(file, buffer_that_is_one_byte_short)
-{
-	struct procmap_call call;
-	int maps = maps_open(0);
-	unsigned int size, i;
-
-	ASSERT_LE(0, maps);
-	for (size = 2; size <= MAX_ID; size++) {
-		elf_image_make(&self->image, true, size, 8);
-		ASSERT_TRUE(rewrite(self->fd, self->image.data, sizeof(self->image.data)));
-		procmap_call_init(&call, (unsigned long)self->map, 0);
-		call.q.build_id_size = size - 1;
-		EXPECT_EQ(-ENAMETOOLONG, procmap_call(maps, &call));
-		/* The kernel must not write a part of the ID either. */
-		for (i = 0; i < size; i++)
-			EXPECT_EQ(PROCMAP_POISON, call.build_id[i]);
-	}
-	close(maps);
-}
-
-TEST_F(file, no_buffer)
-{
-	struct procmap_call call;
-	int maps = maps_open(0);
-
-	ASSERT_LE(0, maps);
-	procmap_call_init(&call, (unsigned long)self->map, 0);
-	call.q.build_id_size = 0;
-	EXPECT_EQ(-EINVAL, procmap_call(maps, &call));
-	call.q.build_id_addr = 0;
-	ASSERT_EQ(0, procmap_call(maps, &call));
-	EXPECT_EQ(0, call.q.build_id_size);
-	EXPECT_EQ(PROCMAP_POISON, call.build_id[0]);
-	close(maps);
-}
-
 /* Only the file counts, not which part of it is mapped, nor how. */
 TEST_F(file, any_part_and_protection)
 {
