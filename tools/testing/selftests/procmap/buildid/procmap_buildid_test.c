@@ -68,22 +68,6 @@ static void put_image(char *map, struct elf_image *image, unsigned char seed)
 	memcpy(map, image->data, sizeof(image->data));
 }
 
-/* This program as the linker wrote it. Headers and notes are in its first page. */
-extern const char __ehdr_start[];
-
-TEST(own_program)
-{
-	const unsigned char *id;
-	unsigned int size;
-
-	id = elf_image_find(__ehdr_start, sysconf(_SC_PAGESIZE), &size);
-	ASSERT_TRUE(!!id)
-		TH_LOG("linked without --build-id");
-	ASSERT_EQ(SHA1_SIZE, size);
-	EXPECT_TRUE(id_is(procmap_call, id, size));
-	EXPECT_TRUE(id_is(__ehdr_start, id, size));
-}
-
 /* Returns 1 if the file has a build ID and the query agrees, 0 if the file has none, or -errno. */
 static int check_program(int dir, const char *name)
 {
@@ -169,24 +153,6 @@ TEST(memfd)
 	EXPECT_TRUE(has_id_of(map, &image));
 }
 
-TEST(sealed_memfd)
-{
-	int fd = memfd_create("image", MFD_CLOEXEC | MFD_ALLOW_SEALING);
-	struct elf_image image;
-	char *map;
-
-	ASSERT_LE(0, fd);
-	elf_image_make(&image, true, SHA1_SIZE, 3);
-	ASSERT_EQ(sizeof(image.data), write(fd, image.data, sizeof(image.data)));
-	ASSERT_EQ(0, fcntl(fd, F_ADD_SEALS,
-			   F_SEAL_SEAL | F_SEAL_WRITE | F_SEAL_SHRINK | F_SEAL_GROW));
-	ASSERT_EQ(-1, write(fd, "", 1));
-	ASSERT_EQ(EPERM, errno);
-	map = map_fd(fd);
-	ASSERT_NE((long)MAP_FAILED, (long)map);
-	EXPECT_TRUE(has_id_of(map, &image));
-}
-
 /* A kernel with memfd_secret() refuses an unknown flag with EINVAL. */
 static bool lacks_secretmem(void)
 {
@@ -230,20 +196,6 @@ static int set_huge_pages(int nr)
 	rewind(file);
 	ret = before < 0 || fprintf(file, "%d", nr < 0 ? before + 1 : nr) < 0 ? -EPROTO : before;
 	return fclose(file) ? -errno : ret;
-}
-
-TEST(hugetlbfs_without_pages)
-{
-	int fd = memfd_create("huge", MFD_CLOEXEC | MFD_HUGETLB);
-	struct stat st;
-	char *map;
-
-	ASSERT_LE(0, fd)
-		TH_LOG("no huge pages (CONFIG_HUGETLBFS)");
-	ASSERT_EQ(0, fstat(fd, &st));
-	map = mmap(NULL, st.st_blksize, PROT_READ, MAP_SHARED | MAP_NORESERVE, fd, 0);
-	ASSERT_NE((long)MAP_FAILED, (long)map);
-	EXPECT_TRUE(has_none(map));
 }
 
 TEST(hugetlbfs_with_an_image)
@@ -390,20 +342,6 @@ TEST_F(file, text)
 	EXPECT_TRUE(has_none(self->map));
 }
 
-TEST_F(file, script)
-{
-	static const char script[] = "#!/bin/sh\nexit 0\n";
-
-	ASSERT_TRUE(rewrite(self->fd, script, sizeof(script)));
-	EXPECT_TRUE(has_none(self->map));
-}
-
-TEST_F(file, deleted)
-{
-	ASSERT_EQ(0, unlink(self->path));
-	EXPECT_TRUE(has_id_of(self->map, &self->image));
-}
-
 /* Replace the file as a package manager does. The mapping keeps the old file. */
 TEST_F(file, replaced)
 {
@@ -435,31 +373,14 @@ static bool enter_namespaces(void)
 
 #define NO_MOUNTS	2
 
-/* Map and close a file, and ask for its build ID. Returns an exit status. */
-static int maps_image(int fd, const struct elf_image *image)
-{
-	char *map = map_fd(fd);
-
-	return HOLDS(fd >= 0) && HOLDS(map != MAP_FAILED) && HOLDS(!close(fd)) &&
-	       HOLDS(has_id_of(map, image)) ? 0 : 1;
-}
-
-static int tmpfs_has_it(struct procmap_child *child, void *arg)
-{
-	struct elf_image image;
-
-	if (!enter_namespaces())
-		return NO_MOUNTS;
-	if (!HOLDS(!mount("none", arg, "tmpfs", 0, NULL)) || !HOLDS(!chdir(arg)))
-		return 1;
-	elf_image_make(&image, true, SHA1_SIZE, 10);
-	return maps_image(write_new("image", image.data, sizeof(image.data)), &image);
-}
-
-/* Use no upper layer: it needs attributes that the tmpfs of an ordinary user lacks. */
+/*
+ * The file is in a tmpfs. Use no upper layer: it needs attributes that the tmpfs
+ * of an ordinary user lacks.
+ */
 static int overlay_has_it(struct procmap_child *child, void *arg)
 {
 	struct elf_image image;
+	char *map;
 	int fd;
 
 	if (!enter_namespaces())
@@ -472,37 +393,22 @@ static int overlay_has_it(struct procmap_child *child, void *arg)
 	if (!HOLDS(fd >= 0) || !HOLDS(!close(fd)) ||
 	    !HOLDS(!mount("none", "all", "overlay", MS_RDONLY, "lowerdir=1:2")))
 		return 1;
-	return maps_image(open("all/image", O_RDONLY | O_CLOEXEC), &image);
+	fd = open("all/image", O_RDONLY | O_CLOEXEC);
+	map = map_fd(fd);
+	return HOLDS(fd >= 0) && HOLDS(map != MAP_FAILED) && HOLDS(!close(fd)) &&
+	       HOLDS(has_id_of(map, &image)) ? 0 : 1;
 }
 
-FIXTURE(mounted) {
-	char dir[PATH_MAX / 2];
-};
-
-FIXTURE_VARIANT(mounted) {
-	int (*has_it)(struct procmap_child *child, void *dir);
-};
-
-FIXTURE_VARIANT_ADD(mounted, tmpfs) { .has_it = tmpfs_has_it };
-FIXTURE_VARIANT_ADD(mounted, overlayfs) { .has_it = overlay_has_it };
-
-FIXTURE_SETUP(mounted)
-{
-	ASSERT_EQ(0, procmap_tmp_dir(self->dir, sizeof(self->dir)));
-}
-
-FIXTURE_TEARDOWN(mounted)
-{
-	rmdir(self->dir);
-}
-
-TEST_F(mounted, build_id)
+TEST(overlayfs)
 {
 	struct procmap_child child;
+	char dir[PATH_MAX / 2];
 	int status;
 
-	ASSERT_EQ(0, procmap_child_start(&child, variant->has_it, self->dir));
+	ASSERT_EQ(0, procmap_tmp_dir(dir, sizeof(dir)));
+	ASSERT_EQ(0, procmap_child_start(&child, overlay_has_it, dir));
 	status = procmap_child_wait(&child);
+	EXPECT_EQ(0, rmdir(dir));
 	if (status == NO_MOUNTS)
 		SKIP(return, "%s: mount() needs root, or user namespaces (CONFIG_USER_NS)",
 		     _metadata->name);
