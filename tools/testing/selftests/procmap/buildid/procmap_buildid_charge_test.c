@@ -5,7 +5,6 @@
  * for it.
  */
 #include <fcntl.h>
-#include <signal.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
@@ -33,11 +32,6 @@
 #define NR_SPARSE	6
 /* Size of a sparse file. Only one page of it has been written. */
 #define SPARSE_PAGES	16384
-/*
- * The memory limit of a caller. The holes of two such files, if they were
- * filled, would need more.
- */
-#define ASKER_MAX	"16777216"
 
 /*
  * A process with mappings. It reports when they exist, and how many of their
@@ -174,55 +168,6 @@ TEST_F(sparse, files_in_ramfs_are_not_filled)
 				     self->target.at + (size_t)i * SPARSE_PAGES * PAGE));
 	EXPECT_EQ(NR_SPARSE, ask_resident(&self->target));
 	TH_LOG("%ld pages after %d queries", ask_resident(&self->target), NR_SPARSE);
-}
-
-/*
- * Waits until it is told to go on. Then it asks about each of @nr pieces of
- * @step bytes.
- */
-struct profiler {
-	const struct target *target;
-	unsigned int nr;
-	size_t step;
-};
-
-static int asks_for_all(struct procmap_child *child, void *arg)
-{
-	const struct profiler *p = arg;
-	unsigned int i, nr = 0;
-
-	if (procmap_sync(child))
-		return 1;
-	for (i = 0; i < p->nr; i++)
-		nr += id_size(p->target->maps, p->target->at + i * p->step) == SHA1_SIZE;
-	return procmap_send(child, nr) || procmap_sync(child);
-}
-
-TEST_F(sparse, files_in_ramfs_kill_no_profiler)
-{
-	const char *lacking = cgroup_lacking("memory");
-	struct profiler profiler = { &self->target, NR_SPARSE, (size_t)SPARSE_PAGES * PAGE };
-	struct procmap_child child;
-	struct cgroup cgroup;
-	long before;
-
-	if (lacking)
-		SKIP(return, "%s: %s", _metadata->name, lacking);
-	ASSERT_EQ(0, cgroup_make(&cgroup, "memory"));
-	ASSERT_EQ(0, cgroup_write(&cgroup, "memory.max", ASKER_MAX));
-	ASSERT_EQ(0, procmap_child_start(&child, asks_for_all, &profiler));
-	ASSERT_EQ(0, cgroup_enter(&cgroup, child.pid));
-	before = cgroup_count(&cgroup, "memory.current", NULL);
-	EXPECT_EQ(0, procmap_send(&child, 0));
-	EXPECT_EQ(0, procmap_sync(&child))
-		TH_LOG("the profiler is gone");
-	EXPECT_GT(before + (1 << 20), cgroup_count(&cgroup, "memory.current", NULL));
-	EXPECT_EQ(0, cgroup_count(&cgroup, "memory.events", "oom_kill"));
-	TH_LOG("charged to the profiler: %ld bytes before, %ld after; %ld killed", before,
-	       cgroup_count(&cgroup, "memory.current", NULL),
-	       cgroup_count(&cgroup, "memory.events", "oom_kill"));
-	EXPECT_EQ(256 + SIGKILL, procmap_child_kill(&child));
-	EXPECT_EQ(0, cgroup_remove(&cgroup));
 }
 
 /**
@@ -376,18 +321,6 @@ TEST_F(cold, pages_are_charged_to_the_caller)
 	EXPECT_EQ(SHA1_SIZE, ask_cold(self));
 	EXPECT_EQ(inode_of(self->cgroup.dir), owner_of(self->map));
 	EXPECT_EQ(inode_of(self->cgroup.dir), owner_of(self->map + COLD_NOTES));
-}
-
-TEST_F(cold, pages_are_not_charged_to_the_target)
-{
-	if (self->lacking)
-		SKIP(return, "%s: %s", _metadata->name, self->lacking);
-	ASSERT_EQ(0, cgroup_leave(&self->cgroup, self->caller.pid));
-	ASSERT_EQ(0, cgroup_enter(&self->cgroup, 0));
-	EXPECT_EQ(SHA1_SIZE, ask_cold(self));
-	EXPECT_EQ(inode_of(self->cgroup.root), owner_of(self->map));
-	EXPECT_EQ(inode_of(self->cgroup.root), owner_of(self->map + COLD_NOTES));
-	ASSERT_EQ(0, cgroup_leave(&self->cgroup, 0));
 }
 
 /* Pages; more than what a read needs, and what it makes space for */

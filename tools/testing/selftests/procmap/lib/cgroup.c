@@ -9,14 +9,6 @@
 #include "cgroup.h"
 #include "procmap_util.h"
 
-static int write_pid(int dir, pid_t pid)
-{
-	char text[16];
-
-	snprintf(text, sizeof(text), "%d", pid);
-	return procmap_write(dir, "cgroup.procs", text);
-}
-
 /*
  * Make a cgroup below the root. Returns 0 or -errno. -EINVAL: the kernel has no
  * cgroups, or not this controller.
@@ -84,16 +76,10 @@ const char *cgroup_lacking(const char *controller)
  */
 int cgroup_enter(const struct cgroup *cgroup, pid_t pid)
 {
-	return write_pid(cgroup->dir, pid);
-}
+	char text[16];
 
-/*
- * Move a process back to the root cgroup.
- * @pid: the process; 0: the caller
- */
-int cgroup_leave(const struct cgroup *cgroup, pid_t pid)
-{
-	return write_pid(cgroup->root, pid);
+	snprintf(text, sizeof(text), "%d", pid);
+	return procmap_write(cgroup->dir, "cgroup.procs", text);
 }
 
 /*

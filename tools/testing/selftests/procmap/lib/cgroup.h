@@ -26,7 +26,6 @@ int cgroup_remove(struct cgroup *cgroup);
 const char *cgroup_lacking(const char *controller);
 
 int cgroup_enter(const struct cgroup *cgroup, pid_t pid);
-int cgroup_leave(const struct cgroup *cgroup, pid_t pid);
 
 int cgroup_write(const struct cgroup *cgroup, const char *file, const char *text);
 long cgroup_count(const struct cgroup *cgroup, const char *file, const char *key);
