@@ -24,7 +24,6 @@
 #include "stall.h"
 
 #define MIB		(1024 * 1024)
-#define MANY		100000
 #define TEXT_ROOM	(64 * 1024)
 
 /* A buffer for the largest read. Static, so that reading maps no memory. */
@@ -234,18 +233,6 @@ TEST_F(text, reads_of_every_size)
 	}
 }
 
-/* The buffer, which may have grown, serves the next pass, too. */
-TEST_F(text, passes_on_one_descriptor)
-{
-	size_t i;
-
-	for (i = 0; i < ARRAY_SIZE(sizes); i++) {
-		EXPECT_TRUE(reads_all(&self->reader, sizes[i]))
-			TH_LOG("reading %zu bytes at a time", sizes[i]);
-		ASSERT_TRUE(seeks(&self->reader, 0, SEEK_SET));
-	}
-}
-
 static bool is_near_an_end(const struct seq_model *model, size_t pos)
 {
 	return pos % 4096 < 2 || !pos || pos + 1 >= model->len ||
@@ -355,17 +342,6 @@ TEST_F(text, calls_in_any_order)
 				TH_LOG("seed %u, step %zu", seed, i);
 		close(self->reader.fd);
 	}
-}
-
-TEST_F(text, of_the_main_thread)
-{
-	char path[64];
-
-	close(self->reader.fd);
-	snprintf(path, sizeof(path), "task/%d/maps", self->child.pid);
-	self->reader.fd = procmap_open(self->child.pid, path);
-	ASSERT_LE(0, self->reader.fd);
-	EXPECT_TRUE(reads_all(&self->reader, 100));
 }
 
 TEST_F(text, positions_that_no_text_has)
@@ -841,83 +817,6 @@ TEST(from_a_root_of_the_reader)
 		SKIP(return, "%s: needs root, or user namespaces (CONFIG_USER_NS)",
 		     _metadata->name);
 	EXPECT_EQ(0, ret);
-}
-
-/* A process with very many VMAs, which has as many as a slow kernel allows. */
-FIXTURE(many) {
-	struct procmap_child child;
-	char *text;
-	size_t size;
-	struct reader reader;
-	unsigned long limit;
-};
-
-static int maps_many(struct procmap_child *child, void *arg)
-{
-	struct procmap_zoo zoo;
-
-	if (!HOLDS(!procmap_zoo_map_many(&zoo, stall_vmas(MANY))))
-		return 1;
-	return procmap_tell(child, zoo.nr);
-}
-
-FIXTURE_SETUP(many)
-{
-	self->size = 16 * MIB;
-	self->text = mmap(NULL, self->size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
-			  -1, 0);
-	ASSERT_NE((long)MAP_FAILED, (long)self->text);
-}
-
-FIXTURE_TEARDOWN(many)
-{
-	if (self->limit)
-		EXPECT_LT(0, stall_map_limit(self->limit));
-}
-
-static size_t count_lines(const char *text, size_t len)
-{
-	size_t lines = 0;
-
-	while (len--)
-		lines += *text++ == '\n';
-	return lines;
-}
-
-static void reads_many(struct __test_metadata *_metadata, struct reader *reader)
-{
-	size_t len = reader->model.len;
-	off_t pos;
-	size_t i;
-
-	for (i = 2; i < ARRAY_SIZE(sizes); i++) {
-		ASSERT_TRUE(reads_all(reader, sizes[i]));
-		ASSERT_TRUE(seeks(reader, 0, SEEK_SET));
-	}
-	for (pos = len - 1; pos > 0; pos -= len / 7)
-		ASSERT_TRUE(preads(reader, 5000, pos));
-}
-
-TEST_F(many, vmas)
-{
-	ssize_t len;
-	__u64 nr;
-	int fd;
-
-	self->limit = stall_map_limit(MANY + 1000);
-	if (!self->limit)
-		SKIP(return, "%s: raising vm.max_map_count needs root", _metadata->name);
-	ASSERT_EQ(0, procmap_child_start(&self->child, maps_many, NULL));
-	ASSERT_EQ(0, procmap_recv(&self->child, &nr));
-	fd = stall_smaps_open(self->child.pid);
-	len = read_headers(fd, self->text, self->size);
-	close(fd);
-	ASSERT_LT(0, len);
-	ASSERT_LT(nr, count_lines(self->text, len));
-	ASSERT_TRUE(reader_open(&self->reader, self->child.pid, self->text, len));
-	reads_many(_metadata, &self->reader);
-	close(self->reader.fd);
-	EXPECT_EQ(0, procmap_child_finish(&self->child));
 }
 
 TEST_HARNESS_MAIN
