@@ -20,8 +20,7 @@
  *					before the VMA is visible
  * mm/mlock.c mlock_fixup		F mlock_*, mlockall_*
  * mm/mmap.c vma_mas_store		mmap_*, all cases that split or merge
- *	vma_expand: vma			mmap_merges_with_prev, _with_next
- *	vma_expand: next		mmap_merges_with_both
+ *	vma_expand: vma, next		munmap_head_tail_and_middle
  *	__vma_adjust: vma		mprotect_splits_and_merges, merge_case_*
  *	__vma_adjust: next		merge_case_4, _5 (moved), _6, _7
  *					(removed)
@@ -55,27 +54,6 @@ WRITERS_TEST(mmap_and_munmap_whole)
 {
 	return writers_seen(t, 0) && HOLDS(writers_map(8, 4, WRITERS_RW)) && writers_seen(t, 1) &&
 	       HOLDS(writers_unmap(8, 4)) && writers_seen(t, 0);
-}
-
-WRITERS_TEST(mmap_merges_with_prev)
-{
-	return HOLDS(writers_map(8, 4, WRITERS_RW)) && writers_seen(t, 1) &&
-	       HOLDS(writers_map(12, 4, WRITERS_RW)) && writers_seen(t, 1) &&
-	       HOLDS(writers_unmap(12, 4)) && writers_seen(t, 1);
-}
-
-WRITERS_TEST(mmap_merges_with_next)
-{
-	return HOLDS(writers_map(12, 4, WRITERS_RW)) && writers_seen(t, 1) &&
-	       HOLDS(writers_map(8, 4, WRITERS_RW)) && writers_seen(t, 1) &&
-	       HOLDS(writers_unmap(8, 4)) && writers_seen(t, 1);
-}
-
-WRITERS_TEST(mmap_merges_with_both)
-{
-	return HOLDS(writers_map(8, 4, WRITERS_RW)) && HOLDS(writers_map(16, 4, WRITERS_RW)) &&
-	       writers_seen(t, 2) && HOLDS(writers_map(12, 4, WRITERS_RW)) && writers_seen(t, 1) &&
-	       HOLDS(writers_unmap(12, 4)) && writers_seen(t, 2);
 }
 
 WRITERS_TEST(mmap_between_others)
@@ -113,6 +91,7 @@ WRITERS_TEST(mmap_of_a_file)
 	       HOLDS(writers_unmap(0, 32)) && writers_seen(t, 0);
 }
 
+/* What was there before joins both its neighbours, that below, and that above. */
 WRITERS_TEST(munmap_head_tail_and_middle)
 {
 	return HOLDS(writers_map(8, 12, WRITERS_RW)) && writers_seen(t, 1) &&
