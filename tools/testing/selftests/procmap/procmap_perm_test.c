@@ -76,15 +76,6 @@ static int open_as_user(struct procmap_child *target)
 	return ret ?: procmap_child_wait(&reader);
 }
 
-TEST_F(perm, same_user)
-{
-	ASSERT_EQ(0, procmap_child_start(&self->target, changes_dumpable, NULL));
-	ASSERT_EQ(0, procmap_sync(&self->target));
-	EXPECT_EQ(0, open_as_user(&self->target));
-	ASSERT_EQ(0, procmap_send(&self->target, 2));
-	EXPECT_EQ(0, procmap_child_wait(&self->target));
-}
-
 TEST_F(perm, same_user_not_dumpable_is_eacces)
 {
 	ASSERT_EQ(0, procmap_child_start(&self->target, changes_dumpable, NULL));
@@ -224,13 +215,6 @@ TEST_F(perm, zombie_has_no_address_space)
 	ASSERT_EQ(0, waitid(P_PID, self->target.pid, &info, WEXITED | WNOWAIT));
 	check_no_memory(_metadata, self, self->target.pid);
 	EXPECT_EQ(0, procmap_child_wait(&self->target));
-}
-
-TEST_F(perm, process_gone_is_enoent)
-{
-	ASSERT_EQ(0, procmap_child_start(&self->target, ends, NULL));
-	ASSERT_EQ(0, procmap_child_wait(&self->target));
-	EXPECT_EQ(-ENOENT, maps_open(self->target.pid));
 }
 
 TEST_HARNESS_MAIN
