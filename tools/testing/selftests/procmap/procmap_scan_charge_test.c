@@ -10,29 +10,16 @@
 #include "cgroup.h"
 #include "procmap_harness.h"
 #include "scan.h"
+#include "stall.h"
 
 /* Few enough to be mapped soon on a kernel with detectors. */
 #define NR_VMAS		1000
 #define NR_SCANS	100
-#define PAGE		4096
 /* What the caller says that it has space for; it needs a thousandth of it. */
 #define ASK_RECORDS	1000000
 #define ASK_NAMES	(64 << 20)
 /* How much a cgroup may grow. Each processor takes the charge of 64 pages in advance. */
 #define MARGIN		(2 << 20)
-
-static int maps_many(struct procmap_child *child, void *arg)
-{
-	char *at = mmap(NULL, NR_VMAS * PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	int i;
-
-	if (!HOLDS(at != MAP_FAILED))
-		return 1;
-	for (i = 0; i < NR_VMAS; i += 2)
-		if (!HOLDS(!mprotect(at + i * PAGE, PAGE, PROT_READ)))
-			return 1;
-	return procmap_send(child, 0) || procmap_sync(child);
-}
 
 FIXTURE(charge) {
 	const char *lacking;
@@ -43,10 +30,12 @@ FIXTURE(charge) {
 
 FIXTURE_SETUP(charge)
 {
+	unsigned int vmas = NR_VMAS;
+
 	self->lacking = cgroup_lacking("memory");
 	if (self->lacking)
 		return;
-	self->maps = procmap_child_open(&self->target, maps_many, NULL, NULL);
+	self->maps = procmap_child_open(&self->target, stall_maps_many, &vmas, NULL);
 	ASSERT_LE(0, self->maps);
 	ASSERT_EQ(0, cgroup_make(&self->cgroup, "memory"));
 }
@@ -101,10 +90,8 @@ static int asks(struct procmap_child *child, void *arg)
 static long limit(const struct cgroup *cgroup, long margin)
 {
 	long now = cgroup_count(cgroup, "memory.current", NULL);
-	char text[32];
 
-	snprintf(text, sizeof(text), "%ld", now + margin);
-	return now < 0 ? now : cgroup_write(cgroup, "memory.max", text);
+	return now < 0 ? now : procmap_write_number(cgroup->dir, "memory.max", now + margin);
 }
 
 TEST_F(charge, of_room_for_a_million_records_is_for_those_that_are_there)

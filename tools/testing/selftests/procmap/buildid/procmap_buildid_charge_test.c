@@ -332,13 +332,10 @@ TEST_F(cold, pages_are_charged_to_the_caller)
  */
 static bool limit_to(const struct cgroup *cgroup, int margin)
 {
-	char limit[32];
-
 	if (cgroup_write(cgroup, "memory.high", "0") || cgroup_write(cgroup, "memory.high", "max"))
 		return false;
-	snprintf(limit, sizeof(limit), "%ld",
-		 cgroup_count(cgroup, "memory.current", NULL) + margin * PAGE);
-	return !cgroup_write(cgroup, "memory.max", limit);
+	return !procmap_write_number(cgroup->dir, "memory.max",
+				     cgroup_count(cgroup, "memory.current", NULL) + margin * PAGE);
 }
 
 /*

@@ -180,36 +180,20 @@ TEST(secretmem)
 	EXPECT_EQ(0, memcmp(map, image.data, sizeof(image.data)));
 }
 
-/*
- * Set the number of huge pages, or add one if @nr is negative. Returns the
- * number from before, or -errno.
- */
-static int set_huge_pages(int nr)
-{
-	FILE *file = fopen(NR_HUGEPAGES, "r+");
-	int before, ret;
-
-	if (!file)
-		return -errno;
-	if (fscanf(file, "%d", &before) != 1)
-		before = -EPROTO;
-	rewind(file);
-	ret = before < 0 || fprintf(file, "%d", nr < 0 ? before + 1 : nr) < 0 ? -EPROTO : before;
-	return fclose(file) ? -errno : ret;
-}
-
 TEST(hugetlbfs_with_an_image)
 {
 	int fd = memfd_create("huge", MFD_CLOEXEC | MFD_HUGETLB);
-	int before = set_huge_pages(-1);
+	long before = procmap_value(NR_HUGEPAGES, NULL);
+	int ret = procmap_write_number(AT_FDCWD, NR_HUGEPAGES, before + 1);
 	struct elf_image image;
 	struct stat st;
 	char *map;
 
-	if (before == -EACCES)
+	if (ret == -EACCES)
 		SKIP(return, "%s: allocating a huge page needs root", _metadata->name);
 	ASSERT_LE(0, fd);
 	ASSERT_LE(0, before);
+	ASSERT_EQ(0, ret);
 	ASSERT_EQ(0, fstat(fd, &st));
 	ASSERT_EQ(0, ftruncate(fd, st.st_blksize));
 	map = mmap(NULL, st.st_blksize, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
@@ -222,7 +206,7 @@ TEST(hugetlbfs_with_an_image)
 		munmap(map, st.st_blksize);
 	}
 	close(fd);
-	EXPECT_LE(0, set_huge_pages(before));
+	EXPECT_EQ(0, procmap_write_number(AT_FDCWD, NR_HUGEPAGES, before));
 }
 
 /* A file with an image, in a directory of its own, and a mapping of it. */

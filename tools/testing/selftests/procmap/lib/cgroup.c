@@ -76,10 +76,7 @@ const char *cgroup_lacking(const char *controller)
  */
 int cgroup_enter(const struct cgroup *cgroup, pid_t pid)
 {
-	char text[16];
-
-	snprintf(text, sizeof(text), "%d", pid);
-	return procmap_write(cgroup->dir, "cgroup.procs", text);
+	return procmap_write_number(cgroup->dir, "cgroup.procs", pid);
 }
 
 /*

@@ -851,7 +851,7 @@ int procmap_drop_root(void)
 	return setgroups(0, NULL) || setgid(NOBODY) || setuid(NOBODY) ? -errno : 0;
 }
 
-/* Write a text to a file below an open directory, or AT_FDCWD. */
+/* Write a text, or a number, to a file below an open directory, or AT_FDCWD. */
 int procmap_write(int dir, const char *file, const char *text)
 {
 	int fd = openat(dir, file, O_WRONLY | O_CLOEXEC);
@@ -860,6 +860,14 @@ int procmap_write(int dir, const char *file, const char *text)
 	if (fd >= 0)
 		close(fd);
 	return ret;
+}
+
+int procmap_write_number(int dir, const char *file, long number)
+{
+	char text[24];
+
+	snprintf(text, sizeof(text), "%ld", number);
+	return procmap_write(dir, file, text);
 }
 
 /* Open "file<number>" below an open directory. */

@@ -168,6 +168,7 @@ struct procmap_option {
 
 int procmap_open_numbered(int dir, unsigned int number, int flags);
 int procmap_write(int dir, const char *file, const char *text);
+int procmap_write_number(int dir, const char *file, long number);
 int procmap_mount(const char *type, const struct procmap_option *options);
 void *procmap_share(size_t size);
 bool procmap_has_anon_names(void);

@@ -18,6 +18,7 @@
 #include "stall.h"
 
 #define DEV_FUSE	"/dev/fuse"
+#define MAX_MAP_COUNT	"/proc/sys/vm/max_map_count"
 
 /*
  * A thread that is found asleep in the same call this many times waits there.
@@ -327,17 +328,11 @@ int stall_maps_many(struct procmap_child *child, void *arg)
  */
 unsigned long stall_map_limit(unsigned long wanted)
 {
-	FILE *file = fopen("/proc/sys/vm/max_map_count", wanted ? "r+" : "r");
-	unsigned long limit = 0;
+	const long limit = procmap_value(MAX_MAP_COUNT, NULL);
 
-	if (!file)
+	if (limit < 0 || (wanted && procmap_write_number(AT_FDCWD, MAX_MAP_COUNT, wanted)))
 		return 0;
-	if (fscanf(file, "%lu", &limit) != 1)
-		limit = 0;
-	rewind(file);
-	if (wanted && fprintf(file, "%lu", wanted) < 0)
-		limit = 0;
-	return fclose(file) ? 0 : limit;
+	return limit;
 }
 
 /*
