@@ -36,17 +36,14 @@ static const char *const caches[FAULT_CACHES] = {
 	"task_struct", "mm_struct", "vm_area_struct", "filp", "pid",
 };
 
-/*
- * Say what this kernel lacks to fail on purpose. Returns a configuration
- * symbol, or NULL if nothing is missing.
- */
-const char *fault_missing(void)
+/* Say what the kernel or the caller lacks to fail on purpose; NULL: nothing. */
+const char *fault_lacking(void)
 {
 	if (access("/proc/thread-self/fail-nth", F_OK))
-		return "CONFIG_FAULT_INJECTION";
+		return "kernel that cannot fail on purpose (CONFIG_FAULT_INJECTION)";
 	if (access("/sys/kernel/slab/task_struct/objects", F_OK))
-		return "CONFIG_SLUB_DEBUG";
-	return NULL;
+		return "kernel that cannot fail on purpose (CONFIG_SLUB_DEBUG)";
+	return geteuid() ? "making calls fail needs root" : NULL;
 }
 
 /* Do one read() or write() of a file that supports no offset but the start. */

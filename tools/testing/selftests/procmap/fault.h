@@ -34,7 +34,7 @@ struct fault_counts {
 	long objects[FAULT_CACHES];
 };
 
-const char *fault_missing(void);
+const char *fault_lacking(void);
 int fault_start(struct fault *fault, const char *dir);
 int fault_stop(struct fault *fault);
 int fault_arm(struct fault *fault, int nth);

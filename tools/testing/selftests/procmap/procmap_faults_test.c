@@ -25,15 +25,7 @@
 #include "procmap_harness.h"
 #include "procmap_zoo.h"
 
-static void __attribute__((constructor)) faults_require(void)
-{
-	const char *missing = fault_missing();
-
-	if (missing)
-		ksft_exit_skip("kernel that cannot fail on purpose (%s)\n", missing);
-	if (geteuid())
-		ksft_exit_skip("making calls fail needs root\n");
-}
+PROCMAP_REQUIRE(fault_lacking())
 
 /* Repeat each failure this many times, to tell what it leaves after each time from chance. */
 #define ROUNDS		10

@@ -6,7 +6,6 @@
  * the readers. KASAN tells when it does not, so on other kernels this test sees
  * only crashes and wrong names.
  */
-#define _GNU_SOURCE
 #include <fcntl.h>
 #include <limits.h>
 #include <sched.h>
@@ -34,6 +33,8 @@
 #define INTERRUPT_NS	(2 * 1000 * 1000)
 #define ROOM		4096
 #define SIZE		(2UL << 20)
+
+PROCMAP_REQUIRE(geteuid() ? "needs root" : NULL)
 
 /**
  * struct shared - memory of the test, its readers and its target
@@ -148,12 +149,6 @@ static struct shared *start_readers(pid_t *readers)
 		_exit(0);
 	}
 	return shared;
-}
-
-static void __attribute__((constructor)) check_user(void)
-{
-	if (geteuid())
-		ksft_exit_skip("needs root\n");
 }
 
 FIXTURE(lifetime) {

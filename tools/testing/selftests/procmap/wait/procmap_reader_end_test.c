@@ -45,11 +45,8 @@ struct scene {
 };
 
 /* It makes the OOM killer run, and its times are those of one processor. */
-static void __attribute__((constructor)) end_require(void)
-{
-	if (geteuid() || sysconf(_SC_NPROCESSORS_ONLN) != 1)
-		ksft_exit_skip("needs root, and a machine with one processor\n");
-}
+PROCMAP_REQUIRE(geteuid() || sysconf(_SC_NPROCESSORS_ONLN) != 1 ?
+		"needs root, and a machine with one processor" : NULL)
 
 static bool reads_text(const struct scene *scene, int fd)
 {
