@@ -17,6 +17,7 @@
 #include "elf_image.h"
 #include "ext2_disk.h"
 #include "procmap_harness.h"
+#include "procmap_zoo.h"
 #include "stall.h"
 
 #define PAGE		4096
