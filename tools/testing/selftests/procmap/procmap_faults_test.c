@@ -12,7 +12,6 @@
  */
 #include <fcntl.h>
 #include <pthread.h>
-#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
@@ -24,6 +23,7 @@
 #include "fault.h"
 #include "procmap_harness.h"
 #include "procmap_zoo.h"
+#include "scan.h"
 
 PROCMAP_REQUIRE(fault_lacking())
 
@@ -147,21 +147,11 @@ static int scan_file(struct _test_data_faults *self)
 {
 	static struct procmap_record record;
 	static char name[PATH_MAX];
-	struct procmap_scan scan = {
-		.size = sizeof(scan),
-		.flags = PROCMAP_SCAN_NAMES | PROCMAP_SCAN_BUILD_IDS,
-		.start = (unsigned long)self->file,
-		.end = (unsigned long)self->file + PAGE,
-		.records = (unsigned long)&record,
-		.records_len = 1,
-		.record_size = sizeof(record),
-		.names = (unsigned long)name,
-		.names_size = sizeof(name),
-	};
+	int ret = scan_one(self->maps, self->file, SCAN_EXTRAS, &record, name, sizeof(name));
 
-	if (ioctl(self->maps, PROCMAP_SCAN, &scan))
-		return -errno;
-	if (scan.records_filled != 1 || record.start != scan.start || record.name)
+	if (ret)
+		return ret;
+	if (record.start != (unsigned long)self->file || record.name)
 		return -EBADMSG;
 	if (!self->disk.server.pid && strcmp(self->path, name))
 		return -EBADMSG;

@@ -192,24 +192,15 @@ static bool renamed(struct _test_data_generation *self, const void *addr, const 
 {
 	struct procmap_record record;
 	char got[64] = "";
-	struct procmap_scan s = {
-		.size = sizeof(s),
-		.flags = PROCMAP_SCAN_NAMES,
-		.start = (unsigned long)addr,
-		.end = (unsigned long)addr + 1,
-		.records = (unsigned long)&record,
-		.records_len = 1,
-		.record_size = sizeof(record),
-		.names = (unsigned long)got,
-		.names_size = sizeof(got),
-	};
 
-	if (!changed(self, true, false) || scan_ioctl(self->fd, &s) || s.records_filled != 1)
+	if (!changed(self, true, false) ||
+	    scan_one(self->fd, addr, PROCMAP_SCAN_NAMES, &record, got, sizeof(got)))
 		return false;
-	if (!strcmp(got, name) && record.start == s.start && record.generation == s.generation)
+	if (!strcmp(got, name) && record.start == (unsigned long)addr &&
+	    record.generation == self->now.generation)
 		return true;
 	fprintf(stderr, "# name \"%s\", generation 0x%llx of 0x%llx\n", got, record.generation,
-		s.generation);
+		self->now.generation);
 	return false;
 }
 

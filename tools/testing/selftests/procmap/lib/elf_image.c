@@ -2,12 +2,11 @@
 /* Small ELF images with a build ID: see elf_image.h. */
 #include <errno.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <linux/elf.h>
 #include <linux/fs.h>
 
 #include "elf_image.h"
-#include "procmap_util.h"
+#include "scan.h"
 
 #define NOTE_AT		ELF_IMAGE_NOTE
 #define NOTE_NAME	"GNU"
@@ -136,20 +135,10 @@ int elf_image_ask(int maps, const void *addr, const struct elf_image *image)
 int elf_image_scan(int maps, const void *addr, const struct elf_image *image, __u64 flags)
 {
 	struct procmap_record record;
-	struct procmap_scan scan = {
-		.size = sizeof(scan),
-		.flags = PROCMAP_SCAN_BUILD_IDS | flags,
-		.start = (unsigned long)addr,
-		.end = (unsigned long)addr + 1,
-		.records = (unsigned long)&record,
-		.records_len = 1,
-		.record_size = sizeof(record),
-	};
+	int ret = scan_one(maps, addr, PROCMAP_SCAN_BUILD_IDS | flags, &record, NULL, 0);
 
-	if (ioctl(maps, PROCMAP_SCAN, &scan))
-		return -errno;
-	if (!scan.records_filled)
-		return -ENOENT;
+	if (ret)
+		return ret;
 	if (record.flags & PROCMAP_RECORD_BUILD_ID_UNKNOWN)
 		return record.build_id_size ? -EUCLEAN : -EIO;
 	return size_if_right(image, record.build_id, record.build_id_size);

@@ -53,6 +53,29 @@ int scan_ioctl(int fd, void *arg)
 	return ret < 0 ? -errno : ret;
 }
 
+/*
+ * Scan for the VMA that covers an address. Returns 0, -ENOENT if there is none,
+ * or another -errno.
+ * @name: gets its name if @flags has PROCMAP_SCAN_NAMES; unchanged if it has none
+ */
+int scan_one(int fd, const void *addr, __u64 flags, struct procmap_record *record, char *name,
+	     size_t name_size)
+{
+	struct procmap_scan s = {
+		.size = sizeof(s),
+		.flags = flags,
+		.start = (unsigned long)addr,
+		.end = (unsigned long)addr + 1,
+		.records = (unsigned long)record,
+		.records_len = 1,
+		.record_size = sizeof(*record),
+		.names = (unsigned long)name,
+		.names_size = name_size,
+	};
+
+	return scan_ioctl(fd, &s) ?: s.records_filled ? 0 : -ENOENT;
+}
+
 /* Has the call written outputs only, and no more of the areas than it says? */
 static bool scan_intact(const struct scan *scan, const struct procmap_scan *was, int ret)
 {

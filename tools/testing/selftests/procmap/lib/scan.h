@@ -39,6 +39,8 @@ struct scan {
 int scan_init(struct scan *scan, __u32 records, __u32 names);
 void scan_free(struct scan *scan);
 int scan_ioctl(int fd, void *arg);
+int scan_one(int fd, const void *addr, __u64 flags, struct procmap_record *record, char *name,
+	     size_t name_size);
 int scan_call(int fd, struct scan *scan);
 
 /**

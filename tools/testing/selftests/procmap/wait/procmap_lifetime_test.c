@@ -12,7 +12,6 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/mount.h>
 #include <sys/prctl.h>
@@ -22,9 +21,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 #include <linux/perf_event.h>
-#include <linux/procmap_scan.h>
 
 #include "procmap_harness.h"
+#include "scan.h"
 #include "stall.h"
 #include "uprobe.h"
 
@@ -81,22 +80,11 @@ static void queries(struct shared *shared)
 static void scans(struct shared *shared)
 {
 	struct procmap_record record;
-	char names[PATH_MAX] = "";
-	struct procmap_scan scan = {
-		.size = sizeof(scan),
-		.flags = PROCMAP_SCAN_NAMES | PROCMAP_SCAN_BUILD_IDS,
-		.start = shared->addr,
-		.end = shared->addr + 1,
-		.records = (unsigned long)&record,
-		.records_len = 1,
-		.record_size = sizeof(record),
-		.names = (unsigned long)names,
-		.names_size = sizeof(names),
-	};
+	char name[PATH_MAX] = "";
 
-	if (!ioctl(shared->maps, PROCMAP_SCAN, &scan) && scan.records_filled &&
-	    record.name != PROCMAP_RECORD_NO_NAME)
-		has_name(shared, names + record.name);
+	if (!scan_one(shared->maps, (void *)shared->addr, SCAN_EXTRAS, &record, name,
+		      sizeof(name)))
+		has_name(shared, name);
 }
 
 static void reads(struct shared *shared)
