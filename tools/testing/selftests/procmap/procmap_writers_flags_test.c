@@ -10,7 +10,6 @@
 #include <sys/auxv.h>
 #include <sys/ioctl.h>
 #include <sys/prctl.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -126,18 +125,6 @@ TEST(anon_name_set_changed_and_cleared)
 	ASSERT_EQ(0, writers_run(anon_name_case));
 }
 
-static int open_uffd(void)
-{
-	struct uffdio_api api = { .api = UFFD_API };
-	int fd = syscall(__NR_userfaultfd, O_CLOEXEC | UFFD_USER_MODE_ONLY);
-
-	if (fd >= 0 && ioctl(fd, UFFDIO_API, &api)) {
-		close(fd);
-		return -1;
-	}
-	return fd;
-}
-
 static bool uffd_register(int fd, unsigned int page, unsigned int pages)
 {
 	struct uffdio_register arg = {
@@ -163,7 +150,7 @@ static bool uffd_unregister(int fd, unsigned int page, unsigned int pages)
 
 WRITERS_TEST(userfaultfd_registers_unregisters_and_closes)
 {
-	int fd = open_uffd();
+	int fd = procmap_uffd_open();
 
 	return HOLDS(fd >= 0) && HOLDS(writers_map(8, 12, WRITERS_RW)) && writers_seen(t, 1) &&
 	       HOLDS(uffd_register(fd, 8, 12)) && writers_seen(t, 1) &&
@@ -196,7 +183,7 @@ static int open_lettered(unsigned int pages)
  */
 WRITERS_TEST(userfaultfd_of_the_end_of_a_mapping_keeps_its_offset)
 {
-	int fd = open_uffd(), file = open_lettered(2);
+	int fd = procmap_uffd_open(), file = open_lettered(2);
 
 	return HOLDS(fd >= 0) && HOLDS(file >= 0) &&
 	       HOLDS(writers_map_file(8, 2, WRITERS_RW, file, 0)) &&
@@ -213,7 +200,7 @@ WRITERS_TEST(userfaultfd_of_the_end_of_a_mapping_keeps_its_offset)
 /* Without UFFD_FEATURE_EVENT_REMAP, mremap() ends the registration of the area that it moves. */
 WRITERS_TEST(mremap_of_userfaultfd)
 {
-	int fd = open_uffd();
+	int fd = procmap_uffd_open();
 
 	return HOLDS(fd >= 0) && HOLDS(writers_map(8, 4, WRITERS_RW)) &&
 	       HOLDS(uffd_register(fd, 8, 4)) && writers_seen(t, 1) &&
@@ -285,7 +272,7 @@ WRITERS_TEST(fork_parent_and_child)
 
 WRITERS_TEST(fork_with_userfaultfd)
 {
-	int fd = open_uffd();
+	int fd = procmap_uffd_open();
 
 	return HOLDS(fd >= 0) && HOLDS(writers_map(8, 12, WRITERS_RW)) &&
 	       HOLDS(uffd_register(fd, 12, 4)) && writers_seen(t, 3) && fork_and_see(t, 3, 3) &&

@@ -945,6 +945,18 @@ int procmap_cached_pages(void *addr, size_t size)
 	return nr;
 }
 
+/* Open a userfaultfd for faults of user mode, without any features. */
+int procmap_uffd_open(void)
+{
+	struct uffdio_api api = { .api = UFFD_API };
+	int fd = syscall(__NR_userfaultfd, O_CLOEXEC | UFFD_USER_MODE_ONLY);
+
+	if (fd < 0 || !ioctl(fd, UFFDIO_API, &api))
+		return fd < 0 ? -errno : fd;
+	close(fd);
+	return -EINVAL;
+}
+
 /*
  * Let faults in a range wait for ever: nobody reads their userfaultfd. Returns
  * its descriptor, -EPERM if the caller cannot have one, or another -errno. When

@@ -1,13 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /* The process that is tortured, and its threads: see torture.h. */
 #include <fcntl.h>
-#include <linux/userfaultfd.h>
 #include <pthread.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
@@ -160,17 +157,6 @@ static unsigned int find_heap(struct torture *t, int maps)
 	return used;
 }
 
-static int open_uffd(void)
-{
-	struct uffdio_api api = { .api = UFFD_API };
-	int fd = syscall(__NR_userfaultfd, O_CLOEXEC | UFFD_USER_MODE_ONLY);
-
-	if (fd < 0 || !ioctl(fd, UFFDIO_API, &api))
-		return fd;
-	close(fd);
-	return -1;
-}
-
 /* Starting a thread may need the heap, so change nothing before all threads run. */
 static void wait_for_all(struct torture *t)
 {
@@ -220,7 +206,7 @@ static bool start_writer(struct torture *t, struct threads *threads,
 	o->maps = maps;
 	o->heap_least = heap;
 	o->file = -1;
-	o->uffd = region->kind == REGION_MIXED ? open_uffd() : -1;
+	o->uffd = region->kind == REGION_MIXED ? procmap_uffd_open() : -1;
 	if (region->kind == REGION_MIXED && o->uffd < 0) {
 		t->without[OP_UFFD_REGISTER] = true;
 		t->without[OP_UFFD_UNREGISTER] = true;
