@@ -108,13 +108,10 @@ struct text {
 
 static int text_open(struct text *text, struct bench_pass *pass)
 {
-	char path[64];
-
 	memset(text, 0, sizeof(*text));
 	text->buffer = pass->buffer;
-	snprintf(path, sizeof(path), "/proc/%d/maps", pass->pid);
-	text->fd = open(path, O_RDONLY | O_CLOEXEC);
-	return text->fd < 0 ? -errno : 0;
+	text->fd = maps_open(pass->pid);
+	return text->fd < 0 ? text->fd : 0;
 }
 
 /* Read more. The rest, less than a line, moves to the front. Returns 1, 0 at the end, or -errno. */

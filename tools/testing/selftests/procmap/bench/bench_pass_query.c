@@ -8,7 +8,6 @@
  * The symbolizer pass also runs over a process that the user names, for addresses
  * of a file: text and queries in turn.
  */
-#include <fcntl.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,16 +15,6 @@
 
 #define QUERY_NAME	4096
 #define LIVE_MAX	1000000	/* addresses of a running process */
-
-static int query_open(const struct bench_pass *pass)
-{
-	char path[64];
-	int fd;
-
-	snprintf(path, sizeof(path), "/proc/%d/maps", pass->pid);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	return fd < 0 ? -errno : fd;
-}
 
 static void query_prepare(struct procmap_query *q, __u64 address, __u64 flags, char *name)
 {
@@ -84,7 +73,7 @@ int bench_symbolize_query(struct bench_pass *pass)
 {
 	char name[QUERY_NAME];
 	struct procmap_query q = { 0 };
-	int fd = query_open(pass), err = 0;
+	int fd = maps_open(pass->pid), err = 0;
 	__u64 end = 0;
 	size_t i;
 
@@ -117,7 +106,7 @@ static __always_inline int query_all(struct bench_pass *pass, const __u64 filter
 {
 	char name[QUERY_NAME];
 	struct procmap_query q = { 0 };
-	int fd = query_open(pass), err = 0;
+	int fd = maps_open(pass->pid), err = 0;
 
 	bench_pass_begin(pass);
 	if (fd < 0)
@@ -226,7 +215,7 @@ static int scan_pass(struct bench_pass *pass, __u64 all_of)
 	int fd, err;
 
 	bench_pass_begin(pass);
-	fd = query_open(pass);
+	fd = maps_open(pass->pid);
 	if (fd < 0)
 		return fd;
 	err = bench_pass_scan(pass, fd, &scan);

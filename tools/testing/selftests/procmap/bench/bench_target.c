@@ -227,15 +227,12 @@ static int target_get(struct bench *b, struct bench_target *t)
 /* Touch all pages of what is shared before anything is timed. */
 static int target_share(struct bench *b)
 {
-	void *at;
-
 	if (bench_shared)
 		return 0;
-	at = mmap(NULL, sizeof(*bench_shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
-		  -1, 0);
-	if (at == MAP_FAILED)
+	bench_shared = procmap_share(sizeof(*bench_shared));
+	if (!bench_shared)
 		return bench_failed(b, "shared memory", -errno);
-	bench_shared = memset(at, 0, sizeof(*bench_shared));
+	memset(bench_shared, 0, sizeof(*bench_shared));
 	return 0;
 }
 

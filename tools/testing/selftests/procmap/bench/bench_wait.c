@@ -301,12 +301,9 @@ static int wait_setup(struct bench *b)
 	long err;
 
 	if (!shared)
-		shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE,
-			      MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	if (shared == MAP_FAILED) {
-		shared = NULL;
+		shared = procmap_share(sizeof(*shared));
+	if (!shared)
 		return bench_failed(b, "shared memory", -errno);
-	}
 	err = bench_call6(SYS_process_vm_readv, getpid(), 0, 1, 0, 1, b->row->flags);
 	if (err == -EINVAL)
 		return bench_unavailable(b, "the kernel has no PROCESS_VM_NOWAIT");
