@@ -15,7 +15,7 @@
 
 #include "buildid_elf.h"
 
-/* A usual file needs 2 windows and 20 reads. A stack may have 127 files that need more. */
+/* A usual file needs 2 windows and 20 reads. The limits bound a stack with 127 files, too. */
 #define BUILD_ID_ATOMIC_BYTES	512
 #define BUILD_ID_ATOMIC_WINDOWS	16
 #define BUILD_ID_ATOMIC_READS	200
@@ -43,9 +43,9 @@ static bool build_id_atomic_copy(struct address_space *mapping, u64 pos, u8 *byt
 	if (offset >= PMD_SIZE)
 		return false;
 	/*
-	 * A machine check is not one of the faults that the copy survives. The pages of a folio
-	 * of a file are beside each other; folio_page() may look up a section of memory that
-	 * is not there, if the folio has left.
+	 * Test for poison: the copy does not survive a machine check. No folio_page(): if the folio
+	 * has left the file, it may look up a section of memory that is not there. The pages of a
+	 * folio of a file are next to each other.
 	 */
 	if (get_kernel_nofault(flags, &(&folio->page + (offset >> PAGE_SHIFT))->flags) ||
 	    flags & __PG_HWPOISON)

@@ -20,7 +20,7 @@
 /* A table of headers: offsets of its fields in the ELF header, and of fields in one of them. */
 struct build_id_table {
 	u32 note_type;	/* p_type or sh_type of a header that describes notes */
-	u16 e_num_extended;	/* e_num if the number is in section header 0, at sh_num */
+	u16 e_num_extended;	/* the value of e_num that means: see sh_num of section 0 */
 	u8 e_num;
 	u8 e_off;
 	u8 e_entsize;
@@ -235,7 +235,7 @@ static void build_id_notes(struct build_id_elf *e, u64 pos, u64 size, u64 align)
 
 /*
  * The first position up to @end whose header tells of notes, or is not wholly in the
- * window. Headers that are skipped are no reads: the window and its moves bound their number.
+ * window. Skipped headers do not count as reads: the window and its moves bound their number.
  */
 static u64 build_id_skip(const struct build_id_elf *e, const struct build_id_table *t, u64 pos,
 			 u64 end)

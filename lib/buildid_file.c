@@ -235,7 +235,7 @@ static int build_id_file_seek(struct build_id_reader *r, u64 pos)
  * @file: the file; the caller keeps it open
  *
  * Context: any, NMI included.
- * Return: true if it may. Not of proc, sysfs and the like: mappings do not show
+ * Return: true if it may. Not of proc, sysfs and the like: their mappings do not show
  * the page cache.
  */
 bool build_id_file_allowed(const struct file *file)

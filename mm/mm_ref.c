@@ -103,7 +103,7 @@ void mm_ref_unlock(struct mm_struct *mm)
  * mm_ref_drain() - wait for those that hold mmap_lock by mm_ref_trylock()
  * @mm: the address space; the caller has just dropped the last of its mm_users
  *
- * Not for others that hold it without mm_users: they may be preempted for long,
+ * Do not wait for others that hold it without mm_users: they may be preempted for long,
  * and any user may reap a process that was killed (process_mrelease(2)).
  *
  * Context: process context. Who has counted itself before mm_users became 0 is not

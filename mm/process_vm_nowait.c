@@ -103,7 +103,7 @@ static long nowait_get(struct nowait_pages *np, unsigned long addr)
 	for (found = 0; found < np->count; found++, addr += PAGE_SIZE) {
 		if (!vma || addr >= vma->vm_end) {
 			vma = vma_lookup(np->mm, addr);
-			/* Do not pin in vain: after it, fork() of the target looks at each page. */
+			/* Do not pin in vain: with MMF_HAS_PINNED fork() looks at each page. */
 			if (!vma && !in_gate_area(np->mm, addr))
 				break;
 			if (!vma || is_vm_hugetlb_page(vma))

@@ -27,9 +27,9 @@ static bool resident_page_cache(struct vm_area_struct *vma)
 		return true;
 
 	/*
-	 * Other ->map_pages() do more. XFS takes a lock, so that it reads no freed block: nothing
-	 * is read here. AFS tests whether its server still takes the page for valid: a file system
-	 * on a block device has no server.
+	 * Other ->map_pages() do more. XFS takes a lock, so as not to read a freed block from disk:
+	 * nothing is read from disk here. AFS tests whether its server still takes the page for
+	 * valid: a file system on a block device has no server.
 	 */
 	mapping = vma->vm_file->f_mapping;
 	if (vma->vm_ops->map_pages && mapping->host->i_sb->s_bdev)
@@ -118,7 +118,7 @@ static struct page *resident_absent_page(struct vm_area_struct *vma, unsigned lo
 		return NULL;
 	if (vma_is_anonymous(vma))
 		return userfaultfd_missing(vma) ? NULL : resident_zeros(address);
-	/* Any special mapping: this compares with what it is itself. */
+	/* True for any special mapping: vm_private_data is compared with itself. */
 	if (vma_is_special_mapping(vma, vma->vm_private_data))
 		return resident_special_page(vma, address);
 	if (!resident_page_cache(vma) || userfaultfd_minor(vma))

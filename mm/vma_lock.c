@@ -55,8 +55,9 @@ void vma_note_code(struct vm_area_struct *vma, unsigned long flags)
 
 /*
  * Wait until no reader holds the VMA. New readers of this address space see the write-lock and
- * fail. One of another mm, whose pointer is from when this memory was a VMA there, compares with
- * the vma_seq of that mm: it may get the lock even after this wait. It reads vm_mm, and unlocks.
+ * fail. A reader of another mm may have a stale pointer, from when this memory was a VMA of that
+ * mm. It compares the word with the vma_seq of that mm, so it may get the lock even after this
+ * wait. Then it reads vm_mm, and unlocks.
  */
 static void vma_lock_wait_for_readers(struct vm_area_struct *vma)
 {
@@ -142,7 +143,7 @@ void vma_note_removal(struct mm_struct *mm, unsigned long start, unsigned long e
 	vma_begin_write_section(mm);
 	if (changes->nr_removed == VMA_REMOVALS) {
 		range = &changes->removed[VMA_REMOVALS - 1];
-		/* A reader may see one bound as it was, and the other as it is. */
+		/* Whichever bounds a reader sees, they cover what was noted before. */
 		WRITE_ONCE(range->start, min(range->start, start));
 		WRITE_ONCE(range->end, max(range->end, end));
 		return;

@@ -24,7 +24,7 @@ static bool vma_hole_outside(unsigned long addr, const struct vma_removal *range
 	return true;
 }
 
-/* Was all that was read since @stores was, there at one instant? The end of @mm counts no store. */
+/* Was all that was read since @stores in the tree at one instant? exit_mmap() counts no store. */
 static bool vma_tree_unchanged(struct mm_struct *mm, unsigned int stores)
 {
 	/* Orders tree before counter and users; pairs with vma_tree_store_begin(), mmput(). */
@@ -79,7 +79,7 @@ static enum vma_result vma_lookup_slow(struct vma_search *search, unsigned long 
 	if (vma && vma_seems_wanted(search, vma)) {
 		if (!vma_search_lock(search, vma))
 			return VMA_LOOKUP_BUSY;
-		/* By the tree, it covers the address. */
+		/* In the tree it covered the address: it has moved. */
 		if (unlikely(vma->vm_start > search->addr)) {
 			vma_hold_end(vma);
 			return VMA_LOOKUP_BUSY;

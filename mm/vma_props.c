@@ -58,7 +58,7 @@ static __always_inline struct vma_generation_base vma_base_at(unsigned long seq)
 	};
 }
 
-/* Readers and flags of the lock word are subtracted from ones: they borrow nothing from now. */
+/* The low 12 bits of now_word are ones: the readers and flags of the word borrow nothing. */
 static __always_inline u64 vma_generation_of(unsigned long word,
 					     const struct vma_generation_base *base)
 {
@@ -81,7 +81,7 @@ static u64 vma_generation_held(const struct vm_area_struct *vma, const struct mm
 
 /*
  * The files were open at one instant in this RCU section. With SLAB_TYPESAFE_BY_RCU one may be
- * another file by now: the caller confirms. A file with two inodes gets NULL: lock it.
+ * another file by now: the caller confirms. A backing file gets NULL: lock its VMA.
  */
 static __always_inline void vma_props_find_inodes(struct vma_props *props, unsigned int nr)
 {
@@ -216,12 +216,12 @@ static __always_inline int vma_read_leaf(struct vma_walk *walk, struct vma_run *
 			search->addr = props[done - 1].end;
 		return done;
 	}
-	/* Neither @props nor the leaf ended this: the next VMA is not in the run. */
+	/* Neither a full @props nor the end of the leaf stopped it: the next is not in the run. */
 	if (props + found < end && leaf.slot <= leaf.end)
 		run->seq = 0;
 	if (!found)
 		return 0;
-	/* What is after the last VMA in the leaf need not be seen again. */
+	/* The rest of the leaf has no match: continue after the leaf. */
 	search->addr = leaf.slot > leaf.end && leaf.max != ULONG_MAX ? leaf.max + 1 :
 								       props[found - 1].end;
 	vma_walk_keep(walk, seq, &leaf, search->addr);

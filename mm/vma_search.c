@@ -6,7 +6,7 @@
  * The loops of vma_search_next(), from the outermost:
  *
  * sleep	a jiffy before each further round; asks to be let in after 20 ms
- * round	one RCU section; VMA_SEARCH_ROUNDS (16) more at one address without a sleep
+ * round	one RCU section; the first and VMA_SEARCH_ROUNDS (16) more at an address: no sleep
  * step		the rest of a leaf, or concurrent with a writer one VMA or hole;
  *		VMA_SEARCH_STEPS (64) in a round
  * try		to look up that VMA or hole; VMA_SEARCH_TRIES (64) in a step
@@ -135,7 +135,7 @@ static void vma_search_unlock(struct vma_search *search)
 	mmput(search->mm);
 }
 
-/* Not reached: with patience, only a kill is BUSY; without, vma_search_backoff() gives up. */
+/* Not reached: BUSY means killed or no users, or no patience: vma_search_pause() ends it. */
 static void vma_search_sleep(struct vma_search *search, unsigned long waited) {}
 
 #endif /* CONFIG_VMA_SEARCH */

@@ -5,8 +5,8 @@
  *
  * The position is the start of the VMA after the last line: no address that stays mapped is
  * left out. A VMA that reaches below it has grown or merged since. It replaces the last
- * line while the buffer still has that, but if it begins inside that line, only the rest is
- * printed; afterwards it is printed whole.
+ * line while the buffer still has that; if it begins inside that line, only the rest is
+ * printed. Once that line has left the buffer, it is printed whole.
  */
 #include <linux/err.h>
 #include <linux/fs.h>
@@ -99,8 +99,8 @@ static void *procmap_maps_start(struct seq_file *m, loff_t *ppos)
 	vma = procmap_maps_find(pm);
 	/*
 	 * Do not wait long for a writer once there are lines: seq_read_iter() returns these at
-	 * -EAGAIN. traverse(), for pread() and lseek(), drops them and is called again at once,
-	 * for ever. So the start after an -EAGAIN sets no limit.
+	 * -EAGAIN. But traverse(), for pread() and lseek(), drops them and begins anew, for ever.
+	 * So the read after an -EAGAIN waits without limit.
 	 */
 	if (!pm->cut_short)
 		pm->walk.search.patience = PROCMAP_MAPS_PATIENCE;
@@ -331,7 +331,7 @@ static void procmap_replace_line(struct seq_file *m, struct vm_area_struct *vma)
 	struct procmap_line *line = &pm->line;
 	size_t len;
 
-	/* Do not print again what the line before has. The first one in the buffer has none. */
+	/* Begin no lower than the line before it ended. The first in the buffer has none. */
 	line->addr = line->start ? max(vma->vm_start, line->prev_end) : vma->vm_start;
 	procmap_show_line(m, vma, line->addr);
 	if (seq_has_overflowed(m))

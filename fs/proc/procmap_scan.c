@@ -4,8 +4,8 @@
  * While no writer is at work, a scan copies a whole leaf of the tree without a lock. It locks
  * the first of a run of VMAs that share name and build ID, and those whose page size hugetlbfs
  * or a driver knows. Concurrent with a writer it locks each. It writes the caller's memory,
- * which may fault, with nothing held. A scan that asked writers to let it in, asks on meanwhile:
- * see "Progress" in Documentation/mm/vma_lock.rst.
+ * which may fault, with nothing held. A scan that has asked writers to let it in stays counted
+ * meanwhile: see "Progress" in Documentation/mm/vma_lock.rst.
  */
 #include <linux/fs.h>
 #include <linux/hugetlb.h>
@@ -99,8 +99,8 @@ static int procmap_scan_check(const struct procmap_scan *s)
 }
 
 /*
- * All or nothing: write the last word first, unchanged. Then only the first answer can fault,
- * before any value has changed.
+ * All or nothing: write the last word first, unchanged. The struct is in two pages at most, so
+ * then only the first answer can fault, before any value has changed.
  */
 static int procmap_scan_store(const struct procmap_scanner *sc, u64 next,
 			      const struct vma_generations *generations,

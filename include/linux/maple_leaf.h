@@ -5,9 +5,9 @@
  * call_rcu(), and the slots of an inner node by mte_dead_leaves(). So an inner node may lead
  * anywhere, and the descent tests it. A leaf needs no test: one that was replaced keeps its
  * slots until RCU frees it, and a live one is written slot by slot.
- * So the tree had each entry after the descent began, perhaps at another index; two entries
- * may never have been in it together. Relies on the layout that ma_data_end() knows, and on
- * mas_wr_append() not being used in RCU mode.
+ * So each entry was in the tree at some time after the descent began, perhaps at another index;
+ * two entries may never have been in it together. Relies on the layout that ma_data_end() knows,
+ * and on mas_wr_append() not being used in RCU mode.
  */
 #ifndef _LINUX_MAPLE_LEAF_H
 #define _LINUX_MAPLE_LEAF_H
@@ -62,7 +62,8 @@ static __always_inline unsigned int maple_node_slot(const unsigned long *pivots,
 
 /*
  * A leaf that is not full has the number of its last slot in use in place of its 16th slot.
- * The last pivot is 0 only if it is unused: no slot but the first can end at index 0.
+ * The last pivot is 0 only if it is unused: no slot but the first can end at index 0. If it
+ * is @max, the 16th slot is not in use.
  */
 static inline unsigned int maple_leaf_end(const struct maple_range_64 *node, unsigned long max)
 {

@@ -26,8 +26,8 @@ void mm_ref_drain(struct mm_struct *mm);
  * @mm: the address space, its mm_count held
  *
  * Context: any.
- * Return: true: for good. After mm_ref_trylock(), nothing is torn down until
- * mm_ref_unlock().
+ * Return: true if it has, and that is final. Between mm_ref_trylock() and
+ * mm_ref_unlock() nothing is torn down all the same.
  */
 static inline bool mm_ref_exited(const struct mm_struct *mm)
 {

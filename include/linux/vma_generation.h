@@ -22,7 +22,7 @@ struct vma_generations {
 
 #ifdef CONFIG_VMA_SEARCH
 
-/* The generation that begins when mm->vma_seq becomes @seq, an even value. Not 0: "not known". */
+/* The generation that begins when mm->vma_seq becomes @seq, an even value; never 0. */
 static inline u64 vma_generation_at(unsigned long seq)
 {
 	return seq + 1;
@@ -45,9 +45,9 @@ static inline struct vma_generations vma_generations_now(const struct mm_struct 
 	};
 
 	/*
-	 * Section s, an odd number, notes s + 2. That minus @seq is 1 or less when the section is
-	 * over, and all its changes are seen; 2 in the section; and more if the section has begun
-	 * after @seq was read: its changes may be seen or not.
+	 * Section s, an odd number, notes s + 2. code - @seq is 1 or less if @seq was read after
+	 * that section: all its changes are seen. It is 2 in the section, and more if @seq was read
+	 * before: its changes may be seen or not.
 	 */
 	if ((s64)(now.code - seq) > 1)
 		now.code = 0;

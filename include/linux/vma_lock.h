@@ -46,8 +46,8 @@ static inline void vma_begin_write_section(struct mm_struct *mm)
 	if (seq & 1)
 		return;
 	/*
-	 * Release, though this section has changed nothing yet: a reader may miss the even number
-	 * before it, and must still see what the previous section has changed; pairs with
+	 * Release, though this section has changed nothing yet: a reader may see this number and
+	 * not the even one before, and must see what the previous section has changed; pairs with
 	 * vma_hold_try(), vma_lookup_retry().
 	 */
 	smp_store_release(&mm->vma_seq, seq + 1);

@@ -16,7 +16,7 @@
 
 /*
  * mremap() removes VMAs at three places: at the new address, at an end that is cut off, and where
- * the VMA was. If shmdt() has more, the last range covers them.
+ * the VMA was. If shmdt() removes more, the last range grows.
  */
 #define VMA_REMOVALS	3
 

@@ -35,7 +35,7 @@ struct vma_search {
 	unsigned int busy_rounds;
 };
 
-/* No leaf is kept: an odd number, so no sequence to continue at. */
+/* walk->seq if no leaf is kept: odd, so no sequence at which a lookup continues. */
 #define VMA_WALK_NO_LEAF	1UL
 
 /**

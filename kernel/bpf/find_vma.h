@@ -5,7 +5,7 @@
 
 #include <linux/types.h>
 
-/* May the program that runs now sleep, although it is not sleepable? Not on this kernel. */
+/* Can a callback of a program that is not sleepable run where it may sleep? Not on this kernel. */
 static inline bool bpf_callback_may_sleep(void)
 {
 	return false;
