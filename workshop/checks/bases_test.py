@@ -4,8 +4,11 @@
 
 import os
 import shutil
+import signal
+import subprocess
 import sys
 import tempfile
+import time
 
 import cases
 from cases import call, refused
@@ -246,6 +249,23 @@ def test_the_verdict_on_all_bases_is_the_sum(project):
         result = call(sys.executable, script, "check", *bases,
                       env=dict(os.environ, PATH=path, BAD=bad))
         assert (result.returncode, result.stdout.splitlines()[-1]) == (status, verdict), result
+
+
+def test_a_step_that_is_ended_ends_all_that_it_has_started(project):
+    """As dpkg-buildpackage does, this shell does not pass the signal on."""
+    mark = os.path.join(project.top, "started")
+    step = "from common import logged, main; " \
+           f"main(lambda: logged('ended', ['sh', '-c', 'sleep 1000 & echo $! >{mark}; wait']))"
+    with subprocess.Popen([sys.executable, "-c", step], stderr=subprocess.PIPE, text=True,
+                          cwd=os.path.join(project.top, "workshop", "series"),
+                          env=dict(os.environ, BASE="9.1")) as child:
+        while not (os.path.exists(mark) and read(mark)):
+            assert child.poll() is None, child.stderr.read()
+            time.sleep(0.01)
+        child.terminate()
+        assert child.wait() == 130 and "interrupted" in child.stderr.read(), child.returncode
+    stat = f"/proc/{read(mark).strip()}/stat"
+    assert not os.path.exists(stat) or read(stat).split()[2] == "Z", read(stat)
 
 
 def test_the_mails_of_each_base_stay(project):

@@ -34,7 +34,7 @@ from places import BASE, BUILD, LOGS, ROOT
 
 import tree  # pylint: disable=wrong-import-order
 from common import (Failure, Progress, default_base, entries,  # pylint: disable=wrong-import-order
-                    interrupt_on, main, read, say, write)
+                    main, read, say, write)
 
 TROUBLE = re.compile(r"vm: (?!the emulator failed)")
 FAILED = re.compile(r"[# ]*not ok ")
@@ -338,7 +338,6 @@ def run_jobs(todo, keys):
 
 
 def command():
-    interrupt_on(signal.SIGTERM)
     # A shell ignores it in the background, and so would what is started here, which it has to end.
     signal.signal(signal.SIGINT, signal.default_int_handler)
     args = parse()

@@ -4,12 +4,11 @@
 
 import os
 import re
-import signal
 import sys
 
 import vm
 
-from common import BUILD, LOGS, interrupt_on, logged, main, read, rel, say  # pylint: disable=wrong-import-order
+from common import BUILD, LOGS, logged, main, read, rel, say  # pylint: disable=wrong-import-order
 
 PROGRAM = ["/kselftest/procmap/torture/procmap_torture", "--seconds"]
 # What the program says every ten seconds
@@ -20,20 +19,18 @@ def torture(minutes, variant):
     """Boot the kernel for it, and print the results at the end."""
     say("TORTURE", f"{variant}, {minutes:g} minutes")
     name = f"torture-{variant}"
-    # In a group of its own, so that Ctrl-C comes here alone
     logged(name, [os.path.abspath(vm.__file__), "--variant", variant,
                   "--memory", "2G", "--timeout", f"{minutes * 180 + 300:g}", "--results",
                   os.path.join(BUILD, "results", f"{variant}-torture"), "--",
                   *PROGRAM, f"{minutes * 60:.0f}"],
            describe=lambda line: f"{variant}, {line.removeprefix('# ')}",
-           preexec_fn=vm.die_with_parent, process_group=0)
+           preexec_fn=vm.die_with_parent)
     log = os.path.join(LOGS, f"{name}.log")
     _, _, text = read(log).partition("\n")
     print(PROGRESS.sub("", text) + f"          log: {rel(log)}", flush=True)
 
 
 def command():
-    interrupt_on(signal.SIGTERM, signal.SIGHUP)
     try:
         for variant in sys.argv[2:]:
             torture(float(sys.argv[1]), variant)

@@ -17,7 +17,7 @@ import sys
 import series
 import tree
 from base import WHO, kernel_version
-from common import INTERRUPTS, Failure, interrupt_on, main, rel, say
+from common import INTERRUPTS, Failure, main, rel, say
 from git import Repo
 
 STAGE = ".procmap-apply"
@@ -121,7 +121,6 @@ def command():
         raise Failure("give the tree to apply to: make apply KDIR=directory")
     if not os.path.isdir(sys.argv[1]):
         raise Failure(f"KDIR={sys.argv[1]} is no directory")
-    interrupt_on(signal.SIGTERM, signal.SIGHUP)
     target = Target(sys.argv[1])
     target.restore()
     try:

@@ -73,7 +73,8 @@ def rel(path):
 
 
 def main(func):
-    """Run a step; failures become one line, Ctrl-C an exit status."""
+    """Run a step; failures become one line, Ctrl-C and the like an exit status."""
+    interrupt_on(signal.SIGTERM, signal.SIGHUP)
     try:
         sys.exit(func() or 0)
     except Failure as failure:
@@ -87,12 +88,13 @@ def main(func):
 
 
 def interrupt_on(*signals):
-    """End by these signals as by Ctrl-C."""
+    """End by these signals as by Ctrl-C; nohup keeps its meaning."""
     def interrupt(_number, _frame):
         raise KeyboardInterrupt
 
     for number in signals:
-        signal.signal(number, interrupt)
+        if signal.getsignal(number) != signal.SIG_IGN:
+            signal.signal(number, interrupt)
 
 
 def run_to_end(command, data=None, **kwargs):
@@ -163,7 +165,10 @@ class Progress:
 
 
 def wait_for(child, path, describe):
-    """Wait for a process that writes to a log; show meanwhile what describes its last line."""
+    """Wait for a process that writes to a log; show meanwhile what describes its last line.
+
+    An interrupt ends all of its process group: dpkg-buildpackage passes no signal on.
+    """
     progress = Progress()
     try:
         while True:
@@ -173,11 +178,11 @@ def wait_for(child, path, describe):
                 progress.tell(describe(tail(path, 1).strip()))
     except BaseException:
         # It may take its time to leave nothing behind.
-        child.terminate()
+        os.killpg(child.pid, signal.SIGTERM)
         try:
             child.wait(20)
         except subprocess.TimeoutExpired:
-            child.kill()
+            os.killpg(child.pid, signal.SIGKILL)
         raise
     finally:
         progress.end()
@@ -191,7 +196,7 @@ def logged(log, command, describe=str, **kwargs):
         out.write("$ " + " ".join(command) + "\n")
         out.flush()
         with subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=out,
-                              stderr=subprocess.STDOUT, **kwargs) as child:
+                              stderr=subprocess.STDOUT, process_group=0, **kwargs) as child:
             status = wait_for(child, path, describe)
     if status:
         sys.stderr.write(tail(path, 15))
