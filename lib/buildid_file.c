@@ -7,9 +7,9 @@
  * would tell LSMs, fanotify and the access time. A hole of a file in memory reads as zeros, and
  * is not filled. A page in swap stays there: there is no build ID meanwhile.
  *
- * A signal does not end the wait for a file system that reads metadata, or data (squashfs),
- * before it returns, nor for a truncation that takes the invalidate_lock after the reader
- * tried it.
+ * A signal does not end the wait for a file system whose read callback itself waits for metadata,
+ * or for data (squashfs), nor for a truncation that gets the invalidate_lock between
+ * down_read_killable() and readahead.
  */
 #include <linux/buildid.h>
 #include <linux/buildid_file.h>
@@ -83,7 +83,7 @@ static bool build_id_mapping_trusted(const struct address_space *mapping)
 /*
  * A file system that starts a read charges buffer heads and the like with __GFP_NOFAIL, which
  * at the limit of the caller's cgroup makes the OOM killer kill. So charge as much on trial:
- * that reclaims, or fails. Only who takes the space in the same moment can make it kill still.
+ * that reclaims, or fails. It can still kill only if another task takes that space in between.
  * Page tables of vmalloc(), which are allocated without __GFP_NORETRY, are not charged.
  */
 static bool build_id_cgroup_has_space(void)
@@ -266,9 +266,9 @@ static bool build_id_file_is_dax(const struct file *file)
  * Context: any except interrupts. Does not sleep; preemption may be disabled.
  * Return: 0; -ENODATA: there is no build ID, or the file may not be read; -EAGAIN:
  * call build_id_read_file(), with a reference, unless the mount is a user's; -EIO: not
- * known: the file is DAX, without a page cache, or a server of a user has its pages.
- * Take no reference then: dropped last, it could wait for that server. An error
- * leaves @build_id and @size unchanged.
+ * known: the file is DAX, without a page cache, or only a server of a user can give its
+ * pages. Take no reference then: if it were the last to be dropped, that could wait for
+ * the server. An error leaves @build_id and @size unchanged.
  */
 int build_id_read_cached(struct file *file, unsigned char *build_id, unsigned int *size)
 {

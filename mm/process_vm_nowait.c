@@ -56,7 +56,7 @@ static void nowait_release(struct nowait_pages *np)
 /*
  * Pin mapped pages, up to the first one that would need a fault. fork() copies pinned pages:
  * a child that the target forks later does not see a write. With aliasing caches the time
- * is not bounded: flush_dcache_page() walks all mappings of a file.
+ * under mmap_lock is not bounded: flush_dcache_page() walks all mappings of a file.
  */
 static long nowait_pin(struct nowait_pages *np, unsigned long addr)
 {

@@ -5,8 +5,9 @@
  *
  * The loops of vma_search_next(), from the outermost:
  *
- * sleep	a jiffy before each further round; asks to be let in after 20 ms
- * round	one RCU section; the first and VMA_SEARCH_ROUNDS (16) more at an address: no sleep
+ * sleep	a jiffy, before each round after the first 17 (VMA_SEARCH_ROUNDS + 1) at an address;
+ *		asks to be let in after 20 ms
+ * round	one RCU section
  * step		the rest of a leaf, or concurrent with a writer one VMA or hole;
  *		VMA_SEARCH_STEPS (64) in a round
  * try		to look up that VMA or hole; VMA_SEARCH_TRIES (64) in a step
