@@ -8,7 +8,6 @@ import signal
 import subprocess
 import sys
 import tempfile
-import time
 
 import cases
 from cases import call, refused
@@ -253,18 +252,16 @@ def test_the_verdict_on_all_bases_is_the_sum(project):
 
 def test_a_step_that_is_ended_ends_all_that_it_has_started(project):
     """As dpkg-buildpackage does, this shell does not pass the signal on."""
-    mark = os.path.join(project.top, "started")
+    started = os.path.join(project.top, "started")
+    os.mkfifo(started)
     step = "from common import logged, main; " \
-           f"main(lambda: logged('ended', ['sh', '-c', 'sleep 1000 & echo $! >{mark}; wait']))"
+           f"main(lambda: logged('ended', ['sh', '-c', 'sleep 1000 & echo $! >{started}; wait']))"
     with subprocess.Popen([sys.executable, "-c", step], stderr=subprocess.PIPE, text=True,
                           cwd=os.path.join(project.top, "workshop", "series"),
                           env=dict(os.environ, BASE="9.1")) as child:
-        while not (os.path.exists(mark) and read(mark)):
-            assert child.poll() is None, child.stderr.read()
-            time.sleep(0.01)
+        stat = f"/proc/{read(started).strip()}/stat"
         child.terminate()
         assert child.wait() == 130 and "interrupted" in child.stderr.read(), child.returncode
-    stat = f"/proc/{read(mark).strip()}/stat"
     assert not os.path.exists(stat) or read(stat).split()[2] == "Z", read(stat)
 
 
