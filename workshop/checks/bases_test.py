@@ -252,17 +252,19 @@ def test_the_verdict_on_all_bases_is_the_sum(project):
 
 def test_a_step_that_is_ended_ends_all_that_it_has_started(project):
     """As dpkg-buildpackage does, this shell does not pass the signal on."""
-    started = os.path.join(project.top, "started")
-    os.mkfifo(started)
-    step = "from common import logged, main; " \
-           f"main(lambda: logged('ended', ['sh', '-c', 'sleep 1000 & echo $! >{started}; wait']))"
+    says = os.path.join(project.top, "says")
+    os.mkfifo(says)
+    step = "from common import logged, main; main(lambda: logged('ended', ['sh', '-c', " \
+           f"'(echo started; sleep 100 && echo late) >{says} & wait']))"
     with subprocess.Popen([sys.executable, "-c", step], stderr=subprocess.PIPE, text=True,
                           cwd=os.path.join(project.top, "workshop", "series"),
-                          env=dict(os.environ, BASE="9.1")) as child:
-        stat = f"/proc/{read(started).strip()}/stat"
+                          env=dict(os.environ, BASE="9.1")) as child, \
+            open(says, encoding="ascii") as pipe:
+        assert pipe.readline() == "started\n"
         child.terminate()
         assert child.wait() == 130 and "interrupted" in child.stderr.read(), child.returncode
-    assert not os.path.exists(stat) or read(stat).split()[2] == "Z", read(stat)
+        rest = pipe.read()
+        assert rest == "", rest
 
 
 def test_the_mails_of_each_base_stay(project):

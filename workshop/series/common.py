@@ -164,13 +164,14 @@ class Progress:
             print("\r\033[K", end="", flush=True)
 
 
-def wait_for(child, path, describe):
+def wait_for(child, path, describe, mask):
     """Wait for a process that writes to a log; show meanwhile what describes its last line.
 
     An interrupt ends all of its process group: dpkg-buildpackage passes no signal on.
     """
     progress = Progress()
     try:
+        signal.pthread_sigmask(signal.SIG_SETMASK, mask)
         while True:
             try:
                 return child.wait(progress.pause)
@@ -188,16 +189,23 @@ def wait_for(child, path, describe):
         progress.end()
 
 
-def logged(log, command, describe=str, **kwargs):
+def logged(log, command, describe=str, preexec_fn=lambda: None, **kwargs):
     """Run a command with its output in <log>.log of LOGS; a failure shows the end of it."""
     os.makedirs(LOGS, exist_ok=True)
     path = os.path.join(LOGS, f"{log}.log")
     with open(path, "w", encoding="utf-8") as out:
         out.write("$ " + " ".join(command) + "\n")
         out.flush()
-        with subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=out,
+        # As in run_to_end(); but the child must get these signals.
+        mask = signal.pthread_sigmask(signal.SIG_BLOCK, INTERRUPTS)
+
+        def prepare():
+            signal.pthread_sigmask(signal.SIG_SETMASK, mask)
+            preexec_fn()
+
+        with subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=out, preexec_fn=prepare,
                               stderr=subprocess.STDOUT, process_group=0, **kwargs) as child:
-            status = wait_for(child, path, describe)
+            status = wait_for(child, path, describe, mask)
     if status:
         sys.stderr.write(tail(path, 15))
         raise Failure(f"{command[0]} failed with status {status}; the full log is {rel(path)}")
