@@ -37,21 +37,22 @@ static void call_below(struct frame *frame)
 		     : "rax", "rcx", "rdx", "r8", "r9", "r10", "r11", "cc", "memory");
 }
 
-/* An address below a mapping of this program, where nothing is mapped. */
-static unsigned long make_hole(size_t page)
+/* A page of this program, mapped with a hole below and above it. */
+static unsigned long map_between_holes(size_t page)
 {
 	int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
 	char *hole, *map;
 
 	if (!ASSERT_GE(fd, 0, "open"))
 		return 0;
-	hole = mmap(NULL, 2 * page, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	ASSERT_NEQ(hole, MAP_FAILED, "mmap hole");
+	hole = mmap(NULL, 3 * page, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	ASSERT_NEQ(hole, MAP_FAILED, "mmap holes");
 	map = mmap(hole + page, page, PROT_READ, MAP_PRIVATE | MAP_FIXED, fd, 0);
 	ASSERT_EQ(map, hole + page, "mmap file");
-	ASSERT_OK(munmap(hole, page), "munmap hole");
+	ASSERT_OK(munmap(hole, page), "munmap hole below");
+	ASSERT_OK(munmap(map + page, page), "munmap hole above");
 	close(fd);
-	return (unsigned long)hole + page - 16;
+	return (unsigned long)map;
 }
 
 static int loopback_up(int fd)
@@ -97,39 +98,48 @@ static unsigned long map_socket(int sockets[2], size_t page)
 }
 
 /* A frame with a build ID has its offset in the place of the address. */
-static bool has_no_build_id(struct stack_build_id_sleepable *skel, unsigned long addr)
+static bool has_frame(struct stack_build_id_sleepable *skel, int status, __u64 addr)
 {
 	long i, nr = skel->bss->size / (long)sizeof(skel->bss->frames[0]);
 
 	for (i = 0; i < nr; i++)
-		if (skel->bss->frames[i].status == BPF_STACK_BUILD_ID_IP &&
-		    skel->bss->frames[i].ip == addr)
+		if (skel->bss->frames[i].status == status && skel->bss->frames[i].ip == addr)
 			return true;
 	return false;
 }
 
+static bool has_no_build_id(struct stack_build_id_sleepable *skel, unsigned long addr)
+{
+	return has_frame(skel, BPF_STACK_BUILD_ID_IP, addr);
+}
+
 static void check_stack(struct stack_build_id_sleepable *skel, int sockets[2])
 {
-	struct frame frames[2] = {};
+	struct frame frames[4] = { { &frames[1] }, { &frames[2] }, { &frames[3] } };
+	unsigned long page = getpagesize(), map;
 	char received[sizeof(data)];
 
-	frames[0].next = &frames[1];
-	frames[1].ret = map_socket(sockets, getpagesize());
-	if (!frames[1].ret)
+	frames[0].ret = map_socket(sockets, page);
+	if (!frames[0].ret)
 		return;
 	skel->links.probe = bpf_program__attach_uprobe(skel->progs.probe, false, 0,
 						       "/proc/self/exe", get_uprobe_offset(probed));
 	if (!ASSERT_OK_PTR(skel->links.probe, "attach"))
 		return;
 	/* Last, so that nothing else is mapped there. */
-	frames[0].ret = make_hole(getpagesize());
-	if (!frames[0].ret)
+	map = map_between_holes(page);
+	if (!map)
 		return;
+	frames[1].ret = map - 16;
+	frames[2].ret = map + page - 16;
+	frames[3].ret = map + page;
 	call_below(frames);
 
 	ASSERT_EQ(skel->bss->frames[0].status, BPF_STACK_BUILD_ID_VALID, "code has a build ID");
-	ASSERT_TRUE(has_no_build_id(skel, frames[0].ret), "a hole has none");
-	ASSERT_TRUE(has_no_build_id(skel, frames[1].ret), "a socket has none");
+	ASSERT_TRUE(has_no_build_id(skel, frames[0].ret), "a socket has none");
+	ASSERT_TRUE(has_no_build_id(skel, frames[1].ret), "a hole below has none");
+	ASSERT_TRUE(has_frame(skel, BPF_STACK_BUILD_ID_VALID, page - 16), "a mapping has one");
+	ASSERT_TRUE(has_no_build_id(skel, frames[3].ret), "a hole above has none");
 	ASSERT_EQ(recv(sockets[0], received, sizeof(received), MSG_DONTWAIT), sizeof(data),
 		  "data that is left");
 	ASSERT_OK(memcmp(received, data, sizeof(data)), "the same data");

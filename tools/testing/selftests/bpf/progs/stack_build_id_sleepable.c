@@ -4,7 +4,7 @@
 
 char _license[] SEC("license") = "GPL";
 
-struct bpf_stack_build_id frames[4];
+struct bpf_stack_build_id frames[8];
 long size;
 
 SEC("uprobe.s")
