@@ -50,7 +50,7 @@ class Part:
 
 def script(name, *words, **more):
     own = f"{CHECKS}/{name}"
-    shared = (f"{CHECKS}/cases.py", f"{CHECKS}/places.py")
+    shared = (f"{CHECKS}/cases.py", f"{CHECKS}/places.py", "workshop/series/common.py")
     more["inputs"] = (own, *shared, *more.get("inputs", ()))
     return dict(command=("python3", own, *words), **more)
 
