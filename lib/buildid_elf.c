@@ -330,7 +330,7 @@ int build_id_elf_parse(struct build_id_reader *r, unsigned char *build_id, unsig
 	/*
 	 * Object files and kernel modules have only sections, Go's linker leaves the build ID
 	 * out of PT_NOTE, and segments of split debug information may point to the wrong place.
-	 * After a read error, do not try the sections.
+	 * If seek() has failed with another error, do not try the sections.
 	 */
 	if (!e.found && r->err == -ENODATA)
 		r->err = 0;

@@ -21,7 +21,8 @@
  * @win_pos: position in the image of the window's first byte
  * @win_len: bytes in the window, 0 before the first seek
  * @reads: how many reads, and moves of the window, are left
- * @err: the first error. After it, every read gives zeros, and the parser stops
+ * @err: an error: every read gives zeros. -ENODATA in the segments is cleared once, to try the
+ *	sections; any other error ends the parser
  */
 struct build_id_reader {
 	int (*seek)(struct build_id_reader *r, u64 pos);

@@ -7,9 +7,9 @@
  * would tell LSMs, fanotify and the access time. A hole of a file in memory reads as zeros, and
  * is not filled. A page in swap stays there: there is no build ID meanwhile.
  *
- * A signal does not end the wait for a file system whose read callback itself waits for metadata,
- * or for data (squashfs), nor for a truncation that gets the invalidate_lock between
- * down_read_killable() and readahead.
+ * A signal does not end two waits: for a file system whose read callback itself waits for metadata
+ * or data (squashfs); and for a truncation that takes the invalidate_lock after our
+ * down_read_killable(), so that readahead waits for it.
  */
 #include <linux/buildid.h>
 #include <linux/buildid_file.h>
@@ -264,11 +264,12 @@ static bool build_id_file_is_dax(const struct file *file)
  * @size: out: the length of the ID, 1 to BUILD_ID_SIZE_MAX
  *
  * Context: any except interrupts. Does not sleep; preemption may be disabled.
- * Return: 0; -ENODATA: there is no build ID, or the file may not be read; -EAGAIN:
- * call build_id_read_file(), with a reference, unless the mount is a user's; -EIO: not
- * known: the file is DAX, without a page cache, or only a server of a user can give its
- * pages. Take no reference then: if it were the last to be dropped, that could wait for
- * the server. An error leaves @build_id and @size unchanged.
+ * Return: 0; an error leaves @build_id and @size unchanged:
+ * -ENODATA: there is no build ID, or the file may not be read.
+ * -EAGAIN: the page cache does not tell. The caller may take a reference and call
+ *	build_id_read_file(), unless the mount is a user's.
+ * -EIO: it stays unknown: a DAX file has no page cache, or only a server of a user can
+ *	give the pages. Take no reference: to drop the last one may wait for that server.
  */
 int build_id_read_cached(struct file *file, unsigned char *build_id, unsigned int *size)
 {

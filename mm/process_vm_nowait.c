@@ -60,7 +60,7 @@ static void nowait_release(struct nowait_pages *np)
  */
 static long nowait_pin(struct nowait_pages *np, unsigned long addr)
 {
-	/* FOLL_NOFAULT does not reschedule either. */
+	/* With FOLL_NOFAULT get_user_pages() neither faults nor reschedules. */
 	unsigned int flags = FOLL_NOFAULT | (np->write ? FOLL_WRITE : 0);
 
 	np->pinned = true;

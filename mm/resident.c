@@ -27,9 +27,9 @@ static bool resident_page_cache(struct vm_area_struct *vma)
 		return true;
 
 	/*
-	 * Other ->map_pages() do more. XFS takes a lock, so as not to read a freed block from disk:
-	 * nothing is read from disk here. AFS tests whether its server still takes the page for
-	 * valid: a file system on a block device has no server.
+	 * Others do more. Accept file systems on a block device: XFS only takes a lock against
+	 * reading freed blocks, and nothing is read from disk here. Refuse others, as network file
+	 * systems: AFS has to ask its server whether the page is valid.
 	 */
 	mapping = vma->vm_file->f_mapping;
 	if (vma->vm_ops->map_pages && mapping->host->i_sb->s_bdev)
@@ -161,8 +161,8 @@ static struct page *resident_pte_page(struct vm_area_struct *vma, unsigned long 
 }
 
 /*
- * Whoever clears a huge pmd only for a moment puts it back under the same lock. If the OOM
- * reaper has cleared it, the lock also makes the flag visible that it set before.
+ * A huge pmd that is cleared for a moment is set again under the same lock. If the OOM reaper
+ * has cleared it, whoever has had this lock also sees MMF_UNSTABLE.
  */
 static bool resident_pmd_none(struct mm_struct *mm, pmd_t *pmd)
 {

@@ -37,10 +37,10 @@ void vma_lock_init_mm(struct mm_struct *mm)
 /**
  * vma_note_code() - note that a writer is about to change code
  * @vma: a VMA that the caller is about to write-lock or attach, or has write-locked
- * @flags: its VM_* bits, before or after the change
+ * @flags: its VM_* bits, or those that it is about to get
  *
  * Context: mmap_lock held for writing, in a write section. Write-locking calls
- * this; so does a writer that turns another VMA into code.
+ * this; so does a writer that turns into code what was none.
  */
 void vma_note_code(struct vm_area_struct *vma, unsigned long flags)
 {

@@ -24,7 +24,10 @@ static bool vma_hole_outside(unsigned long addr, const struct vma_removal *range
 	return true;
 }
 
-/* Was all that was read since @stores in the tree at one instant? exit_mmap() counts no store. */
+/*
+ * Was all that was read since @stores in the tree at one instant? exit_mmap() empties the tree
+ * without counting a store: test for users, too.
+ */
 static bool vma_tree_unchanged(struct mm_struct *mm, unsigned int stores)
 {
 	/* Orders tree before counter and users; pairs with vma_tree_store_begin(), mmput(). */
@@ -59,7 +62,8 @@ static bool vma_hole_is_real(const struct vma_search *search, unsigned long seq,
 /*
  * Slow path: look up one VMA or hole. The lock confirms a VMA that matches. Another one is
  * skipped if it was in the tree, with these flags, at one instant. A skipped VMA may be
- * write-locked: its states before and after the writer's system call are both right.
+ * write-locked: the flags are those of before or after the writer's system call, and both are
+ * right, because the search overlaps that call.
  */
 static enum vma_result vma_lookup_slow(struct vma_search *search, unsigned long seq)
 {
@@ -79,7 +83,7 @@ static enum vma_result vma_lookup_slow(struct vma_search *search, unsigned long 
 	if (vma && vma_seems_wanted(search, vma)) {
 		if (!vma_search_lock(search, vma))
 			return VMA_LOOKUP_BUSY;
-		/* In the tree it covered the address: it has moved. */
+		/* In the tree it covered the address: a writer has moved its start. */
 		if (unlikely(vma->vm_start > search->addr)) {
 			vma_hold_end(vma);
 			return VMA_LOOKUP_BUSY;

@@ -69,8 +69,9 @@ static __always_inline struct vm_area_struct *vma_leaf_search(const struct vma_s
 }
 
 /*
- * Lockless fast path: the rest of a leaf. mm->vma_seq was even before the descent and is
- * @seq at the end: all that was read in between was true at the same time.
+ * Lockless fast path: the rest of a leaf. The lock confirms a VMA that covers the address. All
+ * else, holes and skipped VMAs, counts only if vma_seq, even before the descent, is still @seq
+ * at the end: then all that was read in between was true at the same time.
  */
 static __always_inline enum vma_result vma_lookup_fast(struct vma_search *search,
 						       struct vma_walk *walk, unsigned long seq)
@@ -124,8 +125,8 @@ static __always_inline enum vma_result vma_lookup_step(struct vma_search *search
 
 /*
  * At most @steps steps, at least one. __mmput() frees VMAs and nodes while the tree still
- * leads to them. If this section sees mm_users > 0, no grace period that began after
- * mm_users became 0 has ended: all of that outlasts this section.
+ * leads to them. If this RCU section sees mm_users > 0, a grace period that begins after
+ * mm_users became 0 cannot end before this section does: they stay until then.
  */
 static __always_inline enum vma_result vma_lookup_rcu(struct vma_search *search,
 						      struct vma_walk *walk, unsigned int steps,

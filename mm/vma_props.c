@@ -80,8 +80,9 @@ static u64 vma_generation_held(const struct vm_area_struct *vma, const struct mm
 }
 
 /*
- * The files were open at one instant in this RCU section. With SLAB_TYPESAFE_BY_RCU one may be
- * another file by now: the caller confirms. A backing file gets NULL: lock its VMA.
+ * The files were open at one instant in this RCU section. Where their cache is
+ * SLAB_TYPESAFE_BY_RCU one may be another file by now: the caller confirms. A backing file gets
+ * NULL: lock its VMA.
  */
 static __always_inline void vma_props_find_inodes(struct vma_props *props, unsigned int nr)
 {
@@ -216,7 +217,7 @@ static __always_inline int vma_read_leaf(struct vma_walk *walk, struct vma_run *
 			search->addr = props[done - 1].end;
 		return done;
 	}
-	/* Neither a full @props nor the end of the leaf stopped it: the next is not in the run. */
+	/* What stopped it before @end and the end of the leaf is @run, which is not NULL then. */
 	if (props + found < end && leaf.slot <= leaf.end)
 		run->seq = 0;
 	if (!found)

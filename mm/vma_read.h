@@ -56,6 +56,7 @@ static inline bool vma_hold_try(struct vm_area_struct *vma, const struct mm_stru
 
 	do {
 		new = old + VMA_HOLD_READER;
+		/* No reader in the sum: the count was full, and has overflowed into the flags. */
 		if ((old & VMA_HOLD_DETACHED) || !(new & VMA_HOLD_READERS))
 			return false;
 		/* An optimization: do not write the word in vain. */

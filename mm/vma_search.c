@@ -5,8 +5,9 @@
  *
  * The loops of vma_search_next(), from the outermost:
  *
- * sleep	a jiffy, before each round after the first 17 (VMA_SEARCH_ROUNDS + 1) at an address;
- *		asks to be let in after 20 ms
+ * sleep	before each round after the first 17 (VMA_SEARCH_ROUNDS + 1) at an address: a jiffy;
+ *		once it has asked to be let in, after 20 ms: until a writer lets it in, for 20 ms
+ *		at most, and only during a write section
  * round	one RCU section
  * step		the rest of a leaf, or concurrent with a writer one VMA or hole;
  *		VMA_SEARCH_STEPS (64) in a round
@@ -136,7 +137,7 @@ static void vma_search_unlock(struct vma_search *search)
 	mmput(search->mm);
 }
 
-/* Not reached: BUSY means killed or no users, or no patience: vma_search_pause() ends it. */
+/* Not reached: if killed or without users, or out of patience, the search ends before. */
 static void vma_search_sleep(struct vma_search *search, unsigned long waited) {}
 
 #endif /* CONFIG_VMA_SEARCH */
@@ -209,8 +210,8 @@ static __always_inline struct vm_area_struct *vma_next_held(struct vma_search *s
  * A held VMA does not change, and its file stays open. A writer may wait for it:
  * preemption is disabled (except with PREEMPT_RT), and the caller must not sleep.
  *
- * Context: process context, no lock held. Sleeps, killably, while a writer has
- * @search->addr. Without CONFIG_VMA_SEARCH it waits for mmap_lock, killably, or
+ * Context: process context, no spinlock and no mmap_lock held. Sleeps, killably, while a
+ * writer has @search->addr. Without CONFIG_VMA_SEARCH it waits for mmap_lock, killably, or
  * only tries it if @search->patience is 0, and keeps it with the VMA.
  * Return: the VMA, held, which may begin after @search->last; NULL: none up to there.
  * With nothing held: -ESRCH: no user of the address space is left; -EINTR: killed;

@@ -109,9 +109,11 @@ static inline bool procmap_mount_is_of_user(const struct file *file)
  * procmap_build_id_find() - read the build ID of a held VMA from the page cache
  * @id: out: the build ID; unchanged if there is none, or none is known
  * @file: the file of the VMA
- * @later: out: @file, with a reference, if it must be read; NULL: do not take one
+ * @later: where to store @file, with a reference, if its build ID must be read from disk; a
+ *	NULL pointer: never take a reference
  *
- * Return: false if it is unknown and will stay so. True also if @later must be read.
+ * Return: true if @id is final, or will be once @later was read; false if the build ID
+ * stays unknown.
  */
 static inline bool procmap_build_id_find(struct procmap_build_id *id, struct file *file,
 					 struct file **later)

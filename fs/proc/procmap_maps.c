@@ -4,9 +4,9 @@
  * copies to user memory when nothing is held.
  *
  * The position is the start of the VMA after the last line: no address that stays mapped is
- * left out. A VMA that reaches below it has grown or merged since. It replaces the last
- * line while the buffer still has that; if it begins inside that line, only the rest is
- * printed. Once that line has left the buffer, it is printed whole.
+ * left out. A VMA that begins below the position has grown or merged since. While the buffer
+ * has the last line, the VMA replaces it; if the VMA begins inside of the range of that line,
+ * only the rest of the VMA is printed. Without that line the VMA is printed whole.
  */
 #include <linux/err.h>
 #include <linux/fs.h>
@@ -99,8 +99,8 @@ static void *procmap_maps_start(struct seq_file *m, loff_t *ppos)
 	vma = procmap_maps_find(pm);
 	/*
 	 * Do not wait long for a writer once there are lines: seq_read_iter() returns these at
-	 * -EAGAIN. But traverse(), for pread() and lseek(), drops them and begins anew, for ever.
-	 * So the read after an -EAGAIN waits without limit.
+	 * -EAGAIN. But traverse(), for pread() and lseek(), passes that on, and is then called
+	 * again, as for a larger buffer. So the start after an -EAGAIN waits without limit.
 	 */
 	if (!pm->cut_short)
 		pm->walk.search.patience = PROCMAP_MAPS_PATIENCE;
@@ -127,7 +127,7 @@ static void *procmap_maps_next(struct seq_file *m, void *v, loff_t *ppos)
 	if (pm->walk.search.vma)
 		*ppos = max_t(unsigned long, *ppos, pm->walk.search.vma->vm_start);
 	else if (!vma)
-		*ppos = PROCMAP_MAPS_END - 1;	/* no VMA can be there later */
+		*ppos = PROCMAP_MAPS_END - 1;	/* the end, but start() still looks for the task */
 	pm->cut_short = vma == ERR_PTR(-EAGAIN);
 	return vma;
 }
@@ -350,7 +350,7 @@ static int procmap_maps_show(struct seq_file *m, void *v)
 	struct vm_area_struct *vma = v;
 	unsigned long start = vma->vm_start;
 
-	/* At the start of a read(), and in traverse(), the buffer has no last line. */
+	/* The buffer has the last line only if it ends with it: not at the start of a read(). */
 	if (unlikely(start < m->index) && line->end && line->end == m->count) {
 		if (start <= line->addr) {
 			procmap_replace_line(m, vma);
@@ -359,7 +359,7 @@ static int procmap_maps_show(struct seq_file *m, void *v)
 		/* It begins inside of the last line: what is before it must stay. */
 		start = m->index;
 	}
-	/* procmap_show_line() replaces it by the end of this VMA. */
+	/* That of the line before, so far; procmap_show_line() overwrites it. */
 	line->prev_end = pm->last_end.value;
 	line->addr = start;
 	line->start = m->count;

@@ -27,6 +27,7 @@ const char *procmap_vma_name(struct vm_area_struct *vma, char *buf, size_t size)
 	const char *fixed;
 	ssize_t len;
 
+	/* On some kernels shared memory, which has a file, can have a given name, too. */
 	if (file && !given)
 		return size ? d_path(vma_file_path(file), buf, size) : ERR_PTR(-ENAMETOOLONG);
 	fixed = file ? NULL : proc_vma_fixed_name(vma);

@@ -26,8 +26,8 @@ void mm_ref_drain(struct mm_struct *mm);
  * @mm: the address space, its mm_count held
  *
  * Context: any.
- * Return: true if it has, and that is final. Between mm_ref_trylock() and
- * mm_ref_unlock() nothing is torn down all the same.
+ * Return: true if it has: it never gets a user again. Whoever has mm_ref_trylock()
+ * may see true, too: the teardown then waits for mm_ref_unlock().
  */
 static inline bool mm_ref_exited(const struct mm_struct *mm)
 {
@@ -35,7 +35,7 @@ static inline bool mm_ref_exited(const struct mm_struct *mm)
 }
 
 /**
- * mm_ref_preempt_disable() - disable preemption before taking a lock of the process
+ * mm_ref_preempt_disable() - disable preemption before taking a lock others wait for
  *
  * Context: any. No sleep until mm_ref_preempt_enable(), except with PREEMPT_RT,
  * where the reader takes spinlocks, which sleep, under the lock.

@@ -45,9 +45,9 @@ static inline struct vma_generations vma_generations_now(const struct mm_struct 
 	};
 
 	/*
-	 * Section s, an odd number, notes s + 2. code - @seq is 1 or less if @seq was read after
-	 * that section: all its changes are seen. It is 2 in the section, and more if @seq was read
-	 * before: its changes may be seen or not.
+	 * vma_note_code() has stored s + 2 for section s, an odd number. After that section, code
+	 * - seq is 1 or less: all its changes are seen. In it, that is 2; if seq was read before
+	 * it, more: its changes may be seen or not.
 	 */
 	if ((s64)(now.code - seq) > 1)
 		now.code = 0;

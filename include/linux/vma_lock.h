@@ -2,8 +2,8 @@
 /*
  * Per-VMA locks: a reader locks one VMA, without mmap_lock: it holds the VMA. A writer, which
  * holds mmap_lock, write-locks a VMA before it changes or removes it, and waits for the readers.
- * A write section lasts from this, or an attachment, to the release or downgrade of mmap_lock,
- * which ends all write-locks. See Documentation/mm/vma_lock.rst.
+ * Its first write-lock, attachment or removal begins a write section; the release or downgrade of
+ * mmap_lock ends it, and all write-locks. See Documentation/mm/vma_lock.rst.
  */
 #ifndef _LINUX_VMA_LOCK_H
 #define _LINUX_VMA_LOCK_H
@@ -46,9 +46,9 @@ static inline void vma_begin_write_section(struct mm_struct *mm)
 	if (seq & 1)
 		return;
 	/*
-	 * Release, though this section has changed nothing yet: a reader may see this number and
-	 * not the even one before, and must see what the previous section has changed; pairs with
-	 * vma_hold_try(), vma_lookup_retry().
+	 * Release, though this section has changed nothing yet: a reader may lock a VMA that only
+	 * the section before has changed, and read this number, but never the even one in between;
+	 * pairs with vma_hold_try(), vma_lookup_retry().
 	 */
 	smp_store_release(&mm->vma_seq, seq + 1);
 	/*

@@ -55,7 +55,7 @@ struct vma_walk {
  * @start: first address
  * @end: first address after it
  * @flags: VM_* bits
- * @generation: when it was changed last, see vma_generation.h; 0: not known
+ * @generation: the one that began with its last change, see vma_generation.h; 0: not known
  * @file: the file, only to be compared; NULL: none, and all below is 0
  * @offset: of @start in the file, in bytes
  * @ino: inode number of the file

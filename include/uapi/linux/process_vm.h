@@ -10,8 +10,8 @@
 
 /*
  * The first argument is a pidfd instead of a PID; the process may be in another PID
- * namespace. EBADF: it is no pidfd; ESRCH: the process has exited, or the pidfd is of a
- * thread that does not lead one.
+ * namespace. EBADF: it is no pidfd; ESRCH: all threads of the process have exited, or the
+ * pidfd is of one thread that is not the leader.
  */
 #define PROCESS_VM_PIDFD	0x1UL
 
