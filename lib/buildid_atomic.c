@@ -36,7 +36,7 @@ static bool build_id_atomic_copy(struct address_space *mapping, u64 pos, u8 *byt
 
 	if (!folio || xa_is_value(folio) || !test_bit(PG_uptodate, &folio->flags))
 		return false;
-	/* Up to date before the bytes; pairs with folio_mark_uptodate(). */
+	/* Read the flag before the bytes; pairs with folio_mark_uptodate(). */
 	smp_rmb();
 	offset = pos - ((u64)READ_ONCE(folio->index) << PAGE_SHIFT);
 	/* It has left the file: no folio of a file is larger. */
@@ -52,7 +52,7 @@ static bool build_id_atomic_copy(struct address_space *mapping, u64 pos, u8 *byt
 		return false;
 	if (copy_from_kernel_nofault(bytes, folio_address(folio) + offset, BUILD_ID_ATOMIC_BYTES))
 		return false;
-	/* The bytes before the page; its memory is used again after it has left. */
+	/* Read the bytes before the second look: memory of a page is used again after it has left. */
 	smp_rmb();
 	return xa_load(&mapping->i_pages, pos >> PAGE_SHIFT) == folio;
 }

@@ -17,7 +17,7 @@
 #define BUILD_ID_NOTE_TYPE 3	/* NT_GNU_BUILD_ID */
 #define BUILD_ID_NOTE_NAME "GNU"
 
-/* A table of headers: offsets of its fields in the ELF header, and of fields in one of them. */
+/* Offsets in the ELF header of what describes a table (e_*, sh_num), and in one entry of it. */
 struct build_id_table {
 	u32 note_type;	/* p_type or sh_type of a header that describes notes */
 	u16 e_num_extended;	/* the value of e_num that means: see sh_num of section 0 */

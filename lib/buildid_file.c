@@ -3,9 +3,9 @@
  * Read the build ID of a mapped file: at once from the page cache, or in sleepable context
  * from the disk. The caller does, and pays for, all of it.
  *
- * The page cache is what the mapping shows: ->read_iter() may do anything, and vfs_read()
- * would tell LSMs, fanotify and the access time. A hole of a file in memory reads as zeros, and
- * is not filled. A page in swap stays there: there is no build ID meanwhile.
+ * It takes pages of the page cache, which the mapping shows. ->read_iter() may do anything, and
+ * vfs_read() calls LSMs and fanotify, and sets the access time. A hole of a file in memory reads
+ * as zeros, and is not filled. A page in swap stays there: there is no build ID meanwhile.
  *
  * A signal does not end two waits: for a file system whose read callback itself waits for metadata
  * or data (squashfs); and for a truncation that takes the invalidate_lock after our

@@ -71,7 +71,7 @@ static void mm_ref_uncount(struct mm_struct *mm)
  * mm_ref_trylock() - lock an address space for reading if its mmap_lock is free
  * @mm: the address space, its mm_count held
  *
- * Context: as mmap_read_trylock(), after mm_ref_preempt_disable(): the process may
+ * Context: as mmap_read_trylock(), after preempt_disable_nort(): the process may
  * wait for the caller.
  * Return: true with mmap_lock held for reading, for mm_ref_unlock(); false if a
  * writer has it, somebody waits for it, or no user of the address space is left.

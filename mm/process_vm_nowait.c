@@ -141,16 +141,16 @@ static int nowait_lookup(struct nowait_pages *np, unsigned long addr)
 {
 	long found;
 
-	mm_ref_preempt_disable();
+	preempt_disable_nort();
 	if (!mm_ref_trylock(np->mm)) {
-		mm_ref_preempt_enable();
+		preempt_enable_nort();
 		return mm_ref_exited(np->mm) ? -ESRCH : -EAGAIN;
 	}
 	found = np->write ? nowait_pin(np, addr) : nowait_get(np, addr);
 	np->count = max(found, 0L);
 	nowait_drop_device_pages(np);
 	mm_ref_unlock(np->mm);
-	mm_ref_preempt_enable();
+	preempt_enable_nort();
 	return np->count ? 0 : -EFAULT;
 }
 
@@ -257,12 +257,12 @@ struct mm_struct *process_vm_access_nowait(struct task_struct *task, unsigned lo
 	const unsigned int mode = PTRACE_MODE_ATTACH_REALCREDS | PTRACE_MODE_NOAUDIT;
 	struct mm_struct *mm = ERR_PTR(-EAGAIN);
 
-	mm_ref_preempt_disable();
+	preempt_disable_nort();
 	if (down_read_trylock(&task->signal->exec_update_lock)) {
 		mm = process_vm_grab(task, flags, mode);
 		up_read(&task->signal->exec_update_lock);
 	}
-	mm_ref_preempt_enable();
+	preempt_enable_nort();
 	return mm;
 }
 

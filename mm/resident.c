@@ -79,8 +79,8 @@ static struct page *resident_special_page(struct vm_area_struct *vma, unsigned l
 
 /*
  * Copying needs no lock, as in filemap_read(): the size of the file is read after the flag,
- * so a truncation that zeroes the page began later. A page that is removed from the page
- * cache keeps its contents.
+ * so a truncation that began before is seen, and one that begins later is concurrent with the
+ * copying. A page that is removed from the page cache keeps its contents.
  */
 static struct page *resident_folio_page(struct folio *folio, struct vm_area_struct *vma,
 					pgoff_t pgoff)
@@ -128,7 +128,7 @@ static struct page *resident_absent_page(struct vm_area_struct *vma, unsigned lo
 
 /*
  * The page table is locked and refers to the swap entry: the entry is not reused, nor does
- * swapoff() finish. So the swap cache has the page that was swapped out.
+ * swapoff() finish. So what the swap cache has for it is the page that was swapped out.
  */
 static struct page *resident_swap_page(swp_entry_t entry)
 {

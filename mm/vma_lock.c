@@ -69,7 +69,7 @@ static void vma_lock_wait_for_readers(struct vm_area_struct *vma)
 			return;
 		cpu_relax();
 	}
-	/* Full barrier: set the flag before reading the number; pairs with vma_hold_drop(). */
+	/* Full barrier: set the flag before counting readers; pairs with vma_hold_drop(). */
 	atomic_long_fetch_or(VMA_HOLD_WAITING, lock);
 	wait_event(vma_hold_writers, !(atomic_long_read_acquire(lock) & VMA_HOLD_READERS));
 	atomic_long_andnot(VMA_HOLD_WAITING, lock);
@@ -102,7 +102,7 @@ static bool vma_change_lock(struct vm_area_struct *vma, long flags)
  * __vma_change_begin() - slow path of vma_change_begin()
  * @vma: the VMA, not write-locked yet
  *
- * Context: as vma_change_begin(). Exported for whoever sets flags of a VMA.
+ * Context: as vma_change_begin(). Exported for the one module that sets flags of VMAs.
  */
 void __vma_change_begin(struct vm_area_struct *vma)
 {

@@ -26,8 +26,8 @@ static unsigned long vma_lock_hash(const struct vm_area_struct *vma)
 
 /**
  * vma_lock_check() - warn if a VMA has changed without being write-locked
- * @vma: the VMA: read-locked, or just write-locked; then @word is from before
- * @word: its lock word
+ * @vma: the VMA, read-locked or just write-locked
+ * @word: its lock word; of a VMA that was just write-locked, the one from before
  *
  * Context: any. The first call after a write-lock has ended notes a hash, later ones
  * compare; a VMA that is write-locked may change.

@@ -49,7 +49,7 @@ static bool vma_hole_is_real(const struct vma_search *search, unsigned long seq,
 	unsigned int i, nr = 0;
 
 	if (seq & 1)
-		/* Acquire: read the number before the ranges; pairs with vma_note_removal(). */
+		/* Acquire: read nr_removed before the ranges; pairs with vma_note_removal(). */
 		nr = smp_load_acquire(&changes->nr_removed);
 	for (i = 0; i < nr; i++)
 		if (!vma_hole_outside(search->addr, &changes->removed[i], last))
@@ -62,8 +62,8 @@ static bool vma_hole_is_real(const struct vma_search *search, unsigned long seq,
 /*
  * Slow path: look up one VMA or hole. The lock confirms a VMA that matches. Another one is
  * skipped if it was in the tree, with these flags, at one instant. A skipped VMA may be
- * write-locked: the flags are those of before or after the writer's system call, and both are
- * right, because the search overlaps that call.
+ * write-locked: the flags that a search can ask for are those of before or after the writer's
+ * system call, and both are right, because the search overlaps that call.
  */
 static enum vma_result vma_lookup_slow(struct vma_search *search, unsigned long seq)
 {

@@ -70,8 +70,8 @@ static __always_inline struct vm_area_struct *vma_leaf_search(const struct vma_s
 
 /*
  * Lockless fast path: the rest of a leaf. The lock confirms a VMA that covers the address. All
- * else, holes and skipped VMAs, counts only if vma_seq, even before the descent, is still @seq
- * at the end: then all that was read in between was true at the same time.
+ * else, holes and skipped VMAs, counts only if @seq, read before the descent, is an even number
+ * and vma_seq is still @seq at the end: then all that was read was true at the same time.
  */
 static __always_inline enum vma_result vma_lookup_fast(struct vma_search *search,
 						       struct vma_walk *walk, unsigned long seq)

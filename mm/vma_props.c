@@ -39,8 +39,8 @@ static __always_inline void vma_props_no_file(struct vma_props *props)
 
 /*
  * Let now be mm->vma_seq, rounded up to even. If section s, an odd number, was the last one to
- * write-lock a VMA, the generation of the VMA is s + 2, from its end on. The lock word has only the
- * low 52 bits of s. So count back from now: (now + 2) - (now - s), where now - s is modulo 2^52.
+ * write-lock a VMA, the generation of the VMA is s + 2, which begins when s ends. The lock word
+ * has the low 52 bits of s. So count back from now: (now + 2) - (now - s), now - s modulo 2^52.
  */
 struct vma_generation_base {
 	unsigned long now_word;	/* now, shifted as in a lock word; all 12 bits below it are 1 */
@@ -81,8 +81,8 @@ static u64 vma_generation_held(const struct vm_area_struct *vma, const struct mm
 
 /*
  * The files were open at one instant in this RCU section. Where their cache is
- * SLAB_TYPESAFE_BY_RCU one may be another file by now: the caller confirms. A backing file gets
- * NULL: lock its VMA.
+ * SLAB_TYPESAFE_BY_RCU one may be another file by now: the caller confirms. The inode of a
+ * backing file is NULL: the caller must lock its VMA.
  */
 static __always_inline void vma_props_find_inodes(struct vma_props *props, unsigned int nr)
 {
@@ -98,7 +98,8 @@ static __always_inline void vma_props_find_inodes(struct vma_props *props, unsig
 
 /*
  * Inodes and super blocks are freed a grace period after the file is closed. XFS may use an inode
- * for another file before: the caller confirms. Returns how many were completed; lock the next.
+ * for another file before: the caller confirms. Returns how many were completed: the VMA of
+ * the next must be locked.
  */
 static __always_inline unsigned int vma_props_complete(struct vma_props *props, unsigned int nr)
 {
@@ -217,7 +218,7 @@ static __always_inline int vma_read_leaf(struct vma_walk *walk, struct vma_run *
 			search->addr = props[done - 1].end;
 		return done;
 	}
-	/* What stopped it before @end and the end of the leaf is @run, which is not NULL then. */
+	/* If neither @end nor the leaf's end stopped it, the next VMA is not of @run (not NULL then). */
 	if (props + found < end && leaf.slot <= leaf.end)
 		run->seq = 0;
 	if (!found)

@@ -5,9 +5,9 @@
  *
  * The loops of vma_search_next(), from the outermost:
  *
- * sleep	before each round after the first 17 (VMA_SEARCH_ROUNDS + 1) at an address: a jiffy;
- *		once it has asked to be let in, after 20 ms: until a writer lets it in, for 20 ms
- *		at most, and only during a write section
+ * sleep	before each round after the first 17 (VMA_SEARCH_ROUNDS + 1) at an address: a jiffy.
+ *		After 20 ms it asks to be let in: from then on it sleeps only during a write
+ *		section, until a writer lets it in, 20 ms at most
  * round	one RCU section
  * step		the rest of a leaf, or concurrent with a writer one VMA or hole;
  *		VMA_SEARCH_STEPS (64) in a round
@@ -52,20 +52,20 @@ static __always_inline enum vma_result vma_lookup_held(struct vma_search *search
 {
 	enum vma_result res;
 
-	mm_ref_preempt_disable();
+	preempt_disable_nort();
 	res = vma_lookup_rcu(search, walk, VMA_SEARCH_STEPS, VMA_SEARCH_TRIES);
 	/* VMA_LOOKUP_FOUND or VMA_LOOKUP_NONE: the call ends. */
 	if (likely(res <= VMA_LOOKUP_NONE))
 		count_vm_event(VMA_SEARCH);
 	if (res != VMA_LOOKUP_FOUND)
-		mm_ref_preempt_enable();
+		preempt_enable_nort();
 	return res;
 }
 
 static void vma_search_unlock(struct vma_search *search)
 {
 	vma_hold_end(search->vma);
-	mm_ref_preempt_enable();
+	preempt_enable_nort();
 }
 
 /* After VMA_SEARCH_STARVES, and each time from then on, sleep until a writer lets readers in. */

@@ -83,7 +83,7 @@ static int step_done(struct notifier_block *nb, unsigned long event, void *data)
 	if (event != DIE_DEBUG || !step || !(*dr6 & DR_STEP))
 		return NOTIFY_DONE;
 	*dr6 &= ~DR_STEP;
-	/* The task was switched without its flags: its steps end here. */
+	/* A switch of tasks keeps TF set for the next one: the steps end here. */
 	if (current != step->task || !in_nmi()) {
 		step->lost = true;
 		args->regs->flags &= ~X86_EFLAGS_TF;

@@ -4,9 +4,9 @@
  * copies to user memory when nothing is held.
  *
  * The position is the start of the VMA after the last line: no address that stays mapped is
- * left out. A VMA that begins below the position has grown or merged since. While the buffer
- * has the last line, the VMA replaces it; if the VMA begins inside of the range of that line,
- * only the rest of the VMA is printed. Without that line the VMA is printed whole.
+ * left out. A VMA that begins below the position has grown or merged since. If the last line is
+ * still in the buffer, the line of this VMA replaces it; if the VMA begins inside of the range of
+ * that line, only the rest of the VMA is printed. Else the VMA is printed whole.
  */
 #include <linux/err.h>
 #include <linux/fs.h>
@@ -99,8 +99,8 @@ static void *procmap_maps_start(struct seq_file *m, loff_t *ppos)
 	vma = procmap_maps_find(pm);
 	/*
 	 * Do not wait long for a writer once there are lines: seq_read_iter() returns these at
-	 * -EAGAIN. But traverse(), for pread() and lseek(), passes that on, and is then called
-	 * again, as for a larger buffer. So the start after an -EAGAIN waits without limit.
+	 * -EAGAIN. But callers of traverse(), for pread() and lseek(), take it for "the buffer is
+	 * larger now", and call again. So the start after an -EAGAIN waits without limit.
 	 */
 	if (!pm->cut_short)
 		pm->walk.search.patience = PROCMAP_MAPS_PATIENCE;
@@ -331,7 +331,7 @@ static void procmap_replace_line(struct seq_file *m, struct vm_area_struct *vma)
 	struct procmap_line *line = &pm->line;
 	size_t len;
 
-	/* Begin no lower than the line before it ended. The first in the buffer has none. */
+	/* Begin no lower than the end of the line before the replaced one, if the buffer has one. */
 	line->addr = line->start ? max(vma->vm_start, line->prev_end) : vma->vm_start;
 	procmap_show_line(m, vma, line->addr);
 	if (seq_has_overflowed(m))
@@ -359,7 +359,7 @@ static int procmap_maps_show(struct seq_file *m, void *v)
 		/* It begins inside of the last line: what is before it must stay. */
 		start = m->index;
 	}
-	/* That of the line before, so far; procmap_show_line() overwrites it. */
+	/* last_end still is that of the line before: procmap_show_line() overwrites it. */
 	line->prev_end = pm->last_end.value;
 	line->addr = start;
 	line->start = m->count;

@@ -207,7 +207,7 @@ static int procmap_scan_copy(struct procmap_scanner *sc, struct vm_area_struct *
 	sc->out.page_shift = ilog2(vma_kernel_pagesize(vma));
 	if (!(sc->out.args.flags & (PROCMAP_SCAN_NAMES | PROCMAP_SCAN_BUILD_IDS)))
 		return 0;
-	/* A VMA that is not wanted is not copied out: those of the run before do no harm. */
+	/* A VMA that is not wanted is not copied out: name and build ID of the run do no harm. */
 	if (props->start >= sc->end)
 		return 0;
 	if (procmap_has_conditions(&sc->out.args) && !procmap_record_wanted(&sc->out.args, props))
@@ -238,7 +238,7 @@ static int procmap_scan_one(struct procmap_scanner *sc)
 	/* This VMA does not count: the walk is before it again. */
 	sc->walk.search.addr = addr;
 	sc->run.seq = 0;
-	/* 0 after that: the caller tries it again, with more space. */
+	/* If the space for names could grow, this is 0, and the caller tries this VMA again. */
 	return err == -ENAMETOOLONG ? procmap_name_grow(&sc->name, procmap_scan_names_left(sc)) :
 				      err;
 }

@@ -35,23 +35,23 @@ static inline bool mm_ref_exited(const struct mm_struct *mm)
 }
 
 /**
- * mm_ref_preempt_disable() - disable preemption before taking a lock others wait for
+ * preempt_disable_nort() - disable preemption before taking a lock others wait for
  *
- * Context: any. No sleep until mm_ref_preempt_enable(), except with PREEMPT_RT,
+ * Context: any. No sleep until preempt_enable_nort(), except with PREEMPT_RT,
  * where the reader takes spinlocks, which sleep, under the lock.
  */
-static inline void mm_ref_preempt_disable(void)
+static inline void preempt_disable_nort(void)
 {
 	if (!IS_ENABLED(CONFIG_PREEMPT_RT))
 		preempt_disable();
 }
 
 /**
- * mm_ref_preempt_enable() - enable preemption after releasing that lock
+ * preempt_enable_nort() - enable preemption after releasing that lock
  *
- * Context: after mm_ref_preempt_disable().
+ * Context: after preempt_disable_nort().
  */
-static inline void mm_ref_preempt_enable(void)
+static inline void preempt_enable_nort(void)
 {
 	if (!IS_ENABLED(CONFIG_PREEMPT_RT))
 		preempt_enable();

@@ -8,7 +8,7 @@
 #include <linux/kconfig.h>
 #include <linux/mm_types.h>
 
-/* @vma is locked. Only VMAs without a file have a name of the process. */
+/* @vma is locked. On this kernel a process can only name VMAs without a file. */
 static inline const struct anon_vma_name *vma_given_name(const struct vm_area_struct *vma)
 {
 	return IS_ENABLED(CONFIG_ANON_VMA_NAME) && !vma->vm_file ? vma->anon_name : NULL;

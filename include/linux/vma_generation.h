@@ -37,7 +37,7 @@ static inline u64 vma_generation_at(unsigned long seq)
  */
 static inline struct vma_generations vma_generations_now(const struct mm_struct *mm)
 {
-	/* Acquire: read vma_seq before VMAs and note; pairs with vma_end_write_section(). */
+	/* Acquire: read vma_seq before VMAs and .code; pairs with vma_end_write_section(). */
 	unsigned long seq = smp_load_acquire(&mm->vma_seq);
 	struct vma_generations now = {
 		.all = seq & 1 ? 0 : vma_generation_at(seq),
@@ -45,9 +45,9 @@ static inline struct vma_generations vma_generations_now(const struct mm_struct 
 	};
 
 	/*
-	 * vma_note_code() has stored s + 2 for section s, an odd number. After that section, code
-	 * - seq is 1 or less: all its changes are seen. In it, that is 2; if seq was read before
-	 * it, more: its changes may be seen or not.
+	 * vma_note_code() has stored s + 2 for section s, an odd number. If seq was read after that
+	 * section, code - seq is 1 or less: all its changes are seen. It is 2 if seq was read in
+	 * the section, and more if before: then its changes may be seen or not.
 	 */
 	if ((s64)(now.code - seq) > 1)
 		now.code = 0;
@@ -77,7 +77,7 @@ static inline struct vma_generations vma_generations_kept(const struct mm_struct
 	struct vma_generations now;
 
 	/*
-	 * Read the VMAs before vma_seq, note and users; pairs with vma_begin_write_section(),
+	 * Read the VMAs before vma_seq, .code and users; pairs with vma_begin_write_section(),
 	 * vma_note_code(), and the full barrier in mmput(), after which VMAs are freed.
 	 */
 	smp_rmb();

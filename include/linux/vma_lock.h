@@ -46,8 +46,8 @@ static inline void vma_begin_write_section(struct mm_struct *mm)
 	if (seq & 1)
 		return;
 	/*
-	 * Release, though this section has changed nothing yet: a reader may lock a VMA that only
-	 * the section before has changed, and read this number, but never the even one in between;
+	 * Release, though this section has changed nothing yet: a reader may lock a VMA that the
+	 * section before has changed, and read this number without having read the even one;
 	 * pairs with vma_hold_try(), vma_lookup_retry().
 	 */
 	smp_store_release(&mm->vma_seq, seq + 1);

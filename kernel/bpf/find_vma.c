@@ -28,8 +28,8 @@ static struct vm_area_struct *bpf_vma_hold(struct mm_struct *mm, u64 start, u64 
 }
 
 /*
- * Another task cannot leave its address space while this has alloc_lock, nor can that be
- * freed while a VMA of it is held. Only try the lock: this may have interrupted its owner.
+ * While alloc_lock is held here, the other task cannot leave its address space; while a VMA of
+ * that is held, it is not freed. Only try the lock: this may have interrupted its owner.
  */
 static struct vm_area_struct *bpf_vma_hold_other(struct task_struct *task, u64 start, u64 flags)
 {
@@ -59,7 +59,7 @@ BPF_CALL_5(bpf_find_vma_held, struct task_struct *, task, u64, start,
 	if (!task)
 		return -ENOENT;
 	/* A writer may wait for the VMA. */
-	mm_ref_preempt_disable();
+	preempt_disable_nort();
 	if (task == current)
 		vma = bpf_vma_hold(task->mm, start, flags);
 	else
@@ -68,7 +68,7 @@ BPF_CALL_5(bpf_find_vma_held, struct task_struct *, task, u64, start,
 		callback_fn((u64)(long)task, (u64)(long)vma, (u64)(long)callback_ctx, 0, 0);
 		vma_hold_end(vma);
 	}
-	mm_ref_preempt_enable();
+	preempt_enable_nort();
 	if (IS_ERR(vma))
 		return -EBUSY;
 	return vma ? 0 : -ENOENT;

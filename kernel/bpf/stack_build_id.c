@@ -12,7 +12,7 @@
 
 #include "stack_build_id.h"
 
-/* Read from the VMA of a frame; @end: 0 if none was; @base: file offset = @base + address. */
+/* Read from the VMA of a frame; @end: 0 if none was found; @base: file offset = @base + address. */
 struct bpf_stack_vma {
 	unsigned long start;
 	unsigned long end;
@@ -32,7 +32,7 @@ static void bpf_stack_vma_read(struct bpf_stack_vma *stack_vma, unsigned long ip
 	vma_search_begin(&search, current->mm, ip);
 	search.covering = true;
 	/* A writer may wait for the VMA. */
-	mm_ref_preempt_disable();
+	preempt_disable_nort();
 	vma = vma_search_rcu(&search);
 	if (!IS_ERR_OR_NULL(vma)) {
 		stack_vma->start = vma->vm_start;
@@ -42,7 +42,7 @@ static void bpf_stack_vma_read(struct bpf_stack_vma *stack_vma, unsigned long ip
 				    !build_id_read_atomic(vma->vm_file, stack_vma->id, &size);
 		vma_hold_end(vma);
 	}
-	mm_ref_preempt_enable();
+	preempt_enable_nort();
 }
 
 /**

@@ -208,11 +208,11 @@ __bpf_kfunc struct vm_area_struct *bpf_iter_task_vma_next(struct bpf_iter_task_v
 		return NULL;
 	bpf_iter_task_vma_leave(data);
 	/* A writer may wait for the VMA. */
-	mm_ref_preempt_disable();
+	preempt_disable_nort();
 	vma = bpf_iter_task_vma_hold(data);
 	if (vma)
 		vma = bpf_iter_task_vma_copy(data, vma);
-	mm_ref_preempt_enable();
+	preempt_enable_nort();
 	return vma;
 }
 

@@ -9,8 +9,8 @@
  * All that a cache may cost in vain (asking for the generation, searching and
  * keeping VMAs) is paid from a credit. A twelfth of the cost of each query goes
  * there, and what answers without a query have saved. Without credit a look-up is
- * just a query. So 1,000 look-ups cost at most 1,000 / 12 queries and the largest
- * credit more than as many queries, whatever the process does.
+ * just a query. So, whatever the process does, 1,000 look-ups cost at most what 1,000
+ * queries do, and 1,000 / 12 queries, and the largest credit.
  */
 #define _GNU_SOURCE
 #include <errno.h>

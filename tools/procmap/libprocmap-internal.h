@@ -37,7 +37,7 @@
  * @name_len: length of the name in bytes
  * @prev_end: end of the line before the current one
  * @addr: address that was looked up last
- * @filters: with these: no line before the current one is for it, or for one above
+ * @filters: filters of that look-up: no line before the current one matches at @addr or above
  * @have_line: there is a current line
  * @any: at least one line was read since the last rewind
  * @eof: the end was reached
@@ -131,8 +131,8 @@ struct procmap_walk {
  * @fd: descriptor of /proc/PID/maps
  * @own_fd: close the descriptor with the handle
  * @backend: PROCMAP_BACKEND_SCAN, PROCMAP_BACKEND_QUERY or PROCMAP_BACKEND_TEXT
- * @going_on: this call has asked whether the caches hold, or may go on from where
- *	the reader of the text is
+ * @going_on: with scans: this call has asked whether the caches hold; with the text: it
+ *	may go on from where the reader is
  * @text: reader of the text; with scans and queries, only for names that are
  *	too long for these
  * @ask: a scan that fills nothing, and tells generations

@@ -145,7 +145,7 @@ int procmap_scan_find(struct procmap *pm, uint64_t addr, unsigned int flags,
 	return procmap_vma_own_name(vma);
 }
 
-/* A walk that goes on fetches more each time. Its end is undone by errors. */
+/* A walk that goes on fetches more each time. After an error there is none to go on with. */
 static int procmap_walk_fill(struct procmap *pm, uint64_t addr, unsigned int flags)
 {
 	struct procmap_walk *walk = &pm->walk;

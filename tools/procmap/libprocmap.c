@@ -230,7 +230,7 @@ int procmap_next(struct procmap *pm, unsigned int flags, struct procmap_vma *vma
 	if (flags & PROCMAP_NAME_NOW)
 		flags = (flags | PROCMAP_NAME) & ~PROCMAP_NAME_NOW;
 	flags |= PROCMAP_OR_NEXT;
-	pm->going_on = addr;
+	pm->going_on = addr != 0;
 	if (pm->backend == PROCMAP_BACKEND_SCAN)
 		ret = procmap_scan_next(pm, addr, flags, vma);
 	else

@@ -114,8 +114,9 @@ enum procmap_backend {
  * @offset: offset of @start in the file, 0 without a file
  * @inode: inode number, 0 without a file
  * @page_size: size of the pages in bytes, 0 if not known
- * @generation: that of the address space when this VMA was last changed. A
- *	caller that has kept an older one has seen this VMA as it is.
+ * @generation: that of the address space which began with the last change of this
+ *	VMA; 0: not known. A caller that has read all VMAs since procmap_changed()
+ *	left a number that is not below it has seen this VMA as it is.
  * @record_flags: bits of the kernel, PROCMAP_RECORD_* of procmap-abi.h;
  *	PROCMAP_RECORD_UNLINKED: the file has no name any more
  * @dev_major: device of the file system as stat(2) would split it, 0 without a
@@ -141,9 +142,9 @@ enum procmap_backend {
  * if the caller asked for these and the backend could tell. Then a missing name
  * or build ID means that the VMA has none. A query does not tell a file without a
  * build ID from one that could not be read: only a scan knows that a file has none.
- * A handle with scans makes one with PROCMAP_DETAILS, and otherwise as far as its bound
- * of the cost allows, and keeps what that says. If it could not read the file either, each
- * look-up of the build ID costs a query.
+ * A handle with scans makes a scan for that, always with PROCMAP_DETAILS, otherwise while
+ * its bound of the cost allows, and keeps what that says. If it could not read the file
+ * either, each look-up of the build ID costs a query.
  * A path of PATH_MAX bytes or more is not known: no program can open a file by it.
  * The text tells neither page size nor build ID. It shows a newline in a path as
  * "\012", and also a path that really contains these four characters. In both
@@ -231,8 +232,9 @@ struct procmap *procmap_open(pid_t pid, enum procmap_backend backend);
  *
  * While a handle reads the text, nothing else may read the same open file: no other
  * handle and no process that has the descriptor, too. After fork() that holds for
- * all handles. The kernel goes on between two lines only for the one who has read
- * last. Who comes then may get a part of a line: EPROTO, or VMAs that never were.
+ * all handles. If somebody else has read in between, the kernel finds the position by
+ * counting bytes from the start. When mappings have changed, that may be inside of a line:
+ * EPROTO, or VMAs that never were.
  * Scans and queries do not read the text.
  *
  * Return: a handle, to be closed with procmap_close(), or NULL with errno EINVAL

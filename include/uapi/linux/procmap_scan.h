@@ -93,7 +93,7 @@ enum procmap_record_flags {
  *	number apart; 0 without a file, or if the file system has none
  * @page_shift: the page size of the VMA is 2 to the power of this
  * @generation: generation of the address space that began with the last change of this VMA:
- *	above a @generation of an earlier scan, the VMA has changed since;
+ *	if it is above the &procmap_scan.generation of an earlier scan, the VMA has changed since;
  *	0: not known: another change has just begun, or there are no generations
  * @name: where the name, as in the maps output without escapes, begins in the area
  *	of names; PROCMAP_RECORD_NO_NAME: none. Successive VMAs of one file

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * A writer: what system calls do to the tree and to its VMAs, with the write-locks
- * that patches/0011 puts there, in the order of mm/mmap.c of Linux 6.1 and of
- * mm/vma.c of 6.12. The search has to bear both on each base.
+ * and in the order of mm/mmap.c of Linux 6.1 and of mm/vma.c of 6.12. The search has
+ * to bear both on each base.
  */
 #include "writer.h"
 
