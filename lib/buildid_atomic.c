@@ -52,7 +52,7 @@ static bool build_id_atomic_copy(struct address_space *mapping, u64 pos, u8 *byt
 		return false;
 	if (copy_from_kernel_nofault(bytes, folio_address(folio) + offset, BUILD_ID_ATOMIC_BYTES))
 		return false;
-	/* Read the bytes before the second look: memory of a page is used again after it has left. */
+	/* Read the bytes before looking again: the memory of a page that has left is used again. */
 	smp_rmb();
 	return xa_load(&mapping->i_pages, pos >> PAGE_SHIFT) == folio;
 }

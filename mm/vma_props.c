@@ -218,7 +218,7 @@ static __always_inline int vma_read_leaf(struct vma_walk *walk, struct vma_run *
 			search->addr = props[done - 1].end;
 		return done;
 	}
-	/* If neither @end nor the leaf's end stopped it, the next VMA is not of @run (not NULL then). */
+	/* If neither @end nor the leaf's end stopped it, @run, not NULL, lacks the next VMA. */
 	if (props + found < end && leaf.slot <= leaf.end)
 		run->seq = 0;
 	if (!found)

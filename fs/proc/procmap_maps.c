@@ -331,7 +331,7 @@ static void procmap_replace_line(struct seq_file *m, struct vm_area_struct *vma)
 	struct procmap_line *line = &pm->line;
 	size_t len;
 
-	/* Begin no lower than the end of the line before the replaced one, if the buffer has one. */
+	/* Begin no lower than the line before the replaced one ends, if the buffer has that. */
 	line->addr = line->start ? max(vma->vm_start, line->prev_end) : vma->vm_start;
 	procmap_show_line(m, vma, line->addr);
 	if (seq_has_overflowed(m))
