@@ -341,7 +341,8 @@ unsigned long stall_map_limit(unsigned long wanted)
  */
 static int open_fuse_to_all(void)
 {
-	char dir[] = "/tmp/stall.XXXXXX", path[sizeof(dir) + 8];
+	/* Not in /tmp, which may be mounted with nodev. */
+	char dir[] = "/dev/stall.XXXXXX", path[sizeof(dir) + 8];
 	struct stat st;
 	int ret = 0;
 
