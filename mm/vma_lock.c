@@ -102,7 +102,7 @@ static bool vma_change_lock(struct vm_area_struct *vma, long flags)
  * __vma_change_begin() - slow path of vma_change_begin()
  * @vma: the VMA, not write-locked yet
  *
- * Context: as vma_change_begin(). Exported for the one module that sets flags of VMAs.
+ * Context: as vma_change_begin(). Exported for modules that set flags of VMAs.
  */
 void __vma_change_begin(struct vm_area_struct *vma)
 {
