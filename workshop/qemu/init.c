@@ -130,7 +130,7 @@ static void mount_basics(void)
 	mount_at("devpts", "/dev/pts", "devpts", 0, "ptmxmode=0666");
 	mount_at("shm", "/dev/shm", "tmpfs", 0, "mode=1777");
 	mount_at("run", "/run", "tmpfs", 0, "mode=0755");
-	mount_at("tmp", "/tmp", "tmpfs", 0, "mode=1777");
+	mount_at("tmp", "/tmp", "tmpfs", MS_NODEV, "mode=1777");
 	/* Only debug kernels have it: it controls kmemleak and fault injection. */
 	mount("debugfs", "/sys/kernel/debug", "debugfs", 0, NULL);
 	mount("tracefs", "/sys/kernel/tracing", "tracefs", 0, NULL);
