@@ -131,10 +131,12 @@ static int build_id_folio_read(struct file *file, struct folio *folio)
 	/* If it is locked, somebody else reads it: the caller waits without the lock. */
 	if (!folio_trylock(folio))
 		goto out;
-	if (folio->mapping == mapping && !folio_test_uptodate(folio))
+	if (folio->mapping == mapping && !folio_test_uptodate(folio)) {
+		filemap_forget_error(folio);
 		err = mapping->a_ops->read_folio(file, folio);
-	else
+	} else {
 		folio_unlock(folio);
+	}
 out:
 	up_read(&mapping->invalidate_lock);
 	return err;

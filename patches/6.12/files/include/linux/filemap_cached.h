@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Lookups in the page cache that neither wait nor read; NULL instead of an error. */
+/* The page cache: lookups that neither wait nor read, with NULL for an error; second reads. */
 #ifndef _LINUX_FILEMAP_CACHED_H
 #define _LINUX_FILEMAP_CACHED_H
 
@@ -18,6 +18,11 @@ static inline struct folio *filemap_cached_folio(struct address_space *mapping, 
 	struct folio *folio = filemap_get_folio(mapping, index);
 
 	return IS_ERR(folio) ? NULL : folio;
+}
+
+/* Nothing: a folio does not remember that its last read has failed. */
+static inline void filemap_forget_error(struct folio *folio)
+{
 }
 
 #endif /* _LINUX_FILEMAP_CACHED_H */

@@ -285,25 +285,10 @@ static int ask_cold(struct _test_data_cold *self)
 	return load(&turn->answered) == turn->asked ? turn->ret : -ESRCH;
 }
 
-static bool read_number(const char *path, __u64 index, __u64 *number)
-{
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	bool got = pread(fd, number, sizeof(*number), index * sizeof(*number)) == sizeof(*number);
-
-	close(fd);
-	return got;
-}
-
 /* Returns the inode of the cgroup that a page is charged to, or -1. */
 static __u64 owner_of(const char *at)
 {
-	__u64 entry, owner;
-
-	__atomic_load_n(at, __ATOMIC_RELAXED);
-	if (!read_number("/proc/self/pagemap", (unsigned long)at / PAGE, &entry) ||
-	    !read_number("/proc/kpagecgroup", entry & ((1ULL << 55) - 1), &owner))
-		return -1;
-	return owner;
+	return procmap_page_info("/proc/kpagecgroup", at);
 }
 
 static __u64 inode_of(int fd)

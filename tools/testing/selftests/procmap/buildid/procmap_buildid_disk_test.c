@@ -13,6 +13,7 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+#include <linux/kernel-page-flags.h>
 
 #include "elf_image.h"
 #include "ext2_disk.h"
@@ -135,7 +136,10 @@ TEST_F(disk, a_scan_that_does_not_wait_reads_nothing)
 					    &self->image[FILE_SHORT], PROCMAP_SCAN_NOWAIT));
 }
 
-/* A file that cannot be read has no build ID. The next query tries again. */
+/*
+ * A file that cannot be read has no build ID. The next query tries again, and leaves no
+ * error at the page.
+ */
 TEST_F(disk, a_read_that_fails)
 {
 	ASSERT_EQ(0, ext2_disk_fail(&self->disk, ALL_READS));
@@ -145,6 +149,8 @@ TEST_F(disk, a_read_that_fails)
 	ASSERT_EQ(0, ext2_disk_fail(&self->disk, 0));
 	EXPECT_EQ(SHA1_SIZE, id_size(self, FILE_SHORT));
 	EXPECT_EQ('L', self->map[FILE_SHORT][2]);
+	EXPECT_EQ(0, procmap_page_info("/proc/kpageflags", self->map[FILE_SHORT]) &
+		     (1ULL << KPF_ERROR));
 }
 
 /* Mount the disk below a directory, which becomes the current one. */

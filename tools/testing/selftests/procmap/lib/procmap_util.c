@@ -945,6 +945,31 @@ int procmap_cached_pages(void *addr, size_t size)
 	return nr;
 }
 
+static bool read_word(const char *path, __u64 index, __u64 *word)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	bool got = pread(fd, word, sizeof(*word), index * sizeof(*word)) == sizeof(*word);
+
+	close(fd);
+	return got;
+}
+
+/*
+ * Look up the page at an address in a file that has a word for each page frame:
+ * "/proc/kpageflags", "/proc/kpagecgroup". Touches the page, and needs root.
+ * Returns the word, or -1.
+ */
+__u64 procmap_page_info(const char *path, const char *at)
+{
+	__u64 entry, word;
+
+	__atomic_load_n(at, __ATOMIC_RELAXED);
+	if (!read_word("/proc/self/pagemap", (unsigned long)at / sysconf(_SC_PAGESIZE), &entry) ||
+	    !read_word(path, entry & ((1ULL << 55) - 1), &word))
+		return -1;
+	return word;
+}
+
 /* Open a userfaultfd for faults of user mode, without any features. */
 int procmap_uffd_open(void)
 {

@@ -178,6 +178,7 @@ ssize_t procmap_read_all(int fd, char *space, size_t size);
 int procmap_drop_root(void);
 int procmap_become_root(void);
 int procmap_cached_pages(void *addr, size_t size);
+__u64 procmap_page_info(const char *path, const char *at);
 int procmap_uffd_open(void);
 int procmap_uffd(void *at, size_t size, __u64 mode);
 int procmap_loop(int file, char *path, size_t size);
