@@ -44,10 +44,11 @@ void vma_lock_init_mm(struct mm_struct *mm)
  */
 void vma_note_code(struct vm_area_struct *vma, unsigned long flags)
 {
-	struct mm_struct *mm = vma->vm_mm;
+	struct mm_struct *mm;
 
 	if (!(flags & VM_EXEC) || !vma->vm_file)
 		return;
+	mm = vma->vm_mm;
 	WRITE_ONCE(mm->vma_changes.code, vma_generation_at(mm->vma_seq + 1));
 	/* Store the note before the change; pairs with vma_generations_kept(). */
 	smp_wmb();
@@ -75,8 +76,11 @@ static void vma_lock_wait_for_readers(struct vm_area_struct *vma)
 	atomic_long_andnot(VMA_HOLD_WAITING, lock);
 }
 
-/* Write-lock an attached VMA, and add @flags. Returns false if it is detached. */
-static bool vma_change_lock(struct vm_area_struct *vma, long flags)
+/*
+ * Write-lock an attached VMA, and add @flags. Returns false if it is detached. Inline: this is most
+ * of what these locks cost a writer.
+ */
+static __always_inline bool vma_change_lock(struct vm_area_struct *vma, long flags)
 {
 	long old = atomic_long_read(&vma->vm_hold);
 	long new;
@@ -86,12 +90,11 @@ static bool vma_change_lock(struct vm_area_struct *vma, long flags)
 	might_sleep();
 	lock_map_acquire(&vma_lock_map);
 	lock_map_release(&vma_lock_map);
-	vma_begin_write_section(vma->vm_mm);
+	new = vma_change_word(vma_begin_write_section(vma->vm_mm)) | flags;
 	vma_note_code(vma, vma->vm_flags);
-	do {
-		new = vma_change_word(vma->vm_mm) | flags | (old & VMA_HOLD_READERS);
-	} while (!atomic_long_try_cmpxchg(&vma->vm_hold, &old, new));
-	if (unlikely(new & VMA_HOLD_READERS))
+	/* Only the number of readers may have changed since. It is kept: add the difference. */
+	old = atomic_long_fetch_add(new - (old & ~VMA_HOLD_READERS), &vma->vm_hold);
+	if (unlikely(old & VMA_HOLD_READERS))
 		vma_lock_wait_for_readers(vma);
 	vma_lock_check(vma, old);
 	vma_lock_forget(vma);
@@ -187,12 +190,12 @@ void vma_cancel_detach(struct vm_area_struct *vma)
 }
 
 /**
- * vma_lock_retire() - wait for the last readers of a VMA, and keep others out
- * @vma: the VMA, in no tree, or of an address space without users
+ * __vma_lock_retire() - slow path of vma_lock_retire()
+ * @vma: the VMA, with readers, or not detached
  *
- * Context: may sleep. The last readers may be of another address space.
+ * Context: as vma_lock_retire().
  */
-void vma_lock_retire(struct vm_area_struct *vma)
+void __vma_lock_retire(struct vm_area_struct *vma)
 {
 	long old = atomic_long_read(&vma->vm_hold);
 

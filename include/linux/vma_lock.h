@@ -27,24 +27,24 @@ void vma_note_removal(struct mm_struct *mm, unsigned long start, unsigned long e
 void vma_write_detach(struct vm_area_struct *vma);
 void vma_cancel_detach(struct vm_area_struct *vma);
 void vma_note_code(struct vm_area_struct *vma, unsigned long flags);
-void vma_lock_retire(struct vm_area_struct *vma);
+void __vma_lock_retire(struct vm_area_struct *vma);
 void vma_let_readers_in(struct mm_struct *mm);
 void vma_hold_end(struct vm_area_struct *vma);
 
-/* The lock word of a VMA without readers that is write-locked in this section. */
-static inline long vma_change_word(const struct mm_struct *mm)
+/* The lock word of a VMA without readers that is write-locked in the section @seq. */
+static inline long vma_change_word(unsigned long seq)
 {
-	return mm->vma_seq << VMA_HOLD_SEQ_SHIFT;
+	return seq << VMA_HOLD_SEQ_SHIFT;
 }
 
-/* Make mm->vma_seq odd, unless it is. */
-static inline void vma_begin_write_section(struct mm_struct *mm)
+/* Make mm->vma_seq odd, unless it is. Returns it. */
+static inline unsigned long vma_begin_write_section(struct mm_struct *mm)
 {
 	const unsigned long seq = mm->vma_seq;
 
 	lockdep_assert_held_write(&mm->mmap_lock);
 	if (seq & 1)
-		return;
+		return seq;
 	/*
 	 * Release, though this section has changed nothing yet: a reader may lock a VMA that the
 	 * section before has changed, and read this number without having read the even one;
@@ -61,6 +61,7 @@ static inline void vma_begin_write_section(struct mm_struct *mm)
 	 * changed, it does not use them.
 	 */
 	WRITE_ONCE(mm->vma_changes.nr_removed, 0);
+	return seq + 1;
 }
 
 /**
@@ -91,7 +92,8 @@ static inline void vma_change_assert(struct vm_area_struct *vma)
 {
 	const long flags = VMA_HOLD_READERS | VMA_HOLD_WAITING;
 
-	VM_WARN_ONCE((atomic_long_read(&vma->vm_hold) & ~flags) != vma_change_word(vma->vm_mm),
+	VM_WARN_ONCE((atomic_long_read(&vma->vm_hold) & ~flags) !=
+		     vma_change_word(vma->vm_mm->vma_seq),
 		     "VMA stored without vma_change_begin()");
 }
 
@@ -116,7 +118,7 @@ static inline void vma_change_begin(struct vm_area_struct *vma)
 {
 	lockdep_assert_held_write(&vma->vm_mm->mmap_lock);
 	/* Outside of a section vma_seq is even, and no word has that number: they differ. */
-	if (atomic_long_read(&vma->vm_hold) != vma_change_word(vma->vm_mm))
+	if (atomic_long_read(&vma->vm_hold) != vma_change_word(vma->vm_mm->vma_seq))
 		__vma_change_begin(vma);
 	else
 		vma_lock_forget(vma);
@@ -161,16 +163,32 @@ static inline void vma_tree_store_end(struct mm_struct *mm)
  */
 static inline void vma_change_attach(struct vm_area_struct *vma)
 {
+	unsigned long seq;
+
 	if (!(atomic_long_read(&vma->vm_hold) & VMA_HOLD_DETACHED)) {
 		vma_change_assert(vma);
 		return;
 	}
-	vma_begin_write_section(vma->vm_mm);
+	seq = vma_begin_write_section(vma->vm_mm);
 	vma_lock_forget(vma);
 	if (vma->vm_file)
 		vma_note_code(vma, vma->vm_flags);
 	/* Release: publish the fields; pairs with vma_hold_try(). No one else writes the word. */
-	atomic_long_set_release(&vma->vm_hold, vma_change_word(vma->vm_mm));
+	atomic_long_set_release(&vma->vm_hold, vma_change_word(seq));
+}
+
+/**
+ * vma_lock_retire() - wait for the last readers of a VMA, and keep others out
+ * @vma: the VMA, in no tree, or of an address space without users
+ *
+ * Context: may sleep. The last readers may be of another address space.
+ */
+static inline void vma_lock_retire(struct vm_area_struct *vma)
+{
+	const long flags = VMA_HOLD_DETACHED | VMA_HOLD_READERS;
+
+	if ((atomic_long_read(&vma->vm_hold) & flags) != VMA_HOLD_DETACHED)
+		__vma_lock_retire(vma);
 }
 
 #else /* !CONFIG_VMA_SEARCH */

@@ -24,7 +24,7 @@ MODEL = os.path.join(HERE, "model")
 # What orders or joins accesses
 BARRIER = re.compile(r"\b(smp_(mb|rmb|wmb|load_acquire|store_release)|raw_(read|write)_seqcount\w*|"
                      r"read_seqcount_retry|atomic_long_(read_acquire|set_release|try_cmpxchg|"
-                     r"dec_return|fetch_or|andnot))\(")
+                     r"dec_return|fetch_add|fetch_or|andnot))\(")
 # Seconds after which a test hangs: a loaded machine takes several minutes.
 HUNG = 1800
 COPIED = re.compile(r"(mm/vma_\w+\.[ch]|include/linux/(vma_\w+|maple_leaf|mm_ref)\.h)$")

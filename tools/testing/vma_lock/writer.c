@@ -220,7 +220,7 @@ static void write_lock_vma(struct space *space, struct vm_area_struct *vma)
 	 * it backs out.
 	 */
 	word = atomic_long_read(&vma->vm_hold) & ~VMA_HOLD_READERS;
-	if (word != vma_change_word(&space->mm))
+	if (word != vma_change_word(space->mm.vma_seq))
 		wrong("vma_change_begin() has not write-locked a VMA", vma->vm_start);
 }
 

@@ -24,7 +24,7 @@ SHORTEST = ["-O0", "-DSAFETY", "-DBFS"]
 
 # Name, what else is defined, and what is taken away. What is not needed alone has a reason.
 SCENARIOS = [
-    ("LOCK", "", ["NO_WRITE_LOCK", "NO_WAIT", "NO_SEQ_FIRST", "NO_WRITER_CMPXCHG",
+    ("LOCK", "", ["NO_WRITE_LOCK", "NO_WAIT", "NO_SEQ_FIRST", "NO_WRITER_ADD",
                   "NO_READERS_KEPT", "NO_WAITING", "NO_QUEUE_FIRST", "NO_WAKE_UP",
                   "NO_WRITE_LOCK_TESTED", "NO_READER_CMPXCHG"]),
     ("LOCK", "READERS=1", ["NO_FULL_TESTED"]),

@@ -134,24 +134,20 @@ inline vma_change_lock(v, flags)
 	vma_begin_write_section(m);
 #else
 	vma_begin_write_section(m);
-#ifdef NO_WRITER_CMPXCHG
+#ifdef NO_WRITER_ADD
 	new = WRITE_LOCK(seq[m]) | (flags) | (old & READERS);
 	d_step { vma[v].word = new; printf("writer: write-locks\n") };
 #else
-	do
-	:: atomic {
-		vma[v].word == old ->
+	d_step {
 #ifdef NO_READERS_KEPT
-		new = WRITE_LOCK(seq[m]) | (flags);
+		new = vma[v].word + (WRITE_LOCK(seq[m]) | (flags)) - old;
 #else
-		new = WRITE_LOCK(seq[m]) | (flags) | (old & READERS);
+		new = vma[v].word + (WRITE_LOCK(seq[m]) | (flags)) - (old & (255 - READERS));
+		assert(new == (WRITE_LOCK(seq[m]) | (flags) | (vma[v].word & READERS)));
 #endif
 		vma[v].word = new;
 		printf("writer: write-locks VMA %d\n", v)
-	   };
-	   break
-	:: atomic { vma[v].word != old -> old = vma[v].word }
-	od;
+	};
 #endif
 #endif
 #ifndef NO_WAIT

@@ -149,6 +149,12 @@ static inline ACCESS_STEPPED long atomic_long_dec_return_relaxed(atomic_long_t *
 	return __atomic_sub_fetch(&v->counter, 1, __ATOMIC_RELAXED);
 }
 
+static inline ACCESS_STEPPED long atomic_long_fetch_add(long add, atomic_long_t *v)
+{
+	ACCESS_MODIFY(v, ACCESS_ORDERED);
+	return __atomic_fetch_add(&v->counter, add, __ATOMIC_SEQ_CST);
+}
+
 static inline ACCESS_STEPPED long atomic_long_fetch_or(long bits, atomic_long_t *v)
 {
 	ACCESS_MODIFY(v, ACCESS_ORDERED);
