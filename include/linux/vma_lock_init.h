@@ -14,17 +14,6 @@
 #define VMA_LOCK_SLAB_FLAGS	SLAB_TYPESAFE_BY_RCU
 
 /**
- * vma_lock_ctor() - constructor of the cache of VMAs
- * @vma: a struct vm_area_struct; its lock word stays valid after it is freed
- *
- * Context: any.
- */
-static inline void vma_lock_ctor(void *vma)
-{
-	atomic_long_set(&((struct vm_area_struct *)vma)->vm_hold, VMA_HOLD_DETACHED);
-}
-
-/**
  * vma_zero_except_hold() - zero a VMA except for its lock, which becomes detached
  * @vma: a VMA that is in no tree; readers with an old pointer find it detached
  *
@@ -38,7 +27,7 @@ static inline void vma_zero_except_hold(struct vm_area_struct *vma)
 }
 
 /**
- * vma_copy_except_hold() - copy a VMA except for its lock
+ * vma_copy_except_hold() - copy a VMA except for its lock, which is detached
  * @new: a VMA from the cache, in no tree
  * @orig: the VMA to copy
  *
@@ -49,6 +38,8 @@ static inline void vma_copy_except_hold(struct vm_area_struct *new,
 {
 	const size_t after = offsetofend(struct vm_area_struct, vm_hold);
 
+	/* It is detached already, unless it is new to the cache: then no reader can know it. */
+	atomic_long_set(&new->vm_hold, VMA_HOLD_DETACHED);
 	/* Others may change orig->shared.rb. The owner of @new sets its own. */
 	data_race(memcpy(new, orig, offsetof(struct vm_area_struct, vm_hold)));
 	/* The same. */
@@ -58,7 +49,6 @@ static inline void vma_copy_except_hold(struct vm_area_struct *new,
 #else /* !CONFIG_VMA_SEARCH */
 
 #define VMA_LOCK_SLAB_FLAGS	0
-#define vma_lock_ctor		NULL
 
 static inline void vma_zero_except_hold(struct vm_area_struct *vma)
 {

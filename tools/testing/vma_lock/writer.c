@@ -36,7 +36,6 @@ void kernel_start(void)
 	unsigned int i;
 
 	for (i = 0; i < VMAS; i++) {
-		vma_lock_ctor(&pool[i]);
 		pool[i].next_free = free_vmas;
 		free_vmas = &pool[i];
 	}
