@@ -191,21 +191,18 @@ void vma_cancel_detach(struct vm_area_struct *vma)
 
 /**
  * __vma_lock_retire() - slow path of vma_lock_retire()
- * @vma: the VMA, with readers, or not detached
+ * @vma: the VMA, not detached yet
  *
  * Context: as vma_lock_retire().
  */
 void __vma_lock_retire(struct vm_area_struct *vma)
 {
-	long old = atomic_long_read(&vma->vm_hold);
+	/* A reader may have found it until now. */
+	const long old = atomic_long_fetch_or(VMA_HOLD_DETACHED, &vma->vm_hold);
 
-	if (!(old & VMA_HOLD_DETACHED)) {
-		/* A reader may have found it until now. */
-		VM_WARN_ONCE(atomic_read(&vma->vm_mm->mm_users) &&
-			     !vma_word_write_locked(old, vma->vm_mm->vma_seq),
-			     "VMA freed without vma_change_begin()");
-		old = atomic_long_fetch_or(VMA_HOLD_DETACHED, &vma->vm_hold);
-	}
+	VM_WARN_ONCE(atomic_read(&vma->vm_mm->mm_users) &&
+		     !vma_word_write_locked(old, vma->vm_mm->vma_seq),
+		     "VMA freed without vma_change_begin()");
 	if (unlikely(old & VMA_HOLD_READERS))
 		vma_lock_wait_for_readers(vma);
 }

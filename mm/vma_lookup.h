@@ -126,7 +126,8 @@ static __always_inline enum vma_result vma_lookup_step(struct vma_search *search
 /*
  * At most @steps steps, at least one. __mmput() frees VMAs and nodes while the tree still
  * leads to them. If this RCU section sees mm_users > 0, a grace period that begins after
- * mm_users became 0 cannot end before this section does: they stay until then.
+ * mm_users became 0 cannot end before this section does: their memory stays that of VMAs and
+ * nodes until then.
  */
 static __always_inline enum vma_result vma_lookup_rcu(struct vma_search *search,
 						      struct vma_walk *walk, unsigned int steps,

@@ -117,7 +117,7 @@ static inline void vma_lock_forget(struct vm_area_struct *vma) {}
 static inline void vma_change_begin(struct vm_area_struct *vma)
 {
 	lockdep_assert_held_write(&vma->vm_mm->mmap_lock);
-	/* Outside of a section vma_seq is even, and no word has that number: they differ. */
+	/* Outside of a section vma_seq is even, and no attached VMA has that number. */
 	if (atomic_long_read(&vma->vm_hold) != vma_change_word(vma->vm_mm->vma_seq))
 		__vma_change_begin(vma);
 	else
@@ -185,9 +185,8 @@ static inline void vma_change_attach(struct vm_area_struct *vma)
  */
 static inline void vma_lock_retire(struct vm_area_struct *vma)
 {
-	const long flags = VMA_HOLD_DETACHED | VMA_HOLD_READERS;
-
-	if ((atomic_long_read(&vma->vm_hold) & flags) != VMA_HOLD_DETACHED)
+	/* Whoever detached it has waited for its readers, and no other can come. */
+	if (!(atomic_long_read(&vma->vm_hold) & VMA_HOLD_DETACHED))
 		__vma_lock_retire(vma);
 }
 

@@ -31,7 +31,8 @@ static inline void vma_zero_except_hold(struct vm_area_struct *vma)
  * @new: a VMA from the cache, in no tree
  * @orig: the VMA to copy
  *
- * Context: the caller keeps @orig from changing, except for its shared.rb.
+ * Context: the caller keeps @orig from changing, except for its shared.rb, and for what readers
+ * note in it (CONFIG_DEBUG_VM).
  */
 static inline void vma_copy_except_hold(struct vm_area_struct *new,
 					const struct vm_area_struct *orig)

@@ -51,7 +51,7 @@ inline free_memory()
 	printf("writer: frees VMA 0\n")
 }
 
-/* vm_area_alloc() or vm_area_dup(): all is overwritten except for the word. */
+/* vm_area_alloc() or vm_area_dup(): all is overwritten. The word is detached before and after. */
 inline alloc()
 {
 #ifdef NO_WORD_KEPT
@@ -59,10 +59,7 @@ inline alloc()
 #endif
 	vma[0].space = NONE;
 	vma[0].file = NONE;
-	if
-	:: vma[0].word = DETACHED
-	:: true
-	fi;
+	vma[0].word = DETACHED;
 	d_step { vma[0].a = 0; freed[0] = false };
 	vma[0].space = space;
 	vma[0].file = 0

@@ -195,25 +195,24 @@ inline vma_change_attach(v)
 
 inline vma_lock_retire(v)
 {
-	old = vma[v].word;
 	if
-	:: old & DETACHED
+	:: vma[v].word & DETACHED -> assert(!(vma[v].word & READERS))
 	:: else ->
-#ifndef NO_RELEASE_DETACH
 		d_step {
 			old = vma[v].word;
+#ifndef NO_RELEASE_DETACH
 			vma[v].word = old | DETACHED;
 			printf("writer: detaches VMA %d\n", v)
-		}
 #endif
-	fi;
+		};
 #ifndef NO_RELEASE_WAIT
-	if
-	:: old & READERS -> vma_lock_wait_for_readers(v)
-	:: else
-	fi;
+		if
+		:: old & READERS -> vma_lock_wait_for_readers(v)
+		:: else
+		fi;
 #endif
-	old = 0
+		old = 0
+	fi
 }
 
 /* Readers have these variables, and a number: 0 or 1. */
