@@ -82,7 +82,9 @@ static void file_put(struct file *file)
 	WRITE_ONCE(file->count, file->count - 1);
 	if (file->count)
 		return;
-	/* Another inode in the same memory, at once, as XFS does. */
+	/* Another file in the same memory, at once (SLAB_TYPESAFE_BY_RCU): no pointer at first. */
+	WRITE_ONCE(file->f_inode, (struct inode *)1);
+	/* Another inode, too, as XFS does. */
 	WRITE_ONCE(file->inode.i_generation, 0);
 	call_rcu(&file->rcu, file_free);
 }
