@@ -10,6 +10,7 @@ import os
 
 from places import BASE, BUILD, ROOT, SRC
 from base import stands_alone  # pylint: disable=wrong-import-order
+from series import series_lines  # pylint: disable=wrong-import-order
 
 CHECKS = os.path.join("workshop", "checks")
 VM = ("python3", "workshop/qemu/vm.py")
@@ -166,6 +167,11 @@ def guest_script(name, *words, needs=(PLAIN, GUEST), packages=(), inputs=(), eve
                 **script(name, *words, inputs=("workshop/qemu", "tools/procmap", *inputs)))
 
 
+def in_series(path):
+    """Does the series of this base add this file?"""
+    return any(path in names for _, names in series_lines())
+
+
 def client_tests(name, line):
     """Tests of the library and the client, in the machine."""
     where = f"{BUILD}/client-guest"
@@ -232,8 +238,9 @@ MACHINE = [
     # Every ELF file of this machine has the build ID that readelf finds, cached or not.
     guest_script("buildid_usr.py", part="buildid-usr",
                  inputs=(f"{TESTS}/procmap", "tools/testing/buildid")),
-    # The BPF selftests find the same offsets by queries and by text.
-    guest_script("bpf_test.py", packages=("bpf",), inputs=("patches", f"{TESTS}/bpf")),
+    # The BPF selftests find the same offsets by queries and by text; those of 6.12 do so by themselves.
+    *([guest_script("bpf_test.py", packages=("bpf",), inputs=("patches", f"{TESTS}/bpf"))]
+      if in_series(f"{TESTS}/bpf/prog_tests/maps_lookup.c") else []),
     # Lookups of BPF programs, and the base's own tests of these helpers.
     guest_script("bpf_progs_test.py", "profiler", *BPF_PROGS, part="bpf-vma",
                  needs=("kernel:profiler", GUEST), packages=("bpf", "profiler"),
