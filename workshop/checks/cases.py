@@ -127,8 +127,9 @@ def files_of(name, command, *options):
     return {file: read(os.path.join(out, file), "rb") for file in os.listdir(out)}
 
 
-def run_in_machine(script, name, timeout, variant="plain"):
+def run_in_machine(script, name, timeout, *options, variant="plain"):
     """Run a script with --guest in a kernel, on this machine's root; its exit status."""
     return machine(name, ["/usr/bin/python3", os.path.abspath(script), "--guest", variant],
                    "--root", "host", "--memory", "1G", "--timeout", str(timeout),
-                   "--variant", variant, "--env", f"BASE={BASE}", capture_output=False).returncode
+                   "--variant", variant, "--env", f"BASE={BASE}", *options,
+                   capture_output=False).returncode

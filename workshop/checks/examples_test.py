@@ -367,7 +367,8 @@ def main():
         chosen = {"test_": test_the_examples_of_the_library} if ON_BASE else globals()
         sys.exit(cases.run(chosen, running_target))
     build_all()
-    sys.exit(cases.run_in_machine(__file__, NAME, 180, "base" if ON_BASE else "plain"))
+    sys.exit(cases.run_in_machine(__file__, NAME, 180,
+                                  variant="base" if ON_BASE else "plain"))
 
 
 if __name__ == "__main__":

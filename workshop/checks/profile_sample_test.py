@@ -3,7 +3,8 @@
 """samples/procmap/profile on processes that end after some milliseconds; usage: ... VARIANT
 
 Each sample is compared with the files themselves, and with what a profiler finds in /proc when it
-has read the sample. Results as TAP.
+has read the sample. The machine counts instructions: the load of this one does not decide which
+samples there are. Results as TAP.
 """
 
 import collections
@@ -124,7 +125,8 @@ def main():
     if "--guest" in sys.argv:
         sys.exit(cases.run(globals()))
     build()
-    sys.exit(cases.run_in_machine(__file__, "profile", 900, *sys.argv[1:]))
+    sys.exit(cases.run_in_machine(__file__, "profile", 900, "--accel", "icount",
+                                  variant=sys.argv[1]))
 
 
 if __name__ == "__main__":
