@@ -23,6 +23,7 @@ from kernel import symbols  # pylint: disable=wrong-import-order
 TABLE = os.path.join(ROOT, "workshop", "checks", "configs.table")
 # Files of architectures that are parts of larger objects, and the option that compiles each.
 ARCH_FILES = {"arch/alpha/kernel/osf_sys.c": "CONFIG_ALPHA",
+              "arch/x86/mm/pat/memtype.c": "CONFIG_X86",
               "arch/s390/mm/gmap.c": "CONFIG_PGSTE",
               "arch/powerpc/kvm/book3s_hv_uvmem.c": "CONFIG_PPC_UV",
               "arch/powerpc/mm/book3s64/subpage_prot.c": "CONFIG_PPC_SUBPAGE_PROT"}
