@@ -10,7 +10,7 @@ import os
 
 from places import BASE, BUILD, ROOT, SRC
 from base import stands_alone  # pylint: disable=wrong-import-order
-from series import series_lines  # pylint: disable=wrong-import-order
+from common import read  # pylint: disable=wrong-import-order
 
 CHECKS = os.path.join("workshop", "checks")
 VM = ("python3", "workshop/qemu/vm.py")
@@ -169,7 +169,7 @@ def guest_script(name, *words, needs=(PLAIN, GUEST), packages=(), inputs=(), eve
 
 def in_series(path):
     """Does the series of this base add this file?"""
-    return any(path in names for _, names in series_lines())
+    return path in read(os.path.join(ROOT, "patches", BASE, "series")).split()
 
 
 def client_tests(name, line):
