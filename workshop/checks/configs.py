@@ -27,6 +27,8 @@ ARCH_FILES = {"arch/alpha/kernel/osf_sys.c": "CONFIG_ALPHA",
               "arch/s390/mm/gmap.c": "CONFIG_PGSTE",
               "arch/powerpc/kvm/book3s_hv_uvmem.c": "CONFIG_PPC_UV",
               "arch/powerpc/mm/book3s64/subpage_prot.c": "CONFIG_PPC_SUBPAGE_PROT"}
+# Architectures whose directory has another name, as in the Makefile of the kernel
+SRCARCH = {"i386": "x86"}
 # Lists of objects in the makefiles of the directories that we touch
 LISTS = "$(obj-y) $(obj-m) $(lib-y) $(mmu-y) $(proc-y)"
 
@@ -39,6 +41,7 @@ class Config(Lint):
                          SRC_BASE if base else SRC)
         self.out += "-base" if base else ""
         self.name, self.arch, self.origin, self.settings = name, arch, origin, settings
+        self.srcarch = SRCARCH.get(arch, arch)
 
     def prepare(self):
         """Returns which settings are not as the table has them."""
@@ -60,7 +63,7 @@ class Config(Lint):
         found = []
         for directory, files in by_directory.items():
             if directory.startswith("arch/"):
-                found += [name for name in files if directory.split("/")[1] == self.arch
+                found += [name for name in files if directory.split("/")[1] == self.srcarch
                           and have.get(ARCH_FILES[name], "n") != "n"]
             elif directory != "fs/proc" or have.get("CONFIG_PROC_FS") == "y":
                 objects = self.objects(directory)
@@ -72,7 +75,7 @@ class Config(Lint):
         text = (f"include {self.out}/include/config/auto.conf\nsrctree := {self.src}\n"
                 f"include {self.src}/{directory}/Makefile\n.PHONY: print-objects\n"
                 f"print-objects:\n\t@echo {LISTS}\n")
-        return set(cases.call("make", "-s", "-f", "-", "print-objects", f"SRCARCH={self.arch}",
+        return set(cases.call("make", "-s", "-f", "-", "print-objects", f"SRCARCH={self.srcarch}",
                               input=text, check=True, cwd=self.out,
                               env={"PATH": os.environ["PATH"]}).stdout.split())
 
