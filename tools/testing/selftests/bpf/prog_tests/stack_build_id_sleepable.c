@@ -115,7 +115,7 @@ static bool has_no_build_id(struct stack_build_id_sleepable *skel, unsigned long
 
 static void check_stack(struct stack_build_id_sleepable *skel, int sockets[2])
 {
-	struct frame frames[4] = { { &frames[1] }, { &frames[2] }, { &frames[3] } };
+	struct frame frames[5] = { { &frames[1] }, { &frames[2] }, { &frames[3] }, { &frames[4] } };
 	unsigned long page = getpagesize(), map;
 	char received[sizeof(data)];
 
@@ -133,6 +133,7 @@ static void check_stack(struct stack_build_id_sleepable *skel, int sockets[2])
 	frames[1].ret = map - 16;
 	frames[2].ret = map + page - 16;
 	frames[3].ret = map + page;
+	frames[4].ret = ULONG_MAX;
 	call_below(frames);
 
 	ASSERT_EQ(skel->bss->frames[0].status, BPF_STACK_BUILD_ID_VALID, "code has a build ID");
@@ -140,6 +141,7 @@ static void check_stack(struct stack_build_id_sleepable *skel, int sockets[2])
 	ASSERT_TRUE(has_no_build_id(skel, frames[1].ret), "a hole below has none");
 	ASSERT_TRUE(has_frame(skel, BPF_STACK_BUILD_ID_VALID, page - 16), "a mapping has one");
 	ASSERT_TRUE(has_no_build_id(skel, frames[3].ret), "a hole above has none");
+	ASSERT_TRUE(has_no_build_id(skel, frames[4].ret), "the last address has none");
 	ASSERT_EQ(recv(sockets[0], received, sizeof(received), MSG_DONTWAIT), sizeof(data),
 		  "data that is left");
 	ASSERT_OK(memcmp(received, data, sizeof(data)), "the same data");
