@@ -7,6 +7,7 @@
 #include <linux/irqflags.h>
 #include <linux/kconfig.h>
 #include <linux/percpu.h>
+#include <linux/preempt.h>
 #include <linux/wait.h>
 
 #include "vma_read.h"
@@ -31,8 +32,12 @@ static DEFINE_PER_CPU(struct irq_work, vma_hold_wake_work) = IRQ_WORK_INIT(vma_h
 void vma_hold_wake(void)
 {
 	/* With PREEMPT_RT the lock of the queue sleeps. */
-	if (irqs_disabled() || IS_ENABLED(CONFIG_PREEMPT_RT))
-		irq_work_queue(raw_cpu_ptr(&vma_hold_wake_work));
-	else
+	if (!irqs_disabled() && !IS_ENABLED(CONFIG_PREEMPT_RT)) {
 		wake_up_all(&vma_hold_writers);
+		return;
+	}
+	/* Others rely on a work that is claimed: do not be preempted before it is queued. */
+	preempt_disable();
+	irq_work_queue(this_cpu_ptr(&vma_hold_wake_work));
+	preempt_enable();
 }
