@@ -3,6 +3,7 @@
  * Copy properties of VMAs, with a lock or, while there is no writer, a whole leaf under
  * RCU, confirmed afterwards. See "Copying without a lock" in Documentation/mm/vma_lock.rst.
  */
+#include <linux/dcache.h>
 #include <linux/fs.h>
 #include <linux/mm.h>
 #include <linux/mm_ref.h>
@@ -294,8 +295,12 @@ void vma_props_copy(const struct vma_search *search, struct vma_props *props)
 	props->generation = vma_generation_held(vma, search->mm);
 	props->file = vma->vm_file;
 	props->offset = (u64)vma->vm_pgoff << PAGE_SHIFT;
-	if (props->file)
-		vma_props_inode(props, vma_file_inode(props->file));
-	else
+	if (!props->file) {
 		vma_props_no_file(props);
+		return;
+	}
+	vma_props_inode(props, vma_file_inode(props->file));
+	/* A lower layer of overlayfs keeps what was removed above. The path has a reference. */
+	if (vma_file_is_backing(props->file))
+		props->unlinked = !READ_ONCE(d_inode(vma_file_path(props->file)->dentry)->i_nlink);
 }

@@ -32,10 +32,14 @@ static inline const struct inode *vma_file_inode(const struct file *file)
 	return file_inode(file);
 }
 
-/* Does vma_file_inode() differ from file->f_inode? Not on this kernel. */
+/*
+ * Has the path another inode than file->f_inode? Only overlayfs maps such files: with its own path,
+ * and the inode of a file system below.
+ */
 static inline bool vma_file_is_backing(const struct file *file)
 {
-	return false;
+	/* The file may be another one by now. */
+	return data_race(READ_ONCE(file->f_mode)) & FMODE_NOACCOUNT;
 }
 
 #endif /* _LINUX_VMA_BASE_H */

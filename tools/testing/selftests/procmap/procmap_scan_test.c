@@ -6,10 +6,12 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <linux/userfaultfd.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 
@@ -678,6 +680,43 @@ TEST(files_that_no_directory_has)
 	EXPECT_EQ(0, records_at(fd, kept, unlinked));
 	ASSERT_EQ(0, rmdir(dir));
 	close(fd);
+}
+
+/* Remove a file of the lower layer of an overlay. It stays in that layer. */
+static int removes_from_overlay(struct procmap_child *child, void *dir)
+{
+	const __u64 unlinked = PROCMAP_RECORD_UNLINKED;
+	int fd = open("/proc/self/maps", O_RDONLY | O_CLOEXEC), file;
+	void *at;
+
+	if (!HOLDS(fd >= 0) || !HOLDS(!unshare(CLONE_NEWNS)) ||
+	    !HOLDS(!mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL)) ||
+	    !HOLDS(!mount("none", dir, "tmpfs", 0, NULL)) || !HOLDS(!chdir(dir)) ||
+	    !HOLDS(!mkdir("lower", 0700)) || !HOLDS(!mkdir("upper", 0700)) ||
+	    !HOLDS(!mkdir("work", 0700)) || !HOLDS(!mkdir("all", 0700)) ||
+	    !HOLDS(maps_file("lower", "file") != MAP_FAILED) ||
+	    !HOLDS(!mount("none", "all", "overlay", 0,
+			  "lowerdir=lower,upperdir=upper,workdir=work")))
+		return 1;
+	file = open("all/file", O_RDONLY | O_CLOEXEC);
+	at = mmap(NULL, sysconf(_SC_PAGESIZE), PROT_READ, MAP_PRIVATE, file, 0);
+	return HOLDS(file >= 0) && HOLDS(at != MAP_FAILED) && HOLDS(!close(file)) &&
+	       HOLDS(records_at(fd, at, unlinked) == 1) && HOLDS(!unlink("all/file")) &&
+	       HOLDS(records_at(fd, at, 0) == 1) && HOLDS(!records_at(fd, at, unlinked)) &&
+	       HOLDS(!access("lower/file", F_OK)) ? 0 : 1;
+}
+
+TEST(files_that_no_directory_of_an_overlay_has)
+{
+	struct procmap_child child;
+	char dir[DIR_ROOM];
+
+	if (geteuid())
+		SKIP(return, "%s: mounting an overlay needs root", _metadata->name);
+	ASSERT_EQ(0, procmap_tmp_dir(dir, sizeof(dir)));
+	ASSERT_EQ(0, procmap_child_start(&child, removes_from_overlay, dir));
+	EXPECT_EQ(0, procmap_child_wait(&child));
+	EXPECT_EQ(0, rmdir(dir));
 }
 
 /* A process registers a part of its memory with userfaultfd for each mode. */

@@ -47,7 +47,7 @@ static inline const struct inode *vma_file_inode(const struct file *file)
 	return file_user_inode(file);
 }
 
-/* Does vma_file_inode() differ from file->f_inode? */
+/* Has the path another inode than file->f_inode? */
 static inline bool vma_file_is_backing(const struct file *file)
 {
 	/* The file may be another one by now. */
