@@ -85,6 +85,7 @@ static __always_inline bool vma_change_lock(struct vm_area_struct *vma, long fla
 	long old = atomic_long_read(&vma->vm_hold);
 	long new;
 
+	/* First of all: the vm_mm of a VMA that fork() is copying may still be the parent. */
 	if (old & VMA_HOLD_DETACHED)
 		return false;
 	might_sleep();
