@@ -3,7 +3,6 @@
  * Copy properties of VMAs, with a lock or, while there is no writer, a whole leaf under
  * RCU, confirmed afterwards. See "Copying without a lock" in Documentation/mm/vma_lock.rst.
  */
-#include <linux/dcache.h>
 #include <linux/fs.h>
 #include <linux/mm.h>
 #include <linux/mm_ref.h>

@@ -84,6 +84,7 @@ static void file_put(struct file *file)
 		return;
 	/* Another file in the same memory, at once (SLAB_TYPESAFE_BY_RCU): no pointer at first. */
 	WRITE_ONCE(file->f_inode, (struct inode *)1);
+	WRITE_ONCE(file->f_path.dentry, (struct inode *)1);
 	/* Another inode, too, as XFS does. */
 	WRITE_ONCE(file->inode.i_generation, 0);
 	call_rcu(&file->rcu, file_free);
@@ -95,6 +96,7 @@ static struct file *file_open(void)
 
 	last_file++;
 	file->f_inode = &file->inode;
+	file->f_path.dentry = &file->inode;
 	file->f_mode = last_file % 8 ? 0 : FMODE_BACKING;
 	file->count = 1;
 	file->inode = (struct inode) {

@@ -131,14 +131,18 @@ struct inode {
 	struct super_block *i_sb;
 };
 
+/* Its dentry is its inode. */
 struct path {
-	void *dentry;
+	struct inode *dentry;
 };
+
+#define d_inode(dentry)	(dentry)
 
 struct anon_vma_name;
 
 /* A bit of f_mode: the file is another one's. The inode here is the same. */
 #define FMODE_BACKING	0x2000000U
+#define FMODE_NOACCOUNT	FMODE_BACKING
 
 struct file {
 	struct inode *f_inode;
