@@ -693,13 +693,26 @@ int procmap_send(struct procmap_child *child, __u64 value)
 }
 
 /*
+ * Wait for a message, or for the end of the other side. The kernel looks for messages first: it may
+ * report the end though a message came just before. The next recv() returns that.
+ */
+static void wait_for_message(int sock)
+{
+	char byte;
+
+	recv(sock, &byte, sizeof(byte), MSG_PEEK);
+}
+
+/*
  * Wait for a number from the other side. Returns 0, -errno, or -EPIPE when the
  * other side is gone.
  */
 int procmap_recv(struct procmap_child *child, __u64 *value)
 {
-	ssize_t got = recv(child->sock, value, sizeof(*value), 0);
+	ssize_t got;
 
+	wait_for_message(child->sock);
+	got = recv(child->sock, value, sizeof(*value), 0);
 	if (got < 0)
 		return -errno;
 	return got == sizeof(*value) ? 0 : -EPIPE;
@@ -770,6 +783,7 @@ int procmap_recv_fd(struct procmap_child *child)
 	};
 	struct cmsghdr *cmsg;
 
+	wait_for_message(child->sock);
 	if (recvmsg(child->sock, &msg, MSG_CMSG_CLOEXEC) < 0)
 		return -errno;
 	cmsg = CMSG_FIRSTHDR(&msg);
