@@ -38,7 +38,7 @@ static inline const struct inode *vma_file_inode(const struct file *file)
  */
 static inline bool vma_file_is_backing(const struct file *file)
 {
-	/* The file may be another one by now. */
+	/* posix_fadvise() may be changing another bit. */
 	return data_race(READ_ONCE(file->f_mode)) & FMODE_NOACCOUNT;
 }
 
